@@ -1,0 +1,5 @@
+"""``python -m sfa``."""
+
+from sfa.cli import main
+
+main()

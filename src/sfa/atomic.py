@@ -1,0 +1,65 @@
+"""Files that are either the old one or the new one, never half of either."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sfa.errors import InputError
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` to write to; on success it is flushed to disk and renamed over ``path``.
+
+    If the body fails (a full disk, Ctrl-C), the temporary file is removed and ``path`` is what it was before.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _flush_to_disk(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        _flush_to_disk(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file in one step."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def ensure_writable(path: Path) -> None:
+    """Raise unless a file can be made at ``path``; for use before long work whose result goes there."""
+    if path.is_dir():
+        raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
+    if not path.parent.is_dir():
+        raise InputError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        os.unlink(name)
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
+
+
+def _flush_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

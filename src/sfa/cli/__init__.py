@@ -1,0 +1,35 @@
+"""The command ``sfa``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; every foreseen failure is one sentence and a non-zero exit code."""
+    # Huge pages halve the time of the page faults that large temporaries cost; PyTorch reads this when it is imported.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    from sfa.cli.app import app
+    from sfa.errors import SfaError
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    try:
+        app([word for word in words if word != "--debug"], prog_name="sfa")
+    except SfaError as error:
+        if debug:
+            raise
+        _fail(str(error), error.exit_code)
+    except (OSError, MemoryError) as error:
+        if debug:
+            raise
+        _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
+    except KeyboardInterrupt:
+        _fail("Interrupted.", 130)
+
+
+def _fail(sentence: str, exit_code: int) -> None:
+    print(f"sfa: {sentence}", file=sys.stderr)
+    raise SystemExit(exit_code)

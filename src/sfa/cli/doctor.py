@@ -1,0 +1,48 @@
+"""``sfa doctor``: is everything there, and if not, how to get it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from sfa.cli.listing import availability
+from sfa.data import data_root as find_data_root
+from sfa.data import names
+from sfa.training import versions
+
+
+def run(data_root: Path | None) -> None:
+    """Print versions, devices and data sets."""
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, number in versions().items():
+        table.add_row(name, number)
+    table.add_row("CPU threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
+    table.add_row("devices", ", ".join(_devices()))
+    root = find_data_root(data_root)
+    table.add_row("data root", f"{root}{'' if root.is_dir() else ' (not there yet)'}")
+    for dataset in names():
+        table.add_row(f"  {dataset.name}", availability(dataset.name, dataset.bundled, data_root))
+    Console().print(table)
+    for advice in _advice(root):
+        Console().print(f"• {advice}", soft_wrap=True, highlight=False)
+
+
+def _devices() -> list[str]:
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return ["cpu", *gpus, *(["mps"] if torch.backends.mps.is_available() else [])]
+
+
+def _advice(root: Path) -> list[str]:
+    advice = []
+    if "SFA_DATA" not in os.environ:
+        advice.append(
+            "Data sets that are not bundled are downloaded when used. With no network, copy them in PyTorch "
+            f"Geometric's layout below one folder (now {root}) and name it by SFA_DATA or --data-root."
+        )
+    if not torch.cuda.is_available():
+        advice.append("No GPU is visible to PyTorch: training runs on the CPU.")
+    return advice

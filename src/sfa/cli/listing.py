@@ -1,0 +1,55 @@
+"""``sfa list``: names and what they stand for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from sfa.data import locate, names
+from sfa.evaluation import PROTOCOLS
+from sfa.methods import METHODS
+from sfa.recipes import shipped_recipes
+from sfa.spectral import SPECTRAL_MAPS
+
+
+def run(kind: str, data_root: Path | None) -> None:
+    """Print one kind of names as a table."""
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for row in _rows(kind, data_root):
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
+    if kind == "methods":
+        yield from ((name, _summary(method)) for name, method in METHODS.items())
+    elif kind == "spectral":
+        yield "none", "The plain method: no spectral map."
+        yield from ((name, _summary(spectral)) for name, spectral in SPECTRAL_MAPS.items() if name != "none")
+    elif kind == "protocols":
+        yield from ((protocol.name, protocol.description) for protocol in PROTOCOLS.values())
+    elif kind == "recipes":
+        yield from ((name, _first_comment(text)) for name, text in shipped_recipes())
+    else:
+        for dataset in names():
+            yield dataset.name, dataset.description, availability(dataset.name, dataset.bundled, data_root)
+
+
+def availability(name: str, bundled: bool, data_root: Path | None) -> str:
+    """Where a data set will come from."""
+    if bundled:
+        return "bundled"
+    found = locate(name, data_root)
+    return "to be downloaded" if found is None else str(found)
+
+
+def _summary(described: type) -> str:
+    return (inspect.getdoc(described) or "").splitlines()[0].replace(":func:", "").replace("`", "")
+
+
+def _first_comment(text: str) -> str:
+    return text.splitlines()[0].removeprefix("# ") if text.startswith("#") else ""

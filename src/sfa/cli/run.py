@@ -1,0 +1,102 @@
+"""A run as the commands see it: where its graph came from, its recipe, its trained method."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from sfa.data import fingerprint, load
+from sfa.errors import InputError
+from sfa.graph.features import normalise_features
+from sfa.methods import ContrastiveMethod
+from sfa.recipes import Recipe, load_recipe
+from sfa.training import RunFolder, load_checkpoint
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a graph comes from, in the words of the command line."""
+
+    data: str | None
+    data_root: Path | None = None
+    features: Path | None = None
+    labels: Path | None = None
+
+    def load(self) -> Data:
+        """Read the graph."""
+        if self.data is None:
+            raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
+        return load(self.data, root=self.data_root, features=self.features, labels=self.labels)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the run's record, with absolute paths where it names files."""
+        data = self.data
+        if data is not None and Path(data).exists():
+            data = str(Path(data).resolve())
+        paths = {key: None if value is None else str(Path(value).resolve()) for key, value in asdict(self).items()}
+        return {**paths, "data": data}
+
+
+@dataclass(frozen=True)
+class Run:
+    """An opened run folder with everything in it ready for use."""
+
+    folder: RunFolder
+    recipe: Recipe
+    graph: Data
+    """Features normalised as in training."""
+    method: ContrastiveMethod
+
+    @property
+    def name(self) -> str:
+        return describe(self.recipe)
+
+    def untrained(self) -> ContrastiveMethod:
+        """The method as it was before the first epoch."""
+        return self.recipe.build(self.graph.num_features)
+
+
+def open_run(path: Path, *, data_root: Path | None = None, source: Source | None = None) -> Run:
+    """Load a trained run with its own graph, or with another one that has the same features."""
+    folder = RunFolder.open(path)
+    recipe = load_recipe(folder.recipe_file)
+    graph = (source or recorded_source(folder, data_root)).load()
+    if source is None:
+        require_same_data(folder, graph)
+    expected = folder.record["in_features"]
+    if graph.num_features != expected:
+        raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
+    method = recipe.build(graph.num_features)
+    load_checkpoint(folder.checkpoint, method)
+    return Run(folder, recipe, normalise_features(graph, recipe.features), method.eval())
+
+
+def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:
+    """Where the run's graph came from; a data root given now replaces the recorded one."""
+    recorded = folder.record["source"]
+    paths = {key: None if recorded[key] is None else Path(recorded[key]) for key in ("data_root", "features", "labels")}
+    if data_root is not None:
+        paths["data_root"] = data_root
+    return Source(recorded["data"], **paths)
+
+
+def require_same_data(folder: RunFolder, graph: Data) -> None:
+    """Raise if the graph is not the one the run was trained on."""
+    if fingerprint(graph) != folder.record["fingerprint"]:
+        raise InputError(f"The data of {folder.path} have changed since it was trained: train anew in another --out.")
+
+
+def describe(recipe: Recipe) -> str:
+    """A method and its spectral map in a few letters, for instance ``grace + sfa``."""
+    method, spectral = recipe.method["name"], recipe.spectral["name"]
+    return str(method) if spectral == "none" else f"{method} + {spectral}"
+
+
+def set_threads(threads: int | None) -> None:
+    """Use so many CPU threads; leave PyTorch's choice if none is given."""
+    if threads is not None:
+        torch.set_num_threads(threads)

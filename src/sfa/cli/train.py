@@ -1,0 +1,160 @@
+"""``sfa train``: data and recipe in, a run folder out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from torch_geometric.data import Data
+
+from sfa.cli.console import Display
+from sfa.cli.evaluate import evaluate_run, print_scores
+from sfa.cli.run import Run, Source, describe, recorded_source, require_same_data, set_threads
+from sfa.data import fingerprint
+from sfa.errors import InputError
+from sfa.evaluation import resolve as resolve_protocol
+from sfa.graph.features import normalise_features
+from sfa.recipes import Recipe, load_recipe
+from sfa.training import RunFolder
+from sfa.training import train as train_method
+
+
+def run(
+    *,
+    source: Source,
+    recipe: str | None,
+    changes: Mapping[str, Any],
+    out: Path | None,
+    resume: bool,
+    device: str,
+    threads: int | None,
+    evaluate: bool,
+    quiet: bool,
+) -> None:
+    """Train as asked on the command line, then score the result where there are labels."""
+    display = Display(quiet)
+    set_threads(threads)
+    if resume:
+        folder = _folder_to_resume(out)
+        settled = _settled_recipe(folder, recipe, changes, source.data)
+        source = source if source.data is not None else recorded_source(folder, source.data_root)
+        graph = source.load()
+        require_same_data(folder, graph)
+        trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
+    else:
+        graph = source.load()
+        settled = (Recipe.parse({}) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
+        path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
+        trained = start_run(path, settled, graph, source, device=device, display=display)
+    if evaluate:
+        _evaluate_if_possible(trained, display)
+    display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
+
+
+def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
+    """Make a new run folder and train in it; nothing is written before everything is known to fit."""
+    recipe.build(graph.num_features)
+    RunFolder.check_creatable(path)
+    record = {
+        "source": source.as_dict(),
+        "fingerprint": fingerprint(graph),
+        "nodes": graph.num_nodes,
+        "in_features": graph.num_features,
+        "seed": recipe.training.seed,
+    }
+    folder = RunFolder.create(path, recipe.as_dict(), record)
+    return train_run(folder, recipe, graph, device=device, resume=False, display=display)
+
+
+def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
+    """Train in an existing folder and show how it goes."""
+    prepared = normalise_features(graph, recipe.features)
+    method = recipe.build(graph.num_features)
+    display.say(
+        f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features\n"
+        f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}"
+    )
+    done = len(folder.read_metrics()) if resume else 0
+    with display.progress("training", recipe.training.epochs, done) as tracker:
+        progress = train_method(
+            method,
+            prepared,
+            **recipe.training.model_dump(),
+            device=device,
+            folder=folder,
+            resume=resume,
+            on_epoch=lambda metrics: tracker.step(loss=metrics["loss"]),
+        )
+    if progress.epoch < recipe.training.epochs:
+        display.say(f"Stopped at epoch {progress.epoch}: no progress for {recipe.training.patience} epochs.")
+    return Run(folder, recipe, prepared, method.cpu().eval())
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """``["method.tau=0.5"]`` as ``{"method.tau": 0.5}``; values are read as YAML."""
+    changes = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        try:
+            changes[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals:
+            raise InputError(f"--set takes KEY=VALUE, for instance method.tau=0.5, not {assignment!r}.")
+    return changes
+
+
+def free_path(path: Path) -> Path:
+    """``path``, or the first of ``path-2``, ``path-3``, … that is not there yet."""
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+def _default_name(graph: Data, recipe: Recipe) -> str:
+    return f"{graph.name}-{recipe.method['name']}-{recipe.spectral['name']}"
+
+
+def _folder_to_resume(out: Path | None) -> RunFolder:
+    if out is None:
+        raise InputError("--resume needs --out, the folder of the run to go on with.")
+    return RunFolder.open(out)
+
+
+def _settled_recipe(folder: RunFolder, recipe: str | None, changes: Mapping[str, Any], dataset: str | None) -> Recipe:
+    """The recipe of the run; what is given again on the command line must agree with it."""
+    settled = load_recipe(folder.recipe_file)
+    asked = settled if recipe is None else load_recipe(recipe, dataset)
+    asked = asked.updated(changes)
+    if asked != settled:
+        before, now = _flat(settled), _flat(asked)
+        different = ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
+        raise InputError(
+            f"The run in {folder.path} was started with another value of {different}: "
+            "resume it without that option, or start a new run in another --out."
+        )
+    return settled
+
+
+def _flat(recipe: Recipe) -> dict[str, Any]:
+    sections = recipe.as_dict()
+    return {
+        f"{name}.{key}": value
+        for name, section in sections.items()
+        for key, value in (section.items() if isinstance(section, dict) else [("", section)])
+    }
+
+
+def _evaluate_if_possible(trained: Run, display: Display) -> None:
+    """Labels are optional in training: without usable ones the scores are left out, and it is said why."""
+    protocol = resolve_protocol("honest-10-10-80")
+    try:
+        protocol.draw(trained.graph.y)
+    except InputError as error:
+        display.say(f"No scores: {error}")
+        return
+    print_scores(evaluate_run(trained, protocol, display), protocol)

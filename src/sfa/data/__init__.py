@@ -1,0 +1,19 @@
+"""Data sets by name, your own files, and graphs in memory -> one checked `torch_geometric.data.Data`."""
+
+from sfa.data.convert import as_graph
+from sfa.data.datasets import DatasetInfo, load, locate, names
+from sfa.data.files import read_graph
+from sfa.data.graph import build_graph, fingerprint
+from sfa.data.roots import data_root
+
+__all__ = [
+    "DatasetInfo",
+    "as_graph",
+    "build_graph",
+    "data_root",
+    "fingerprint",
+    "load",
+    "locate",
+    "names",
+    "read_graph",
+]

@@ -1,0 +1,84 @@
+"""Edges as given -> the one form used everywhere: both directions present, sorted, no loop, no duplicate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfa.errors import InputError
+
+
+def undirected_edges(
+    edges: NDArray[np.int64], weight: NDArray[np.float32] | None, num_nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+    """The edges [2, m] in both directions, sorted by (row, column), and their weights or None if all are 1.
+
+    A self-loop is dropped, and so is an edge of weight 0 (it is no edge). The weight of a pair {u, v} is the MEAN of
+    all the weights given for it, in either direction: an edge listed twice does not grow heavier, and a symmetric
+    input keeps its weights.
+    """
+    keep = edges[0] != edges[1]
+    if weight is not None:
+        keep &= weight != 0
+        weight = weight[keep]
+    low, high = np.sort(edges[:, keep], axis=0)
+    pairs, pair_of_edge = np.unique(low * num_nodes + high, return_inverse=True)
+    low, high = pairs // num_nodes, pairs % num_nodes
+
+    both = np.concatenate([np.stack([low, high]), np.stack([high, low])], axis=1)
+    order = np.lexsort((both[1], both[0]))
+    if weight is None:
+        return both[:, order], None
+    sums = np.bincount(pair_of_edge, weights=weight.astype(np.float64), minlength=pairs.size)
+    means = (sums / np.bincount(pair_of_edge, minlength=pairs.size)).astype(np.float32)
+    if bool((means == 1).all()):
+        return both[:, order], None
+    return both[:, order], np.tile(means, 2)[order]
+
+
+def check_edges(edges: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
+    """The edge index as int64 [2, m], or a sentence on why it is none."""
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        raise InputError(
+            f"The edge index has shape {list(edges.shape)}, but it must be [2, number of edges] "
+            "(row 0 the sources, row 1 the targets); transpose it if each row is one edge."
+        )
+    if edges.size == 0:
+        raise InputError("The graph has no edges; at least one edge between two different nodes is needed.")
+    if edges.dtype.kind not in "iu":
+        raise InputError(
+            f"The edge index holds {edges.dtype} values, but node positions must be integers from 0 to {num_nodes - 1}."
+        )
+    lowest, highest = int(edges.min()), int(edges.max())
+    if lowest < 0 or highest >= num_nodes:
+        wrong = lowest if lowest < 0 else highest
+        raise InputError(
+            f"The edge index holds node {wrong}, but with {num_nodes} rows of features the allowed nodes are "
+            f"0 to {num_nodes - 1}."
+        )
+    return edges.astype(np.int64)
+
+
+def check_weight(weight: NDArray[Any], num_edges: int) -> NDArray[np.float32]:
+    """The edge weights as float32 [m], or a sentence on why they are none."""
+    if weight.ndim == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
+    if weight.shape != (num_edges,):
+        raise InputError(
+            f"The edge weights have shape {list(weight.shape)}, but there are {num_edges} edges; "
+            "give one number an edge, in the same order."
+        )
+    if weight.dtype.kind not in "fiub":
+        raise InputError(f"The edge weights hold {weight.dtype} values, but they must be numbers.")
+    with np.errstate(over="ignore"):  # a weight beyond float32 becomes inf and is reported as such below
+        as_float = weight.astype(np.float32)
+    for wrong, what in ((~np.isfinite(as_float), "NaN or infinite"), (as_float < 0, "negative")):
+        if wrong.any():
+            first = int(wrong.argmax())
+            raise InputError(
+                f"{int(wrong.sum())} of the {num_edges} edge weights are {what} (the first at edge {first}: "
+                f"{weight[first]}); weights must be finite and not negative."
+            )
+    return as_float

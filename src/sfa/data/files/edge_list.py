@@ -1,0 +1,79 @@
+"""An edge list (`.csv`, `.tsv`, `.txt`: source, target, perhaps weight) over the nodes that a feature file names."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+
+import numpy as np
+
+from sfa.data.files.features import FeatureTable
+from sfa.data.files.parts import Parts
+from sfa.data.files.tables import Grid, is_integer, is_number, read_grid
+from sfa.errors import InputError
+
+SOURCE = ("source", "src", "from", "u", "node1", "sourcenodeid", "citing")
+TARGET = ("target", "dst", "to", "v", "node2", "targetnodeid", "cited")
+WEIGHT = ("weight", "w", "value")
+
+
+def read_edge_list(path: Path, features: FeatureTable | None) -> Parts:
+    """The edges as node positions. A first row of no known nodes is a header if it says source and target (or the
+    like), or if all other rows are integers.
+    """
+    if features is None:
+        raise InputError(
+            f"{path} is an edge list, which has no node features; give them as well with features=FILE "
+            "(--features FILE), a .csv or .parquet (first column the node id) or a .npy (row i for node i)."
+        )
+    ids: list[int] | list[str] = features.ids if features.ids is not None else list(range(len(features.x)))
+    position = {str(one): i for i, one in enumerate(ids)}
+    grid = read_grid(path)
+    has_header = _has_header(grid, position)
+    source, target, weight = _columns(grid[0], has_header, path)
+    rows = grid[1:] if has_header else grid
+
+    ends = np.empty((2, len(rows)), dtype=np.int64)
+    for i, row in enumerate(rows):
+        for end, column in enumerate((source, target)):
+            if row[column] not in position:
+                raise InputError(
+                    f"{path} has an edge {row[source]!r} - {row[target]!r}, but the features have no node "
+                    f"{row[column]!r} (they have {len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if that row is the "
+                    "header, call its columns source and target."
+                )
+            ends[end, i] = position[row[column]]
+    return Parts(ends, edge_weight=_weights(rows, weight, path), node_ids=list(ids), num_nodes=len(ids))
+
+
+def _has_header(grid: Grid, nodes: Container[str]) -> bool:
+    if all(cell in nodes for cell in grid[0][:2]):  # a node may well be called "u" or "source"
+        return False
+    names = {cell.lower() for cell in grid[0]}
+    if names & set(SOURCE) and names & set(TARGET):
+        return True
+    others_are_integers = len(grid) > 1 and all(is_integer(cell) for row in grid[1:] for cell in row[:2])
+    return others_are_integers and not any(is_integer(cell) for cell in grid[0][:2])
+
+
+def _columns(first: list[str], has_header: bool, path: Path) -> tuple[int, int, int | None]:
+    names = [cell.lower() for cell in first] if has_header else []
+    source = next((i for i, name in enumerate(names) if name in SOURCE), None)
+    target = next((i for i, name in enumerate(names) if name in TARGET), None)
+    if source is not None and target is not None:
+        return source, target, next((i for i, name in enumerate(names) if name in WEIGHT), None)
+    if len(first) not in (2, 3):
+        raise InputError(
+            f"{path} has {len(first)} column{'' if len(first) == 1 else 's'}; an edge list has source, target and "
+            "perhaps weight, or a header that says which columns these are."
+        )
+    return 0, 1, 2 if len(first) == 3 else None
+
+
+def _weights(rows: Grid, column: int | None, path: Path) -> list[float] | None:
+    if column is None:
+        return None
+    strange = next((row[column] for row in rows if not is_number(row[column])), None)
+    if strange is not None:
+        raise InputError(f"{path} has the edge weight {strange!r}, which is no number.")
+    return [float(row[column]) for row in rows]

@@ -1,0 +1,79 @@
+"""Features and labels from files of their own, joined to a graph by node id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfa.data.files.features import ID_NAMES, LABEL, FeatureTable, parse_labels
+from sfa.data.files.parts import Parts
+from sfa.data.files.tables import read_grid
+from sfa.errors import InputError
+
+LABEL_NAMES = (LABEL, "labels", "y", "class", "subject")
+
+
+def join_features(parts: Parts, table: FeatureTable) -> None:
+    """Puts the table's rows into the order of the graph's nodes.
+
+    Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
+    taken row by row, its ids becoming the nodes'.
+    """
+    if parts.x is not None:
+        raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")
+    if parts.y is not None and table.y is not None:
+        raise InputError(f"Labels are given twice: in the graph file and in the feature file's column {LABEL!r}.")
+    parts.x = table.x
+    if table.y is not None:
+        parts.y = table.y
+    if table.ids is None:
+        return
+    row_of = {str(one): row for row, one in enumerate(table.ids)}
+    if len(row_of) != len(table.ids):
+        repeated = next(one for row, one in enumerate(table.ids) if row_of[str(one)] != row)
+        raise InputError(f"The feature file has the node id {repeated!r} more than once; ids must be unique.")
+    if parts.node_ids is None:
+        if sorted(row_of) != sorted(str(i) for i in range(len(row_of))):
+            parts.node_ids = list(table.ids)
+            return
+        parts.node_ids = list(range(len(row_of)))
+    order = []
+    for one in parts.node_ids:
+        if str(one) not in row_of:
+            raise InputError(
+                f"The feature file has no row for the node {one!r} of the graph; every node needs features."
+            )
+        order.append(row_of[str(one)])
+    if len(order) != len(table.ids):
+        strange = set(row_of) - {str(one) for one in parts.node_ids}
+        raise InputError(f"The feature file has a row for the node {min(strange)!r}, which the graph does not have.")
+    parts.x = table.x[order]
+    if table.y is not None:
+        parts.y = table.y[order]
+
+
+def join_labels(parts: Parts, path: Path, num_nodes: int) -> None:
+    """Labels from a table (id, label), header optional; a node that it does not list is unlabelled."""
+    if parts.y is not None:
+        raise InputError(
+            "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
+        )
+    grid = read_grid(path)
+    if len(grid[0]) != 2:
+        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the node id and its label.")
+    ids: list[Any] = parts.node_ids if parts.node_ids is not None else list(range(num_nodes))
+    position = {str(one): i for i, one in enumerate(ids)}
+    if grid[0][0] not in position and (grid[0][0].lower() in ID_NAMES or grid[0][1].lower() in LABEL_NAMES):
+        grid = grid[1:]
+    labels = np.full(num_nodes, None, dtype=object)
+    seen: set[str] = set()
+    for (one, _), label in zip(grid, parse_labels([label for _, label in grid]), strict=True):
+        if one not in position:
+            raise InputError(f"{path} labels the node {one!r}, which the graph does not have.")
+        if one in seen:
+            raise InputError(f"{path} labels the node {one!r} more than once.")
+        seen.add(one)
+        labels[position[one]] = label
+    parts.y = labels

@@ -1,0 +1,31 @@
+"""What a graph file holds, before features and labels from other files are joined to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Parts:
+    """The arrays of one graph file; `num_nodes` is set when the file says it, as an adjacency does."""
+
+    edges: Any
+    edge_weight: Any = None
+    x: Any = None
+    y: Any = None
+    class_names: list[str] | None = None
+    node_ids: list[int | str] | None = None
+    num_nodes: int | None = None
+    name: str | None = None
+
+
+def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
+    """Ids as integers if every one is written like an integer ("7", not "07"), otherwise as text."""
+    ids = [str(text).strip() for text in texts]
+    try:
+        numbers = [int(one) for one in ids]
+    except ValueError:
+        return ids
+    return numbers if all(str(number) == one for number, one in zip(numbers, ids, strict=True)) else ids

@@ -1,0 +1,72 @@
+"""Text tables as a grid of text: which sign separates the columns, and which lines are comment or header."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfa.errors import InputError
+
+Grid = list[list[str]]
+
+
+@dataclass
+class Layout:
+    """How a text table is laid out: comment lines before it, its separator (None: white space), its first row."""
+
+    skip: int
+    separator: str | None
+    first_row: list[str]
+
+
+def text_layout(path: Path) -> Layout:
+    """The layout, found from the first line that is neither blank nor a comment (`#` or `%`)."""
+    with path.open(encoding="utf-8-sig") as file:
+        for skip, line in enumerate(file):
+            if line.strip() and line.lstrip()[0] not in "#%":
+                separator = _separator(path, line)
+                return Layout(skip, separator, _cells(line, separator))
+    raise InputError(f"{path} has no rows.")
+
+
+def read_grid(path: Path) -> Grid:
+    """The rows of a table of few columns, each cell stripped, blank lines left out."""
+    layout = text_layout(path)
+    grid = []
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file):
+            if number < layout.skip or not line.strip():
+                continue
+            grid.append(_cells(line, layout.separator))
+            if len(grid[-1]) != len(layout.first_row):
+                raise InputError(
+                    f"{path} has {len(grid[-1])} columns in line {number + 1}, but {len(layout.first_row)} in its "
+                    "first row."
+                )
+    return grid
+
+
+def _cells(line: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return line.split()
+    return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=separator))]
+
+
+def _separator(path: Path, line: str) -> str | None:
+    """A `.csv` from a spreadsheet may well use semicolons or tabs."""
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    return next((sign for sign in (",", "\t", ";") if sign in line), None)
+
+
+def is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

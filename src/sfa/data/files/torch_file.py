@@ -1,0 +1,44 @@
+"""A `.pt` file: a PyG `Data` (or a dictionary of its tensors) saved by `torch.save`, loaded without running code."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import GlobalStorage
+
+from sfa.data.files.parts import Parts
+from sfa.errors import InputError
+
+# What a saved Data is made of; torch_geometric tells torch of only some of it.
+SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+
+
+def read_torch(path: Path) -> Parts:
+    """The parts of a saved Data; a file that needs more than tensors and PyG's own classes is refused."""
+    try:
+        with torch.serialization.safe_globals(SAFE):
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(
+            f"{path} cannot be loaded safely: it is damaged, or holds more than tensors and a torch_geometric Data; "
+            "save Data(x=..., edge_index=..., y=...) with torch.save."
+        ) from error
+    if isinstance(loaded, dict):
+        loaded = Data.from_dict(loaded)
+    if not isinstance(loaded, Data):
+        raise InputError(f"{path} holds a {type(loaded).__name__}, but a torch_geometric Data is needed.")
+    if loaded.edge_index is None:
+        raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
+    return Parts(
+        edges=loaded.edge_index,
+        edge_weight=loaded.edge_weight,
+        x=loaded.x,
+        y=loaded.y,
+        class_names=getattr(loaded, "class_names", None),
+        node_ids=getattr(loaded, "node_ids", None),
+        name=getattr(loaded, "name", None),
+    )

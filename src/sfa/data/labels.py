@@ -1,0 +1,95 @@
+"""Labels as given (integers or strings, some perhaps unknown) -> class numbers 0..C-1 with -1 for unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfa.errors import InputError
+
+UNKNOWN = -1
+
+
+def encode_labels(
+    y: NDArray[Any], num_nodes: int, class_names: Sequence[str] | None = None
+) -> tuple[NDArray[np.int64] | None, list[str] | None]:
+    """The class number of each node and the classes' names.
+
+    Without `class_names` the classes are the distinct labels in sorted order; names are given back when they say more
+    than the numbers do (labels that are strings, or integers that are not exactly 0..C-1). With `class_names` the
+    labels are positions in it, or are its strings. Unknown is -1, None, NaN or an empty string; if every label is
+    unknown there are no labels, and (None, None) comes back.
+    """
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise InputError(f"The labels have shape {list(y.shape)}, but one label a node ([{num_nodes}]) is needed.")
+    if len(y) != num_nodes:
+        raise InputError(f"There are {len(y)} labels for {num_nodes} nodes; give one a node, -1 where it is unknown.")
+
+    values = [_clean(value) for value in y.tolist()]
+    known = {value for value in values if value is not None}
+    if not known:
+        return None, None
+    if any(isinstance(value, str) for value in known):
+        values = [None if value is None else str(value) for value in values]
+        return _encode_strings(values, class_names)
+    return _encode_integers(np.array([UNKNOWN if value is None else value for value in values], np.int64), class_names)
+
+
+def _encode_strings(
+    values: list[Any], class_names: Sequence[str] | None
+) -> tuple[NDArray[np.int64] | None, list[str] | None]:
+    names = _checked_names(class_names) if class_names is not None else sorted({v for v in values if v is not None})
+    number = {name: i for i, name in enumerate(names)}
+    strange = next((value for value in values if value is not None and value not in number), None)
+    if strange is not None:
+        raise InputError(f"The label {strange!r} is not among the {len(names)} class names: {', '.join(names)}.")
+    return np.array([UNKNOWN if value is None else number[value] for value in values], np.int64), names
+
+
+def _encode_integers(
+    values: NDArray[np.int64], class_names: Sequence[str] | None
+) -> tuple[NDArray[np.int64] | None, list[str] | None]:
+    if values.min() < UNKNOWN:
+        raise InputError(f"The label {values.min()} is negative; labels start at 0, and -1 means unknown.")
+    if class_names is not None:
+        names = _checked_names(class_names)
+        if values.max() >= len(names):
+            raise InputError(
+                f"The label {values.max()} has no name: with {len(names)} class names the labels go from 0 to "
+                f"{len(names) - 1}."
+            )
+        return values, names
+    classes = np.unique(values[values != UNKNOWN])
+    if classes[-1] == classes.size - 1:
+        return values, None
+    encoded = np.where(values == UNKNOWN, UNKNOWN, np.searchsorted(classes, values))
+    return encoded, [str(value) for value in classes]
+
+
+def _checked_names(class_names: Sequence[str]) -> list[str]:
+    names = [str(name) for name in class_names]
+    if len(set(names)) != len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"The class name {repeated!r} is given more than once; each class needs its own name.")
+    return names
+
+
+def _clean(value: Any) -> int | str | None:
+    """One label as int or str, None if unknown (pandas' NA has its own type, told by its name to avoid the import)."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ == "NAType" or value == UNKNOWN:
+        return None
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        if not value.is_integer():
+            raise InputError(f"The label {value} is not a class; labels must be integers or strings.")
+        return int(value)
+    return int(value) if isinstance(value, int) else str(value) or None

@@ -1,0 +1,36 @@
+"""Errors that speak to the person at the keyboard: what was given, what is allowed, what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SfaError(Exception):
+    """Base of all errors that a user can act on; the command line prints its sentence and no traceback."""
+
+    exit_code = 1
+
+
+class InputError(SfaError, ValueError):
+    """Something given (a file, an option, a name, a graph) cannot be used. Raised before any long work starts."""
+
+    exit_code = 2
+
+
+class TrainingError(SfaError, RuntimeError):
+    """Training itself failed, for instance because the loss is no longer a number."""
+
+
+def unknown_name(kind: str, given: object, allowed: Iterable[str]) -> InputError:
+    """The error for a name that does not exist, with the nearest that does.
+
+    >>> print(unknown_name("method", "grcae", ["grace", "g-bt"]))
+    Unknown method 'grcae': did you mean 'grace'? Allowed: g-bt, grace.
+    """
+    names = sorted(allowed)
+    if not names:
+        return InputError(f"Unknown {kind} {given!r}: there are none here.")
+    nearest = difflib.get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
+    hint = f": did you mean {nearest[0]!r}?" if nearest else "."
+    return InputError(f"Unknown {kind} {given!r}{hint} Allowed: {', '.join(names)}.")

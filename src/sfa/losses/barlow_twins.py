@@ -1,0 +1,38 @@
+"""The redundancy-reduction loss of Barlow Twins, in the form of Graph Barlow Twins (G-BT)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from sfa.errors import InputError
+
+
+def barlow_twins(z_alpha: Tensor, z_beta: Tensor, *, off_diagonal: float | None = None, eps: float = 1e-15) -> Tensor:
+    r"""Make the cross-correlation matrix of two views the identity.
+
+    .. math::
+        \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2, \qquad
+        C = \tfrac{1}{n} \hat Z_\alpha^\top \hat Z_\beta,
+
+    with every column of ``Z`` standardised over the batch.
+
+    Args:
+        z_alpha: Embeddings ``(n, d)`` of the first view.
+        z_beta: The same nodes in the second view.
+        off_diagonal: ``λ``; ``1/d`` if not given, as in G-BT.
+        eps: Added to the standard deviations, so that a constant column stays finite.
+    """
+    if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2 or z_alpha.shape[0] < 2:
+        raise InputError(
+            f"Two views of one shape (n, d) with n ≥ 2 are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
+        )
+    n, d = z_alpha.shape
+    correlation = _standardised(z_alpha, eps).mT @ _standardised(z_beta, eps) / n
+    diagonal = correlation.diagonal()
+    invariance = (1 - diagonal).square().sum()
+    redundancy = correlation.square().sum() - diagonal.square().sum()
+    return invariance + (1 / d if off_diagonal is None else off_diagonal) * redundancy
+
+
+def _standardised(z: Tensor, eps: float) -> Tensor:
+    return (z - z.mean(0)) / (z.std(0) + eps)

@@ -1,0 +1,49 @@
+"""What every contrastive method shares: two views, one encoder, one spectral slot, a head, a loss."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.spectral import SpectralMap
+
+
+class ContrastiveMethod(nn.Module, ABC):
+    """Views → encoder → spectral map → head → loss (the paper's framework figure).
+
+    Calling a method on a graph gives its training loss; :meth:`embed` gives the plain embeddings. A published method
+    is a subclass that builds the parts and says what its views and its loss are. The spectral map is applied here, to
+    the feature maps of both views, so that every method works with every map.
+    """
+
+    def __init__(self, encoder: nn.Module, head: nn.Module, spectral: SpectralMap | None) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = head
+        self.spectral = SpectralMap() if spectral is None else spectral
+
+    @abstractmethod
+    def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Data, Data]:
+        """The two corrupted views, alpha and beta."""
+
+    @abstractmethod
+    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+        """The scalar to minimise."""
+
+    def forward(self, graph: Data, generator: torch.Generator | None = None) -> Tensor:
+        alpha, beta = self.views(graph, generator)
+        h_alpha, h_beta = self.encoder(alpha, generator), self.encoder(beta, generator)
+        h_alpha, h_beta = self.spectral.forward_pair(h_alpha, h_beta, generator)
+        return self.loss(self.head(h_alpha), self.head(h_beta))
+
+    @torch.no_grad()
+    def embed(self, graph: Data) -> Tensor:
+        """Embeddings ``(n, hidden)`` of the uncorrupted graph: no views, no spectral map, no head."""
+        was_training = self.training
+        self.eval()
+        embeddings: Tensor = self.encoder(graph)
+        self.train(was_training)
+        return embeddings

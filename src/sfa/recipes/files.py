@@ -1,0 +1,51 @@
+"""Recipes by name or from a YAML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sfa.errors import InputError, unknown_name
+from sfa.recipes.schema import Recipe
+
+
+def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
+    """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand."""
+    shipped = dict(shipped_recipes())
+    for candidate in (str(name), f"{name}/{dataset}"):
+        if candidate in shipped:
+            return Recipe.parse(_parse_yaml(shipped[candidate], candidate))
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        try:
+            return Recipe.parse(_parse_yaml(path.read_text(encoding="utf-8"), str(path)))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
+    if any(key.startswith(f"{name}/") for key in shipped):
+        sets = ", ".join(key.split("/")[1] for key in shipped if key.startswith(f"{name}/"))
+        raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; there are some for: {sets}.")
+    raise unknown_name("recipe", str(name), shipped)
+
+
+def shipped_recipes() -> Iterator[tuple[str, str]]:
+    """Names and texts of the recipes in the package."""
+    for family in sorted(files("sfa.recipes").joinpath("shipped").iterdir(), key=lambda entry: entry.name):
+        if family.is_dir():
+            for recipe in sorted(family.iterdir(), key=lambda entry: entry.name):
+                if recipe.name.endswith(".yaml"):
+                    yield f"{family.name}/{recipe.name.removesuffix('.yaml')}", recipe.read_text(encoding="utf-8")
+
+
+def _parse_yaml(text: str, source: str) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"The recipe {source} is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"The recipe {source} must be a mapping with keys such as method, spectral and training.")
+    return content

@@ -1,0 +1,132 @@
+"""A recipe: everything that decides a run, validated before it starts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from sfa.errors import InputError, unknown_name
+from sfa.graph.features import FeatureNormalisation
+from sfa.methods import ContrastiveMethod
+from sfa.methods import resolve as resolve_method
+from sfa.ranges import Count, Natural, NonNegative, Positive
+from sfa.seeding import seeded_initialisation
+from sfa.spectral import SpectralMap
+from sfa.spectral import resolve as resolve_spectral
+
+
+class Training(BaseModel):
+    """Keyword arguments of :func:`sfa.training.train`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    epochs: Count = 200
+    lr: Positive = 5e-4
+    weight_decay: NonNegative = 1e-5
+    warmup: Natural = 0
+    cosine: bool = False
+    patience: Count | None = 20
+    seed: Natural = 0
+    checkpoint_every: Count = 25
+
+
+class Recipe(BaseModel):
+    """A method and its options, a spectral map and its options, feature normalisation, training.
+
+    Options of a method or map are the keyword arguments of its class; those not given have the class's defaults.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
+    spectral: dict[str, Any] = Field(default_factory=lambda: {"name": "sfa"})
+    features: FeatureNormalisation = "row"
+    training: Training = Field(default_factory=Training)
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any]) -> Recipe:
+        """A complete recipe from a partial one; an unknown key or a wrong value is named in one sentence."""
+        recipe: Recipe = _validated(cls, {**given, **_sections_with_names(given)}, "recipe")
+        method, spectral = recipe.method, recipe.spectral
+        return recipe.model_copy(
+            update={
+                "method": _complete(method, resolve_method(method["name"]), "method"),
+                "spectral": _complete(spectral, resolve_spectral(spectral["name"]), "spectral"),
+            }
+        )
+
+    def updated(self, changes: Mapping[str, Any]) -> Recipe:
+        """This recipe with some keys changed, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
+
+        Changing the name of a method or map drops the options of the old one.
+        """
+        given = self.as_dict()
+        for path, value in sorted(changes.items(), key=lambda change: not change[0].endswith(".name")):
+            *parents, key = path.split(".")
+            section = given
+            for parent in parents:
+                section = section.get(parent, None) if isinstance(section, dict) else None  # type: ignore[assignment]
+                if not isinstance(section, dict):
+                    raise unknown_name("recipe key", path, given)
+            if key == "name" and section.get("name") != value:
+                section.clear()
+            section[key] = value
+        return Recipe.parse(given)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for YAML and JSON."""
+        return self.model_dump(mode="json")
+
+    def build(self, in_features: int) -> ContrastiveMethod:
+        """The untrained method for graphs with so many features; its weights depend on the seed alone."""
+        method_options = {key: value for key, value in self.method.items() if key != "name"}
+        spectral_options = {key: value for key, value in self.spectral.items() if key != "name"}
+        with seeded_initialisation(self.training.seed):
+            spectral = resolve_spectral(self.spectral["name"])(**spectral_options)
+            method: type[Any] = resolve_method(self.method["name"])
+            built: ContrastiveMethod = method(in_features, spectral=spectral, **method_options)
+        return built
+
+
+def _sections_with_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """``method: grace`` is short for ``method: {name: grace}``; a section without a name has the default's."""
+    sections = {}
+    for key, default in (("method", "grace"), ("spectral", "sfa")):
+        section = given.get(key, default)
+        if isinstance(section, Mapping):
+            sections[key] = {"name": default, **section}
+        elif isinstance(section, str) or section is None:
+            sections[key] = {"name": "none" if section is None else section}
+        else:
+            raise InputError(f"Recipe key {key!r} is a name or a mapping with a name, not {section!r}.")
+    return sections
+
+
+def _complete(
+    section: Mapping[str, Any], target: type[ContrastiveMethod] | type[SpectralMap], kind: str
+) -> dict[str, Any]:
+    """Options checked against the signature of the class they go to, with its defaults filled in."""
+    hints = get_type_hints(target.__init__, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (hints[name], parameter.default)
+        for name, parameter in inspect.signature(target).parameters.items()
+        if name in hints and name not in ("in_features", "spectral")
+    }
+    model = create_model(target.__name__, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
+    options = _validated(model, {key: value for key, value in section.items() if key != "name"}, kind)
+    return {"name": section["name"], **options.model_dump()}
+
+
+def _validated(model: type[Any], given: Mapping[str, Any], where: str) -> Any:
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            parent = model if len(first["loc"]) == 1 else Training
+            raise unknown_name(f"{where} key", path.split(".")[-1], parent.model_fields) from None
+        raise InputError(f"{where.capitalize()} key {path!r}: {first['msg']}, not {first['input']!r}.") from None

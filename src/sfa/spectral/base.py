@@ -1,0 +1,29 @@
+"""The interface of the one slot between encoder and head that every method offers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class SpectralMap(nn.Module):
+    """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
+
+    Subclasses implement :meth:`augment`. A map that must treat both views alike overrides :meth:`forward_pair`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """The augmented map ``h_tilde``, of the shape of ``h``."""
+        return h
+
+    def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return self.augment(h, generator) if self.training else h
+
+    def forward_pair(
+        self, h_alpha: Tensor, h_beta: Tensor, generator: torch.Generator | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Both views of one batch; by default each gets a draw of its own, as in the paper."""
+        return self(h_alpha, generator), self(h_beta, generator)

@@ -1,0 +1,17 @@
+"""The loop, its checkpoints and its folder on disk."""
+
+from sfa.training.checkpoint import Progress, load_checkpoint, load_tensors, save_tensors
+from sfa.training.interrupt import Interrupted
+from sfa.training.loop import train
+from sfa.training.run_folder import RunFolder, versions
+
+__all__ = [
+    "Interrupted",
+    "Progress",
+    "RunFolder",
+    "load_checkpoint",
+    "load_tensors",
+    "save_tensors",
+    "train",
+    "versions",
+]

@@ -1,0 +1,122 @@
+"""The training loop, from the first epoch to the last."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import nn
+from torch_geometric.data import Data
+
+from sfa.errors import TrainingError
+from sfa.seeding import step_generator
+from sfa.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from sfa.training.interrupt import Interrupted, stop_requests
+from sfa.training.run_folder import RunFolder
+from sfa.training.schedule import learning_rate
+
+
+def train(
+    method: nn.Module,
+    graph: Data,
+    *,
+    epochs: int = 200,
+    lr: float = 5e-4,
+    weight_decay: float = 1e-5,
+    warmup: int = 0,
+    cosine: bool = False,
+    patience: int | None = 20,
+    seed: int = 0,
+    checkpoint_every: int = 25,
+    device: str = "auto",
+    folder: RunFolder | None = None,
+    resume: bool = False,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> Progress:
+    """Train a method on one graph, in place.
+
+    Args:
+        method: A module that gives the loss of one step: ``method(graph, generator)``.
+        graph: The whole graph, one step per epoch.
+        epochs: Steps at most.
+        lr: Peak learning rate of Adam.
+        weight_decay: L2 penalty of Adam.
+        warmup: Epochs of linear rise to ``lr``.
+        cosine: Let the rate fall to zero along a cosine after the warm-up.
+        patience: Stop when the running average of the loss has not improved for so many epochs; never, if ``None``.
+        seed: Source of all randomness of the steps.
+        checkpoint_every: Epochs between checkpoints, when there is a folder.
+        device: ``auto``, ``cpu``, ``cuda``, …
+        folder: Where metrics and checkpoints go; nowhere, if ``None``.
+        resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
+        on_epoch: Called after each epoch with its metrics.
+
+    Returns:
+        How far training came and its best loss.
+    """
+    fabric = Fabric(accelerator=device, devices=1)
+    optimizer = torch.optim.Adam(method.parameters(), lr=lr, weight_decay=weight_decay)
+    progress = Progress()
+    if resume and folder is not None and folder.checkpoint.exists():
+        progress = load_checkpoint(folder.checkpoint, method, optimizer)
+    seconds_before = folder.rewind(progress.epoch) if resume and folder is not None else 0.0
+    model, wrapped_optimizer = fabric.setup(method, optimizer)
+    graph = graph.to(fabric.device)
+    model.train()
+    started = time.perf_counter() - seconds_before
+
+    with stop_requests() as stop_requested:
+        while not progress.finished:
+            epoch = progress.epoch
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate(epoch, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
+
+            loss = model(graph, step_generator(seed, epoch, fabric.device))
+            _require_finite(loss.item(), epoch, folder)
+            wrapped_optimizer.zero_grad()
+            fabric.backward(loss)
+            wrapped_optimizer.step()
+
+            progress = progress.after(loss.item())
+            exhausted = patience is not None and progress.stale >= patience
+            progress = progress.finish_if(progress.epoch >= epochs or exhausted)
+            metrics = {
+                "epoch": progress.epoch,
+                "loss": loss.item(),
+                "lr": optimizer.param_groups[0]["lr"],
+                "seconds": round(time.perf_counter() - started, 3),
+            }
+            if folder is not None:
+                folder.append(metrics)
+            if on_epoch is not None:
+                on_epoch(metrics)
+            if folder is not None and (progress.finished or stop_requested() or progress.epoch % checkpoint_every == 0):
+                _save_if_finite(folder, method, optimizer, progress)
+            if stop_requested() and not progress.finished:
+                raise Interrupted(_how_to_resume(progress.epoch, epochs, folder))
+    return progress
+
+
+def _require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
+    if not math.isfinite(loss):
+        kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
+        raise TrainingError(
+            f"The loss is {loss} at epoch {epoch + 1}: "
+            f"try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
+        )
+
+
+def _save_if_finite(folder: RunFolder, method: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    """A finite loss can still have left weights that are not: those never replace a good checkpoint."""
+    if not all(bool(torch.isfinite(weights).all()) for weights in method.parameters()):
+        _require_finite(math.nan, progress.epoch, folder)
+    save_checkpoint(folder.checkpoint, method, optimizer, progress)
+
+
+def _how_to_resume(epoch: int, epochs: int, folder: RunFolder | None) -> str:
+    where = f"go on with: sfa train --resume --out {folder.path}" if folder else "nothing was saved"
+    return f"Stopped after epoch {epoch} of {epochs}; {where}"

@@ -1,0 +1,115 @@
+"""A run on disk: its recipe, its record, its metrics as they come, its checkpoint."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sfa.atomic import ensure_writable, write_text
+from sfa.errors import InputError
+
+FORMAT = 1
+"""Layout of a run folder; raised whenever an older `sfa` could no longer read what a newer one writes."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths and small files of one run. The heavy part, the checkpoint, is written by the training loop."""
+
+    path: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.path / "checkpoint.safetensors"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @classmethod
+    def create(cls, path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> RunFolder:
+        """Make a new run folder; refuses one that already holds something."""
+        cls.check_creatable(path)
+        path.mkdir(parents=True, exist_ok=True)
+        folder = cls(path)
+        write_text(folder.path / "recipe.yaml", yaml.safe_dump(dict(recipe), sort_keys=False))
+        described = {"format": FORMAT, **record, "versions": versions(), "command": sys.argv}
+        write_text(folder.path / "run.json", json.dumps(described, indent=2) + "\n")
+        return folder
+
+    @staticmethod
+    def check_creatable(path: Path) -> None:
+        """Raise unless a run can be made at ``path``, leaving no trace."""
+        if path.is_dir() and any(path.iterdir()):
+            raise InputError(f"{path} already holds files: go on with it by --resume, or choose another --out.")
+        nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+        if not nearest.is_dir():
+            raise InputError(f"Cannot make the run folder {path}: {nearest} is a file.")
+        ensure_writable(nearest / "run.json")
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """An existing run folder; says so if it is none, or one of another version."""
+        folder = cls(path)
+        found = folder.record.get("format")
+        if found != FORMAT:
+            raise InputError(
+                f"{path} was written by another version of sfa (folder format {found}; this is {version('sfa')} with "
+                f"format {FORMAT}): train again, or install that version."
+            )
+        return folder
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What ``run.json`` says: versions, seed, data."""
+        file = self.path / "run.json"
+        if not file.is_file():
+            raise InputError(f"{self.path} is not a run folder: it has no run.json (made by `sfa train`).")
+        try:
+            record = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(record, dict):
+                raise TypeError("not a JSON object")
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"{file} cannot be read: {error}.") from error
+        return record
+
+    @property
+    def recipe_file(self) -> Path:
+        return self.path / "recipe.yaml"
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one line to the metrics."""
+        with self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(dict(row)) + "\n")
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """All complete lines of the metrics; a last line torn by a crash is left out."""
+        if not self.metrics.exists():
+            return []
+        rows = []
+        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                break
+        return rows
+
+    def rewind(self, epoch: int) -> float:
+        """Forget metrics of epochs after the checkpoint's, which are to be written again; returns the seconds spent."""
+        kept = [row for row in self.read_metrics() if row["epoch"] <= epoch]
+        write_text(self.metrics, "".join(json.dumps(row) + "\n" for row in kept))
+        return float(kept[-1]["seconds"]) if kept else 0.0
+
+
+def versions() -> dict[str, str]:
+    """Versions of what decides a result's bits."""
+    packages = ["sfa", "torch", "torch_geometric", "lightning-fabric", "numpy", "scipy", "scikit-learn"]
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
