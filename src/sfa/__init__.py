@@ -5,23 +5,24 @@
 >>> h_tilde = layer(torch.randn(100, 16))
 """
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from sfa.errors import InputError, SfaError, TrainingError
-from sfa.spectral import SpectralFeatureAugmentation
 
 if TYPE_CHECKING:
     from sfa.estimators import NodeEmbedder
+    from sfa.spectral import SpectralFeatureAugmentation
 
 __version__ = version("sfa")
 __all__ = ["InputError", "NodeEmbedder", "SfaError", "SpectralFeatureAugmentation", "TrainingError", "__version__"]
 
+_HOMES = {"NodeEmbedder": "sfa.estimators", "SpectralFeatureAugmentation": "sfa.spectral"}
+
 
 def __getattr__(name: str) -> Any:
-    """The estimator is loaded when asked for: the layer alone needs neither graphs nor scikit-learn."""
-    if name == "NodeEmbedder":
-        from sfa.estimators import NodeEmbedder
-
-        return NodeEmbedder
-    raise AttributeError(f"module 'sfa' has no attribute {name!r}")
+    """Parts are loaded when asked for: the layer needs no graph library, and `sfa --help` not even PyTorch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sfa' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

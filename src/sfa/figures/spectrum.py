@@ -23,7 +23,7 @@ def draw_spectra(pairs: Mapping[str, tuple[Tensor, Tensor]], path: Path) -> None
                 ranks = range(1, len(sigma) + 1)
                 text = f"{label} (effective rank {effective_rank(h):.0f})"
                 panel.plot(ranks, sigma / sigma[0].clamp_min(1e-300), color=colour, label=text, linewidth=1.8)
-            panel.set(title=title, xlabel="index i", yscale="log", ylim=(1e-3, 1.3))
-            panel.legend(loc="upper right")
+            panel.set(title=title, xlabel="index i", xscale="log", yscale="log", ylim=(1e-3, 1.3))
+            panel.legend(loc="lower left")
         panels[0].set_ylabel("singular value σᵢ / σ₁")
         save_figure(figure, path)

@@ -1,0 +1,42 @@
+# make demo: set up, train on the bundled Cora with and without SFA, print a table, draw two pictures.
+# make test: set up, lint, run all tests.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint format install benchmark clean
+
+demo: $(INSTALLED)
+	$(BIN)/sfa demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmark: $(INSTALLED)
+	$(BIN)/python benchmarks/sfa_overhead.py
+
+install: $(INSTALLED)
+
+# Made anew when what is to be installed has changed; the constraints keep PyTorch at the CPU build that was tested.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("sfa needs Python 3.10 or later, this is " + sys.version.split()[0] + ": make PYTHON=... names another." if sys.version_info < (3, 10) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,102 @@
+"""What all tests share: one thread, no data of the user's own, a small graph, and the command line in process."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+with warnings.catch_warnings():  # torch_geometric's own import calls torch.jit.script, which torch 2.13 deprecates
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from torch_geometric.data import Data
+
+from sfa.cli import main
+from sfa.data import build_graph
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small graphs gain nothing from more threads, and bits are compared across processes."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def planted_arrays() -> dict[str, np.ndarray]:
+    """A planted partition: 60 nodes of 3 classes, dense within and sparse between, 8 features that hint at them."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    probability = np.where(y[:, None] == y[None, :], 0.25, 0.02)
+    edges = np.argwhere(np.triu(rng.random((60, 60)) < probability, 1)).T
+    x = 0.5 * rng.normal(size=(60, 8))
+    x[np.arange(60), y] += 1
+    return {"x": x.astype(np.float32), "edge_index": edges, "y": y}
+
+
+@pytest.fixture
+def planted(planted_arrays: dict[str, np.ndarray]) -> Data:
+    arrays = planted_arrays
+    return build_graph(arrays["x"], arrays["edge_index"], y=arrays["y"], name="planted")
+
+
+@pytest.fixture(scope="session")
+def planted_file(planted_arrays: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "planted.npz"
+    np.savez(path, **planted_arrays)
+    return path
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run_sfa(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """``run_sfa("train", path, epochs=3)`` runs ``sfa train PATH --epochs 3`` in this process."""
+
+    def run(*words: Any, **options: Any) -> Result:
+        flags = [str(part) for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, words), *flags])
+        captured = capsys.readouterr()
+        return Result(ended.value.code or 0, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def tiny() -> list[str]:
+    """Options of ``sfa train`` for a model that trains in no time and is not scored."""
+    return ["--hidden", "8", "--set", "method.projection=8", "--no-evaluate"]
+
+
+@pytest.fixture(scope="session")
+def trained_run(planted_file: Path, tiny: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on the planted graph, for reading only: copy it before changing anything in it."""
+    path = tmp_path_factory.mktemp("runs") / "planted"
+    with pytest.raises(SystemExit) as ended:
+        main(["train", str(planted_file), "--epochs", "5", "--out", str(path), "--quiet", *tiny])
+    assert not ended.value.code
+    return path
+
+
+@pytest.fixture(autouse=True)
+def away_from_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's data and caches are out of sight."""
+    monkeypatch.delenv("SFA_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path_factory.getbasetemp() / "no-cache"))

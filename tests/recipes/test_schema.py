@@ -1,0 +1,166 @@
+"""Recipes are checked key by key, and say in one sentence what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sfa.errors import InputError
+from sfa.recipes import Recipe, load_recipe
+
+
+def test_an_empty_recipe_is_grace_with_sfa() -> None:
+    recipe = Recipe.parse({})
+    assert (recipe.method["name"], recipe.spectral["name"]) == ("grace", "sfa")
+    assert recipe.method["hidden"] == 128
+    assert recipe.spectral["iterations"] == 1
+
+
+def test_defaults_are_those_of_the_class() -> None:
+    assert Recipe.parse({"method": "g-bt"}).method["batch_norm"] is True
+    assert Recipe.parse({"method": "grace"}).method["batch_norm"] is False
+
+
+def test_a_name_is_short_for_a_section() -> None:
+    assert Recipe.parse({"method": "g-bt", "spectral": None}) == Recipe.parse(
+        {"method": {"name": "g-bt"}, "spectral": {"name": "none"}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "nearest"),
+    [
+        ({"metod": "grace"}, "method"),
+        ({"method": "grcae"}, "grace"),
+        ({"method": {"name": "gbt"}}, "g-bt"),
+        ({"method": {"taus": 0.5}}, "tau"),
+        ({"method": {"edge_dropp": [0, 0]}}, "edge_drop"),
+        ({"spectral": "sfaa"}, "sfa"),
+        ({"spectral": {"iteration": 2}}, "iterations"),
+        ({"training": {"epoch": 5}}, "epochs"),
+        ({"training": {"patients": 5}}, "patience"),
+    ],
+    ids=str,
+)
+def test_an_unknown_name_or_key_is_told_with_the_nearest(given: dict[str, Any], nearest: str) -> None:
+    with pytest.raises(InputError, match=f"Unknown .* did you mean '{nearest}'"):
+        Recipe.parse(given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"training.epochs": 0}, "epochs"),
+        ({"training.epochs": 2.5}, "epochs"),
+        ({"training.epochs": None}, "epochs"),
+        ({"training.lr": 0}, "lr"),
+        ({"training.lr": float("nan")}, "lr"),
+        ({"training.lr": "fast"}, "lr"),
+        ({"training.seed": -1}, "seed"),
+        ({"training.patience": 0}, "patience"),
+        ({"method.hidden": 0}, "hidden"),
+        ({"method.tau": 0}, "tau"),
+        ({"method.tau": float("inf")}, "tau"),
+        ({"method.activation": "tanh"}, "activation"),
+        ({"method.edge_drop": 0.2}, "edge_drop"),
+        ({"method.edge_drop": [0.2]}, "edge_drop"),
+        ({"method.edge_drop": [0.2, 1.2]}, "edge_drop"),
+        ({"spectral.iterations": -1}, "iterations"),
+        ({"features": "column"}, "features"),
+        ({"training": 3}, "training"),
+        ({"method": 3}, "method"),
+        ({"method.name": 3}, "method"),
+        ({"method.name": ["grace"]}, "method"),
+        ({"spectral.name": {"name": "sfa"}}, "spectral"),
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_told_with_its_key(changes: dict[str, Any], key: str) -> None:
+    with pytest.raises(InputError, match=key) as raised:
+        Recipe.parse({}).updated(changes)
+    assert "\n" not in str(raised.value)
+
+
+def test_keys_that_are_no_words() -> None:
+    with pytest.raises(InputError):
+        Recipe.parse({1: 2})
+    with pytest.raises(InputError):
+        Recipe.parse({"method": {1: 2}})
+
+
+def test_updating_by_path() -> None:
+    recipe = Recipe.parse({"method": {"tau": 0.7}}).updated({"training.epochs": 5, "features": "none"})
+    assert (recipe.method["tau"], recipe.training.epochs, recipe.features) == (0.7, 5, "none")
+
+
+def test_another_method_starts_from_its_own_defaults() -> None:
+    recipe = Recipe.parse({"method": {"name": "grace", "hidden": 7}}).updated({"method.layers": 3, "method.name": "g-bt"})
+    assert recipe.method == {**Recipe.parse({"method": "g-bt"}).method, "layers": 3}
+
+
+@pytest.mark.parametrize("path", ["metod.tau", "method.tau.x", "training.epochs.x.y"])
+def test_a_path_that_leads_nowhere(path: str) -> None:
+    with pytest.raises(InputError, match=path):
+        Recipe.parse({}).updated({path: 1})
+
+
+def test_building_depends_on_the_seed_alone() -> None:
+    recipe = Recipe.parse({"method": {"hidden": 4}})
+    state = torch.get_rng_state()
+    first = recipe.build(3).state_dict()
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.manual_seed(99)
+    second = recipe.build(3).state_dict()
+    other = recipe.updated({"training.seed": 1}).build(3).state_dict()
+    key = "head.0.weight"
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first[key], other[key])
+
+
+def test_options_reach_the_method() -> None:
+    built = Recipe.parse({"method": {"hidden": 6, "tau": 0.9}, "spectral": {"iterations": 3}}).build(5)
+    assert built.tau == 0.9
+    assert built.spectral.iterations == 3
+    assert built.head[0].in_features == 6
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("method: g-bt\ntraining:\n  lr: 1e-3\n  patience: null\n")
+    recipe = load_recipe(path)
+    assert (recipe.method["name"], recipe.training.lr, recipe.training.patience) == ("g-bt", 0.001, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "cannot be read: No such file"),
+        ("method: [unclosed", "not valid YAML"),
+        ("- a\n- b", "must be a mapping"),
+        ("", "must be a mapping"),
+        (b"\xff\xfe", "not text"),
+        ("method: !!python/object/apply:os.mkdir [marker]", "not valid YAML"),
+    ],
+)
+def test_a_file_that_is_no_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | bytes | None, reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.yaml"
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(InputError, match=reason) as raised:
+        load_recipe(path)
+    assert "\n" not in str(raised.value)
+    assert str(path) in str(raised.value)
+    assert not (tmp_path / "marker").exists()
+
+
+def test_an_unknown_name_and_an_unknown_data_set() -> None:
+    with pytest.raises(InputError, match="did you mean 'paper/cora'"):
+        load_recipe("paper/coar")
+    with pytest.raises(InputError, match=r"no 'paper' recipe for karate.*cora"):
+        load_recipe("paper", "karate")

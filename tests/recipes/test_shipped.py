@@ -1,0 +1,67 @@
+"""The shipped recipes say what the paper's table says."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfa.recipes import Recipe, load_recipe, shipped_recipes
+
+# hidden, projection, lr, epochs, k, tau, activation of the table; edge and feature drop rates of the two views.
+PAPER = {
+    "cora": (256, 256, 1e-4, 1000, 1, 0.4, "relu", (0.2, 0.4), (0.3, 0.4)),
+    "citeseer": (256, 256, 1e-3, 500, 2, 0.9, "relu", (0.2, 0.0), (0.3, 0.2)),
+    "computers": (128, 128, 1e-2, 2000, 1, 0.2, "rrelu", (0.6, 0.3), (0.2, 0.3)),
+    "photo": (256, 64, 0.1, 2000, 1, 0.3, "relu", (0.3, 0.5), (0.1, 0.1)),
+    "wikics": (256, 256, 1e-2, 3000, 1, 0.4, "prelu", (0.2, 0.3), (0.1, 0.1)),
+}
+
+
+@pytest.mark.parametrize("dataset", PAPER)
+def test_the_papers_table(dataset: str) -> None:
+    recipe = load_recipe(f"paper/{dataset}")
+    method, training = recipe.method, recipe.training
+    assert (method["name"], recipe.spectral["name"]) == ("grace", "sfa")
+    assert (
+        method["hidden"],
+        method["projection"],
+        training.lr,
+        training.epochs,
+        recipe.spectral["iterations"],
+        method["tau"],
+        method["activation"],
+        tuple(method["edge_drop"]),
+        tuple(method["feature_drop"]),
+    ) == PAPER[dataset]
+
+
+def test_the_paper_has_no_other_data_sets() -> None:
+    assert {name for name, _ in shipped_recipes() if name.startswith("paper/")} == {f"paper/{key}" for key in PAPER}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in shipped_recipes()])
+def test_every_recipe_can_be_built_and_written_down(name: str) -> None:
+    recipe = load_recipe(name)
+    assert recipe.build(4)(_two_nodes()).isfinite()
+    assert Recipe.parse(recipe.as_dict()) == recipe
+
+
+def test_every_recipe_says_what_it_is() -> None:
+    assert all(text.startswith("# ") for _, text in shipped_recipes())
+
+
+@pytest.mark.parametrize("dataset", ["cora", "Cora", "CORA"])
+def test_a_family_is_resolved_by_the_data_set_in_any_case(dataset: str) -> None:
+    """As `sfa train Cora` finds the data set, so it finds the recipe."""
+    assert load_recipe("paper", dataset) == load_recipe("paper/cora")
+
+
+def test_the_demo_pair_differs_in_graph_augmentation_alone() -> None:
+    without, augmented = load_recipe("demo/without-augmentation"), load_recipe("demo/with-augmentation")
+    assert without.method["edge_drop"] == without.method["feature_drop"] == (0, 0)
+    assert augmented.updated({"method.edge_drop": [0, 0], "method.feature_drop": [0, 0]}) == without
+
+
+def _two_nodes():  # noqa: ANN202
+    from sfa.data import build_graph
+
+    return build_graph([[1.0, 0, 0, 2], [0.0, 1, 1, 0]], [[0], [1]])

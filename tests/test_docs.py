@@ -1,0 +1,50 @@
+"""Every Python block of the documentation runs, and the examples do what they say."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_recipe_in_the_guide_is_valid() -> None:
+    import yaml
+
+    from sfa.recipes import Recipe
+
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert Recipe.parse(yaml.safe_load(block)).training.epochs == 1000
+
+
+def test_the_example_trains_with_and_without_the_layer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["layer_in_a_plain_model.py", "--epochs", "2"])
+    runpy.run_path(str(ROOT / "examples" / "layer_in_a_plain_model.py"), run_name="__main__")
+    without, with_ = capsys.readouterr().out.splitlines()
+    rank = [float(line.rsplit(" ", 1)[1]) for line in (without, with_)]
+    assert without.startswith("without SFA: accuracy")
+    assert rank[0] != rank[1], "the layer changes what is learnt"
