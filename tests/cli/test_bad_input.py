@@ -20,6 +20,8 @@ from sfa.errors import InputError
 
 RunSfa = Callable[..., Any]
 
+ABSENT = "mps" if torch.cuda.is_available() else "cuda"
+
 Snapshot = dict[Path, bytes | None]
 
 
@@ -143,7 +145,7 @@ def test_features_and_labels_that_do_not_fit(tmp_path: Path, refuses: Callable[.
         (["--iterations", "-1"], "iterations"),
         (["--set", "method.edge_drop=[0.2,1.5]"], "edge_drop"),
         (["--device", "nonsense"], "nonsense"),
-        (["--device", "cuda"], "cuda"),
+        (["--device", ABSENT], ABSENT),
         (["--recipe", "missing.yaml"], "missing.yaml"),
     ],
     ids=str,
@@ -271,7 +273,12 @@ def test_runs_without_a_checkpoint(run_copy: Path, refuses: Callable[..., str], 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader[0])
 def test_data_that_changed(
-    planted: Data, tiny: list[str], tmp_path: Path, run_sfa: RunSfa, refuses: Callable[..., str], reader: tuple[str, ...]
+    planted: Data,
+    tiny: list[str],
+    tmp_path: Path,
+    run_sfa: RunSfa,
+    refuses: Callable[..., str],
+    reader: tuple[str, ...],
 ) -> None:
     data, run = tmp_path / "graph.pt", tmp_path / "run"
     torch.save(Data(x=planted.x, edge_index=planted.edge_index, y=planted.y), data)

@@ -97,7 +97,9 @@ def test_updating_by_path() -> None:
 
 
 def test_another_method_starts_from_its_own_defaults() -> None:
-    recipe = Recipe.parse({"method": {"name": "grace", "hidden": 7}}).updated({"method.layers": 3, "method.name": "g-bt"})
+    recipe = Recipe.parse({"method": {"name": "grace", "hidden": 7}}).updated(
+        {"method.layers": 3, "method.name": "g-bt"}
+    )
     assert recipe.method == {**Recipe.parse({"method": "g-bt"}).method, "layers": 3}
 
 

@@ -178,9 +178,7 @@ def test_weights_that_are_no_numbers_never_replace_a_good_checkpoint(
 
     method = scripted([2.5] * 6, gradients=[1.0, 1.0, math.nan, 1.0, 1.0, 1.0])
     with pytest.raises(TrainingError, match=noticed):
-        train(
-            method, planted, epochs=epochs, checkpoint_every=checkpoint_every, folder=folder, on_epoch=remember
-        )
+        train(method, planted, epochs=epochs, checkpoint_every=checkpoint_every, folder=folder, on_epoch=remember)
     assert [folder.checkpoint.read_bytes()] == good
     assert load_checkpoint(folder.checkpoint, scripted([])).epoch == 2
 

@@ -110,9 +110,7 @@ def test_time_goes_on_where_it_stopped(planted: Data, small_recipe: SmallRecipe,
 
 
 @pytest.mark.parametrize("torn", ['{"epoch": 8, "lo', '{"epoch": 8, "loss": 4.2, "lr": 0.01, "seconds": 0.1', "\0\0\0"])
-def test_a_torn_last_line(
-    planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, torn: str
-) -> None:
+def test_a_torn_last_line(planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, torn: str) -> None:
     recipe = small_recipe()
     whole, broken = new_folder("whole"), new_folder("broken")
     go(recipe, planted, whole)

@@ -24,7 +24,10 @@ def test_what_is_in_it(tmp_path: Path) -> None:
     assert folder.record["seed"] == 7
     assert folder.record["versions"]["torch"] == version("torch")
     assert folder.record["versions"]["sfa"] == version("sfa")
-    assert yaml.safe_load(folder.recipe_file.read_text()) == {"method": {"name": "grace", "tau": 0.4}, "features": "row"}
+    assert yaml.safe_load(folder.recipe_file.read_text()) == {
+        "method": {"name": "grace", "tau": 0.4},
+        "features": "row",
+    }
 
 
 def test_an_empty_folder_can_become_one(tmp_path: Path) -> None:

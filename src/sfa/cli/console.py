@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,65 +25,69 @@ class Display:
         self.console.print(message, soft_wrap=True, markup=False)
 
     @contextmanager
-    def progress(self, title: str, total: int, completed: int = 0) -> Iterator[Tracker]:
-        """A tracker of ``total`` steps, of which some may be done already."""
-        if self.console.quiet:
-            yield Tracker()
-        elif self.console.is_terminal:
-            with Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[note]}"),
-                TimeRemainingColumn(elapsed_when_finished=True),
-                console=self.console,
-            ) as bar:
-                yield BarTracker(bar, title, total, completed)
-        else:
-            yield LineTracker(self, title, total, completed)
+    def progress(self, title: str, total: int) -> Iterator[Tracker]:
+        """A tracker of ``total`` steps."""
+        if not self.console.is_terminal:
+            yield LineTracker(total, title, self)
+            return
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=self.console,
+        ) as bar:
+            yield BarTracker(total, title, bar)
 
 
-class Tracker:
-    """Receives steps; this one shows nothing."""
+class Tracker(ABC):
+    """Receives steps and shows how it goes. Work that goes on from the middle starts with a later step."""
 
-    def step(self, **values: float) -> None:
-        """One more step is done, with some numbers worth showing."""
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.begun_at: int | None = None
+        self.started = time.monotonic()
+
+    def step(self, done: int | None = None, **values: float) -> None:
+        """One more step is done, or so many in all, with some numbers worth showing."""
+        self.done = self.done + 1 if done is None else done
+        if self.begun_at is None:
+            self.begun_at = self.done - 1
+        rate = (self.done - self.begun_at) / max(1e-9, time.monotonic() - self.started)
+        self.show([*(f"{name} {value:.4g}" for name, value in values.items()), f"{rate:.3g}/s"], rate)
+
+    @abstractmethod
+    def show(self, notes: list[str], rate: float) -> None:
+        """Show the step just done."""
 
 
 class BarTracker(Tracker):
     """A live bar."""
 
-    def __init__(self, bar: Progress, title: str, total: int, completed: int) -> None:
+    def __init__(self, total: int, title: str, bar: Progress) -> None:
+        super().__init__(total)
         self.bar = bar
-        self.started, self.before, self.done = time.monotonic(), completed, completed
-        self.task = bar.add_task(title, total=total, completed=completed, note="")
+        self.task = bar.add_task(title, total=total, note="")
 
-    def step(self, **values: float) -> None:
-        self.done += 1
-        rate = (self.done - self.before) / max(1e-9, time.monotonic() - self.started)
-        self.bar.update(self.task, advance=1, note=_note({**values, "it/s": rate}))
+    def show(self, notes: list[str], rate: float) -> None:
+        self.bar.update(self.task, completed=self.done, note="  ".join(notes))
 
 
 class LineTracker(Tracker):
-    """A line at the start, at the end, and every few seconds."""
+    """A line every few seconds and at the end."""
 
-    def __init__(self, display: Display, title: str, total: int, completed: int) -> None:
-        self.display, self.title, self.total = display, title, total
-        self.done, self.before = completed, completed
-        self.started = self.last = time.monotonic()
+    def __init__(self, total: int, title: str, display: Display) -> None:
+        super().__init__(total)
+        self.title, self.display = title, display
+        self.shown = self.started
 
-    def step(self, **values: float) -> None:
-        self.done += 1
+    def show(self, notes: list[str], rate: float) -> None:
         now = time.monotonic()
-        if self.done < self.total and now - self.last < PLAIN_INTERVAL:
+        if self.done < self.total and now - self.shown < PLAIN_INTERVAL:
             return
-        self.last = now
-        rate = (self.done - self.before) / max(1e-9, now - self.started)
-        left = (
-            f"{(self.total - self.done) / rate:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s"
-        )
-        self.display.say(f"{self.title}  {self.done}/{self.total}  {_note({**values, 'it/s': rate})}  {left}")
-
-
-def _note(values: dict[str, float]) -> str:
-    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+        self.shown = now
+        left = (self.total - self.done) / rate
+        notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
+        self.display.say("  ".join([self.title, f"{self.done}/{self.total}", *notes]))

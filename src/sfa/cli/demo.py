@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from torch import Tensor
 
 from sfa.atomic import write_text
 from sfa.cli.console import Display
+from sfa.cli.evaluate import score_all
 from sfa.cli.run import Run, Source, set_threads
 from sfa.cli.train import free_path, start_run
-from sfa.data import load
 from sfa.evaluation import Score, paired_difference
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.figures import draw_maps, draw_spectra
 from sfa.recipes import load_recipe
+from sfa.training import RunFolder
 
-SETTINGS = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
+RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same recipe without and with SFA."""
+
+    setting: str
+    plain: Run
+    spectral: Run
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return f"GRACE, {self.setting}", f"GRACE + SFA, {self.setting}"
+
+    @property
+    def embeddings(self) -> tuple[Tensor, Tensor]:
+        return self.plain.method.embed(self.plain.graph), self.spectral.method.embed(self.spectral.graph)
 
 
 def run(*, out: Path | None, epochs: int | None, threads: int | None, quiet: bool) -> None:
@@ -27,70 +47,62 @@ def run(*, out: Path | None, epochs: int | None, threads: int | None, quiet: boo
     display = Display(quiet)
     set_threads(threads)
     out = free_path(Path("runs/demo")) if out is None else out
-    graph = load("cora")
-    protocol = resolve_protocol("honest-10-10-80")
+    RunFolder.check_creatable(out)
 
-    pairs: dict[str, tuple[Run, Run]] = {}
-    for setting, name in SETTINGS.items():
-        recipe = load_recipe(name)
-        if epochs is not None:
-            recipe = recipe.updated({"training.epochs": epochs})
-        plain, spectral = (
-            start_run(
-                out / f"{name.split('/')[1]}-{spectral}",
-                recipe.updated({"spectral.name": spectral}),
-                graph,
-                Source("cora"),
-                device="cpu",
-                display=display,
-            )
-            for spectral in ("none", "sfa")
-        )
-        pairs[setting] = plain, spectral
-
-    first = next(iter(pairs.values()))[0]
-    embeddings = {"raw features": first.graph.x, "untrained encoder": first.untrained().embed(first.graph)}
-    for setting, pair in pairs.items():
-        embeddings |= {f"{run.name}, {setting}": run.method.embed(run.graph) for run in pair}
-    with display.progress("scoring", len(embeddings) * protocol.splits) as tracker:
-        scores = {
-            name: protocol.evaluate(z, graph.y, name=name, on_split=tracker.step) for name, z in embeddings.items()
-        }
+    pairs = [_train_pair(setting, recipe, out, epochs, display) for setting, recipe in RECIPES.items()]
+    untrained, graph = pairs[0].plain.untrained(), pairs[0].plain.graph
+    embeddings = {"raw features": graph.x, "untrained encoder": untrained.embed(graph)}
+    for pair in pairs:
+        embeddings |= zip(pair.names, pair.embeddings, strict=True)
+    scores = score_all(embeddings, graph.y, resolve_protocol("honest-10-10-80"), display)
 
     display.say("drawing")
-    by_pair = {setting: tuple(embeddings[f"{run.name}, {setting}"] for run in pair) for setting, pair in pairs.items()}
-    draw_spectra(
-        {f"Cora, {setting}": (plain, spectral) for setting, (plain, spectral) in by_pair.items()}, out / "spectrum.png"
-    )
-    setting, (plain, spectral) = next(iter(by_pair.items()))
-    draw_maps(
-        {f"GRACE, {setting}": plain.numpy(), f"GRACE + SFA, {setting}": spectral.numpy()},
-        graph.y.numpy(),
-        out / "embeddings.png",
-        class_names=getattr(graph, "class_names", None),
-    )
-    _report(scores, pairs, out)
+    draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}, out / "spectrum.png")
+    maps = {name: embeddings[name].numpy() for name in pairs[0].names}
+    draw_maps(maps, graph.y.numpy(), out / "embeddings.png", class_names=graph.class_names)
+    _report({score.name: score for score in scores}, pairs, out)
 
 
-def _report(scores: Mapping[str, Score], pairs: Mapping[str, tuple[Run, Run]], out: Path) -> None:
+def _train_pair(setting: str, recipe_name: str, out: Path, epochs: int | None, display: Display) -> Pair:
+    recipe = load_recipe(recipe_name)
+    if epochs is not None:
+        recipe = recipe.updated({"training.epochs": epochs})
+    source = Source("cora")
+    graph = source.load()
+
+    def train(spectral: str) -> Run:
+        path = out / f"{recipe_name.split('/')[1]}-{spectral}"
+        return start_run(
+            path, recipe.updated({"spectral.name": spectral}), graph, source, device="cpu", display=display
+        )
+
+    return Pair(setting, train("none"), train("sfa"))
+
+
+def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> None:
     """Print the table and keep it, with the value of every split."""
-    table = Table(title="Cora, accuracy over 20 random splits 10/10/80, one training seed", title_justify="left")
+    table = Table(title="Cora: accuracy over 20 random splits 10/10/80, one training seed", title_justify="left")
     table.add_column("embedding")
     table.add_column("accuracy", justify="right")
     lines = ["| embedding | accuracy |", "| --- | --- |"]
     for score in scores.values():
         table.add_row(score.name, str(score))
         lines.append(f"| {score.name} | {score} |")
-    console = Console()
-    console.print(table)
-    differences = {}
-    for setting, (plain, spectral) in pairs.items():
-        difference = paired_difference(scores[f"{spectral.name}, {setting}"], scores[f"{plain.name}, {setting}"])
-        differences[setting] = difference.as_dict()
-        sentence = f"SFA changes accuracy by {difference} points with {setting}."
-        console.print(sentence, highlight=False)
-        lines.append(f"\n{sentence}")
+    differences = {pair.setting: paired_difference(*(scores[name] for name in pair.names[::-1])) for pair in pairs}
+    lines.append("")
+    lines += [
+        f"With {setting}, SFA changes accuracy by {difference} points (mean and 95 % interval over the same splits)."
+        for setting, difference in differences.items()
+    ]
     write_text(out / "table.md", "\n".join(lines) + "\n")
-    result = {"scores": [score.as_dict() for score in scores.values()], "differences": differences}
+    result = {
+        "scores": [score.as_dict() for score in scores.values()],
+        "differences": {setting: difference.as_dict() for setting, difference in differences.items()},
+    }
     write_text(out / "scores.json", json.dumps(result, indent=2) + "\n")
-    console.print(f"Table, scores and pictures (spectrum.png, embeddings.png): {out}", highlight=False, soft_wrap=True)
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    for sentence in lines[-len(pairs) :]:
+        console.print(sentence, markup=False)
+    console.print(f"Kept in {out}: table.md, scores.json, spectrum.png, embeddings.png and the four runs.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from torch import Tensor
 
 from sfa.atomic import write_text
 from sfa.cli.console import Display
@@ -35,13 +36,16 @@ def evaluate_run(run: Run, protocol: Protocol, display: Display) -> list[Score]:
         "untrained encoder": run.untrained().embed(run.graph),
         run.name: run.method.embed(run.graph),
     }
-    with display.progress("scoring", len(embeddings) * protocol.splits) as tracker:
-        scores = [
-            protocol.evaluate(z.cpu(), run.graph.y, name=name, on_split=tracker.step) for name, z in embeddings.items()
-        ]
+    scores = score_all(embeddings, run.graph.y, protocol, display)
     text = json.dumps(_as_dict(scores, protocol), indent=2)
     write_text(run.folder.path / f"scores-{protocol.name}.json", text + "\n")
     return scores
+
+
+def score_all(embeddings: Mapping[str, Tensor], y: Tensor, protocol: Protocol, display: Display) -> list[Score]:
+    """Score several embeddings on the same splits, showing progress."""
+    with display.progress("scoring", len(embeddings) * protocol.splits) as tracker:
+        return [protocol.evaluate(z, y, name=name, on_split=tracker.step) for name, z in embeddings.items()]
 
 
 def print_scores(scores: Sequence[Score], protocol: Protocol) -> None:

@@ -17,7 +17,7 @@ from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.graph.features import normalise_features
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import RunFolder
+from sfa.training import RunFolder, make_fabric
 from sfa.training import train as train_method
 
 
@@ -56,6 +56,7 @@ def run(
 def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
     recipe.build(graph.num_features)
+    make_fabric(device)
     RunFolder.check_creatable(path)
     record = {
         "source": source.as_dict(),
@@ -76,8 +77,7 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
         f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}"
     )
-    done = len(folder.read_metrics()) if resume else 0
-    with display.progress("training", recipe.training.epochs, done) as tracker:
+    with display.progress("training", recipe.training.epochs) as tracker:
         progress = train_method(
             method,
             prepared,
@@ -85,7 +85,7 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
             device=device,
             folder=folder,
             resume=resume,
-            on_epoch=lambda metrics: tracker.step(loss=metrics["loss"]),
+            on_epoch=lambda metrics: tracker.step(metrics["epoch"], loss=metrics["loss"]),
         )
     if progress.epoch < recipe.training.epochs:
         display.say(f"Stopped at epoch {progress.epoch}: no progress for {recipe.training.patience} epochs.")

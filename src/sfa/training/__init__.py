@@ -1,6 +1,7 @@
 """The loop, its checkpoints and its folder on disk."""
 
 from sfa.training.checkpoint import Progress, load_checkpoint, load_tensors, save_tensors
+from sfa.training.devices import make_fabric
 from sfa.training.interrupt import Interrupted
 from sfa.training.loop import train
 from sfa.training.run_folder import RunFolder, versions
@@ -11,6 +12,7 @@ __all__ = [
     "RunFolder",
     "load_checkpoint",
     "load_tensors",
+    "make_fabric",
     "save_tensors",
     "train",
     "versions",

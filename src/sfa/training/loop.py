@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import nn
 from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
 from sfa.seeding import step_generator
 from sfa.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from sfa.training.devices import make_fabric
 from sfa.training.interrupt import Interrupted, stop_requests
 from sfa.training.run_folder import RunFolder
 from sfa.training.schedule import learning_rate
@@ -50,7 +51,7 @@ def train(
         patience: Stop when the running average of the loss has not improved for so many epochs; never, if ``None``.
         seed: Source of all randomness of the steps.
         checkpoint_every: Epochs between checkpoints, when there is a folder.
-        device: ``auto``, ``cpu``, ``cuda``, …
+        device: See :func:`make_fabric`.
         folder: Where metrics and checkpoints go; nowhere, if ``None``.
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
         on_epoch: Called after each epoch with its metrics.
@@ -58,18 +59,20 @@ def train(
     Returns:
         How far training came and its best loss.
     """
-    fabric = Fabric(accelerator=device, devices=1)
+    fabric = make_fabric(device)
     optimizer = torch.optim.Adam(method.parameters(), lr=lr, weight_decay=weight_decay)
-    progress = Progress()
-    if resume and folder is not None and folder.checkpoint.exists():
-        progress = load_checkpoint(folder.checkpoint, method, optimizer)
-    seconds_before = folder.rewind(progress.epoch) if resume and folder is not None else 0.0
     model, wrapped_optimizer = fabric.setup(method, optimizer)
-    graph = graph.to(fabric.device)
     model.train()
+    graph = graph.to(fabric.device)
+    progress, seconds_before = Progress(), 0.0
+    if resume and folder is not None:
+        if folder.checkpoint.exists():
+            progress = load_checkpoint(folder.checkpoint, method, optimizer)
+        seconds_before = folder.rewind(progress.epoch)
     started = time.perf_counter() - seconds_before
 
-    with stop_requests() as stop_requested:
+    # Without a folder there is nothing to save, and Ctrl-C acts as usual.
+    with stop_requests() if folder else nullcontext(lambda: False) as stop_requested:
         while not progress.finished:
             epoch = progress.epoch
             for group in optimizer.param_groups:
@@ -96,8 +99,11 @@ def train(
                 on_epoch(metrics)
             if folder is not None and (progress.finished or stop_requested() or progress.epoch % checkpoint_every == 0):
                 _save_if_finite(folder, method, optimizer, progress)
-            if stop_requested() and not progress.finished:
-                raise Interrupted(_how_to_resume(progress.epoch, epochs, folder))
+                if stop_requested() and not progress.finished:
+                    raise Interrupted(
+                        f"Stopped after epoch {progress.epoch} of {epochs}; "
+                        f"go on with: sfa train --resume --out {folder.path}"
+                    )
     return progress
 
 
@@ -115,8 +121,3 @@ def _save_if_finite(folder: RunFolder, method: nn.Module, optimizer: torch.optim
     if not all(bool(torch.isfinite(weights).all()) for weights in method.parameters()):
         _require_finite(math.nan, progress.epoch, folder)
     save_checkpoint(folder.checkpoint, method, optimizer, progress)
-
-
-def _how_to_resume(epoch: int, epochs: int, folder: RunFolder | None) -> str:
-    where = f"go on with: sfa train --resume --out {folder.path}" if folder else "nothing was saved"
-    return f"Stopped after epoch {epoch} of {epochs}; {where}"

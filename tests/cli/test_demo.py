@@ -1,0 +1,58 @@
+"""The demo on the bundled Cora, with one epoch, two splits and a plain projection in the place of t-SNE."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from sfa.evaluation import PROTOCOLS
+from sfa.recipes import load_recipe
+
+
+@pytest.fixture
+def demo(run_sfa: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Any, Path]:
+    honest = "honest-10-10-80"
+    monkeypatch.setitem(PROTOCOLS, honest, replace(PROTOCOLS[honest], splits=2, cs=(1.0, 100.0)))
+    monkeypatch.setattr("sfa.figures.embedding_map.plane", lambda z, *, seed: z[:, :2])
+    return run_sfa("demo", epochs=1, out=tmp_path / "demo"), tmp_path / "demo"
+
+
+def test_demo(demo: tuple[Any, Path]) -> None:
+    result, out = demo
+    assert result.code == 0, result.err
+    assert "\x1b" not in result.out + result.err
+
+    written = json.loads((out / "scores.json").read_text())
+    names = [score["name"] for score in written["scores"]]
+    assert len(names) == len(set(names)) == 6
+    assert names[:2] == ["raw features", "untrained encoder"]
+    assert [name.split(",")[0] for name in names[2:]] == ["grace", "grace + sfa"] * 2
+    by_name = {score["name"]: score for score in written["scores"]}
+    assert all(40 < score["mean"] < 90 and len(score["test"]) == 2 for score in by_name.values())
+    for setting, difference in written["differences"].items():
+        plain, spectral = by_name[f"grace, {setting}"], by_name[f"grace + sfa, {setting}"]
+        assert difference["mean"] == pytest.approx(spectral["mean"] - plain["mean"])
+        assert difference["low"] <= difference["mean"] <= difference["high"]
+
+    table = (out / "table.md").read_text()
+    for score in by_name.values():
+        line = f"{score['mean']:.2f} ± {score['std']:.2f}"
+        assert f"| {score['name']} | {line} |" in table
+        assert line in result.out
+
+    for picture in ("spectrum.png", "embeddings.png"):
+        pixels = imread(out / picture)
+        assert min(pixels.shape[:2]) > 200
+        assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 20, "more than a blank page"
+
+    runs = {path.parent.name: load_recipe(path) for path in out.glob("*/recipe.yaml")}
+    assert len(runs) == 4
+    assert {recipe.spectral["name"] for recipe in runs.values()} == {"none", "sfa"}
+    assert {recipe.training.seed for recipe in runs.values()} == {0}

@@ -1,0 +1,89 @@
+"""What the command says about itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfa.recipes import shipped_recipes
+
+RunSfa = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("methods", ["grace", "g-bt"]),
+        ("spectral", ["none", "sfa"]),
+        ("datasets", ["cora", "citeseer", "pubmed", "photo", "computers", "wikics"]),
+        ("protocols", ["honest-10-10-80"]),
+        ("recipes", [name for name, _ in shipped_recipes()]),
+    ],
+)
+def test_lists(run_sfa: RunSfa, kind: str, names: list[str]) -> None:
+    result = run_sfa("list", kind)
+    assert (result.code, result.err) == (0, "")
+    lines = [line for line in result.out.splitlines() if line and not line.startswith(" ")]
+    assert [line.split()[0] for line in lines] == names
+    assert all(len(line.split()) > 2 for line in lines), "every name is explained"
+
+
+def test_where_data_sets_come_from(run_sfa: RunSfa, tmp_path: Path) -> None:
+    lines = {line.split()[0]: line for line in run_sfa("list", "datasets").out.splitlines() if line[:1].isalpha()}
+    assert "bundled" in lines["cora"]
+    assert "bundled" not in lines["citeseer"]
+    result = run_sfa("list", "datasets", data_root=tmp_path / "nowhere")
+    assert result.code == 2
+    assert "nowhere" in result.err
+
+
+def test_doctor(run_sfa: RunSfa, tmp_path: Path) -> None:
+    result = run_sfa("doctor")
+    assert (result.code, result.err) == (0, "")
+    rows = {line.split()[0]: line for line in result.out.splitlines() if line.strip()}
+    for package in ("torch", "numpy", "scikit-learn"):
+        assert rows[package].split()[-1] == version(package)
+    assert "bundled" in rows["cora"]
+    assert "download" in rows["wikics"]
+    assert "1 of" in rows["CPU"]
+    assert "cpu" in rows["devices"]
+    assert "SFA_DATA" in result.out
+    raw = tmp_path / "WikiCS" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "data.json").write_text("{}")
+    result = run_sfa("doctor", data_root=tmp_path)
+    assert "download" not in next(line for line in result.out.splitlines() if line.strip().startswith("wikics"))
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+@pytest.mark.parametrize("command", ["train", "evaluate", "embed", "list", "doctor", "demo"])
+def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None:
+    result = run_sfa(command, flag)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.count(f"sfa {command}") >= 2, "once in the usage, once in an example"
+
+
+def test_help_of_all(run_sfa: RunSfa) -> None:
+    result = run_sfa("--help")
+    assert result.code == 0
+    for command in ("train", "evaluate", "embed", "list", "doctor", "demo", "--version", "--debug"):
+        assert command in result.out
+
+
+def test_version(run_sfa: RunSfa) -> None:
+    result = run_sfa("--version")
+    assert (result.code, result.out.strip(), result.err) == (0, version("sfa"), "")
+
+
+def test_help_needs_no_torch() -> None:
+    code = (
+        "import sys\nfrom sfa.cli import main\ntry: main(['--help'])\nexcept SystemExit: print('torch' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "False"

@@ -1,0 +1,329 @@
+"""The embedder has scikit-learn's manners, and takes a graph in any of its shapes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from torch_geometric.data import Data
+
+import sfa
+from sfa import NodeEmbedder
+from sfa.errors import InputError
+from sfa.recipes import load_recipe
+from sfa.training import save_tensors
+
+SMALL: dict[str, Any] = {"hidden": 8, "epochs": 3, "options": {"method.projection": 8}, "random_state": 0}
+
+
+@pytest.fixture
+def fitted(planted: Data) -> NodeEmbedder:
+    return NodeEmbedder(**SMALL).fit(planted)
+
+
+def test_it_is_the_packages_own_name() -> None:
+    assert sfa.NodeEmbedder is NodeEmbedder
+    assert "NodeEmbedder" in sfa.__all__
+
+
+def test_parameters_round_trip() -> None:
+    given = {
+        "method": "g-bt",
+        "spectral": "none",
+        "hidden": 5,
+        "iterations": None,
+        "tau": None,
+        "epochs": 7,
+        "lr": 0.1,
+        "options": {"method.layers": 3},
+        "random_state": 4,
+        "device": "cpu",
+    }
+    embedder = NodeEmbedder(**given)
+    assert embedder.get_params() == given
+    other = NodeEmbedder().set_params(**given)
+    assert other.get_params() == given
+    copy = clone(embedder)
+    assert copy is not embedder
+    assert copy.get_params() == given
+
+
+def test_the_constructor_only_stores() -> None:
+    """Wrong arguments are told by fit, so that clone and set_params never fail."""
+    embedder = NodeEmbedder("no such method", hidden=-1)
+    assert clone(embedder).get_params()["hidden"] == -1
+
+
+def test_clone_of_a_fitted_one_is_not_fitted(fitted: NodeEmbedder, planted: Data) -> None:
+    copy = clone(fitted)
+    assert not hasattr(copy, "embedding_")
+    np.testing.assert_array_equal(copy.fit(planted).embedding_, fitted.embedding_)
+
+
+def test_fit(planted: Data) -> None:
+    embedder = NodeEmbedder(**SMALL)
+    before = planted.clone()
+    assert embedder.fit(planted) is embedder
+    assert embedder.n_features_in_ == 8
+    assert [row["epoch"] for row in embedder.history_] == [1, 2, 3]
+    assert embedder.recipe_.method["hidden"] == 8
+    assert embedder.embedding_.shape == (60, 8)
+    assert embedder.embedding_.dtype == np.float32
+    np.testing.assert_array_equal(embedder.embedding_, embedder.transform(planted))
+    np.testing.assert_array_equal(embedder.embedding_, NodeEmbedder(**SMALL).fit_transform(planted))
+    assert torch.equal(planted.x, before.x)
+
+
+def test_labels_are_not_used(planted: Data, fitted: NodeEmbedder) -> None:
+    unlabelled = Data(x=planted.x, edge_index=planted.edge_index)
+    np.testing.assert_array_equal(NodeEmbedder(**SMALL).fit(unlabelled, y="whatever").embedding_, fitted.embedding_)
+
+
+def shapes_of(graph: Data) -> dict[str, Any]:
+    x, edges, n = graph.x.numpy(), graph.edge_index.numpy(), graph.num_nodes
+    adjacency = sparse.csr_array((np.ones(edges.shape[1]), (edges[0], edges[1])), shape=(n, n))
+    network = nx.Graph()
+    network.add_nodes_from((i, {"x": x[i].tolist()}) for i in range(n))
+    network.add_edges_from(edges.T.tolist())
+    one_way = edges[:, edges[0] < edges[1]][:, ::-1].copy()
+    return {
+        "Data": Data(x=graph.x, edge_index=graph.edge_index),
+        "X and sparse A": (x, adjacency),
+        "X and dense A": (x, adjacency.toarray()),
+        "X and edge index": (x, edges),
+        "X and one direction of the edges": (x, one_way),
+        "sparse X and sparse A": (sparse.csr_array(x), adjacency),
+        "NetworkX": network,
+    }
+
+
+def test_the_shape_of_the_graph_does_not_matter(planted: Data, fitted: NodeEmbedder) -> None:
+    for name, shape in shapes_of(planted).items():
+        embedding = NodeEmbedder(**SMALL).fit_transform(shape)
+        np.testing.assert_array_equal(embedding, fitted.embedding_, err_msg=name)
+        np.testing.assert_array_equal(fitted.transform(shape), fitted.embedding_, err_msg=name)
+
+
+@pytest.mark.parametrize("thing", [None, 3, np.ones((3, 3)), (np.ones((3, 2)),), "cora"], ids=str)
+def test_what_is_no_graph(fitted: NodeEmbedder, thing: Any) -> None:
+    with pytest.raises(InputError):
+        NodeEmbedder(**SMALL).fit(thing)
+    with pytest.raises(InputError):
+        fitted.transform(thing)
+
+
+def test_random_state(planted: Data) -> None:
+    def embed(random_state: Any) -> np.ndarray:
+        return NodeEmbedder(**{**SMALL, "epochs": 1, "random_state": random_state}).fit_transform(planted)
+
+    np.testing.assert_array_equal(embed(3), embed(3))
+    np.testing.assert_array_equal(embed(3), embed(np.int64(3)))
+    assert not np.array_equal(embed(3), embed(4))
+    state = np.random.RandomState  # noqa: NPY002
+    np.testing.assert_array_equal(embed(state(3)), embed(state(3)))
+    one = state(3)
+    assert not np.array_equal(embed(one), embed(one)), "the state goes on from fit to fit"
+    assert not np.array_equal(embed(None), embed(None))
+
+
+def test_randomness_outside_is_left_alone(planted: Data) -> None:
+    state = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    NodeEmbedder(**SMALL).fit(planted)
+    assert torch.equal(torch.get_rng_state(), state[0])
+    assert np.random.get_state()[1].tolist() == state[1]  # noqa: NPY002
+
+
+@pytest.mark.parametrize("anchor", [None, "lonely"])
+def test_new_nodes(planted: Data, fitted: NodeEmbedder, anchor: str | None) -> None:
+    """Three nodes are added, tied to one another alone or to one old node too: who is far from that one stays put.
+
+    A new edge changes its old end's degree, and so the weight of that node's edges: three steps away is far.
+    """
+    network = nx.Graph(planted.edge_index.T.tolist())
+    lonely = min(network, key=network.degree)
+    x = torch.cat([planted.x, torch.full((3, 8), 0.5)])
+    new = torch.tensor([[60, 61], [61, 62]] if anchor is None else [[60, 61, 61], [61, lonely, 62]])
+    grown = fitted.transform(Data(x=x, edge_index=torch.cat([planted.edge_index, new], dim=1)))
+    assert grown.shape == (63, 8)
+    assert np.isfinite(grown).all()
+    near = set() if anchor is None else set(nx.single_source_shortest_path_length(network, lonely, cutoff=2))
+    far = sorted(set(range(60)) - near)
+    assert len(far) > 10
+    np.testing.assert_array_equal(grown[far], fitted.embedding_[far])
+    moved = np.abs(grown[:60] - fitted.embedding_).max(axis=1) > 1e-4
+    assert moved.any() == moved[lonely] == (anchor is not None)
+
+
+def test_another_number_of_features(fitted: NodeEmbedder, planted: Data) -> None:
+    with pytest.raises(InputError, match="5 features.*fitted to 8"):
+        fitted.transform((planted.x[:, :5], planted.edge_index))
+
+
+def test_not_fitted(planted: Data, tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError, match="fit"):
+        NodeEmbedder().transform(planted)
+    with pytest.raises(NotFittedError, match="nothing to save"):
+        NodeEmbedder().save(tmp_path / "embedder.safetensors")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_fit_leaves_no_half_fitted_embedder(planted: Data) -> None:
+    embedder = NodeEmbedder(**{**SMALL, "lr": 1e30, "epochs": 9})
+    with pytest.raises(sfa.TrainingError, match="epoch"):
+        embedder.fit(planted)
+    with pytest.raises(NotFittedError):
+        embedder.transform(planted)
+
+
+def test_it_never_fits_to_weights_that_are_no_numbers(planted: Data) -> None:
+    """One step at an absurd rate: its loss was that of the good weights before it."""
+    embedder = NodeEmbedder(**{**SMALL, "lr": 1e30, "epochs": 1, "options": {"training.weight_decay": 1e30}})
+    with pytest.raises(sfa.TrainingError, match="epoch 1"):
+        embedder.fit(planted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"method": "grcae"}, "did you mean 'grace'"),
+        ({"spectral": "sfaa"}, "did you mean 'sfa'"),
+        ({"options": {"method.taus": 1}}, "did you mean 'tau'"),
+        ({"options": {"metod.tau": 1}}, "did you mean 'method'"),
+        ({"options": {"training.epoch": 1}}, "did you mean 'epochs'"),
+        ({"hidden": 0}, "hidden"),
+        ({"tau": -1}, "tau"),
+        ({"epochs": 0}, "epochs"),
+        ({"method": "g-bt", "tau": 0.5}, "tau"),
+        ({"random_state": -1}, "seed"),
+        ({"device": "nonsense"}, "nonsense"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_told_by_fit(planted: Data, arguments: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        NodeEmbedder(**arguments).fit(planted)
+
+
+def test_options_by_path(planted: Data) -> None:
+    options = {"method.edge_drop": (0.0, 0.5), "method.projection": 4, "training.warmup": 2, "features": "none"}
+    embedder = NodeEmbedder(hidden=4, epochs=2, iterations=3, lr=0.03, options=options, random_state=1).fit(planted)
+    recipe = embedder.recipe_
+    assert tuple(recipe.method["edge_drop"]) == (0.0, 0.5)
+    assert (recipe.method["hidden"], recipe.spectral["iterations"]) == (4, 3)
+    assert (recipe.training.warmup, recipe.training.lr, recipe.training.seed) == (2, 0.03, 1)
+    assert recipe.features == "none"
+    assert [row["lr"] for row in embedder.history_] == [0.015, 0.03]
+
+
+@pytest.mark.parametrize("name", ["paper/cora", "paper/photo", "demo/without-augmentation"])
+def test_from_recipe(planted: Data, name: str) -> None:
+    embedder = NodeEmbedder.from_recipe(name)
+    assert embedder._recipe() == load_recipe(name)
+    assert clone(embedder)._recipe() == load_recipe(name)
+    assert embedder.set_params(epochs=1, hidden=4).fit(planted).recipe_ == load_recipe(name).updated(
+        {"training.epochs": 1, "method.hidden": 4}
+    )
+
+
+def test_from_a_mapping_and_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("method: {name: g-bt, hidden: 3}\nspectral: none\n")
+    from_file = NodeEmbedder.from_recipe(tmp_path / "mine.yaml")
+    from_mapping = NodeEmbedder.from_recipe({"method": {"name": "g-bt", "hidden": 3}, "spectral": None})
+    assert from_file.get_params() == from_mapping.get_params()
+    assert from_file._recipe().method["hidden"] == 3
+
+
+@pytest.mark.parametrize("method", ["grace", "g-bt"])
+def test_save_and_load(planted: Data, tmp_path: Path, method: str) -> None:
+    options = {"method.projection": 8} if method == "grace" else {"method.activation": "rrelu"}
+    fitted = NodeEmbedder(method, **{**SMALL, "options": options}).fit(planted)
+    path = tmp_path / "embedder.safetensors"
+    fitted.save(path)
+    loaded = NodeEmbedder.load(path)
+    np.testing.assert_array_equal(loaded.transform(planted), fitted.embedding_)
+    assert loaded.recipe_ == fitted.recipe_
+    assert loaded.n_features_in_ == 8
+    assert loaded.method == method
+    np.testing.assert_array_equal(clone(loaded).fit_transform(planted), fitted.embedding_)
+    with pytest.raises(InputError, match="fitted to 8"):
+        loaded.transform((planted.x[:, :5], planted.edge_index))
+    with pytest.raises(InputError, match="does not exist"):
+        fitted.save(tmp_path / "missing" / "embedder.safetensors")
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99])
+def test_loading_half_a_file(fitted: NodeEmbedder, tmp_path: Path, share: float) -> None:
+    path = tmp_path / "embedder.safetensors"
+    fitted.save(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(InputError, match="truncated"):
+        NodeEmbedder.load(path)
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("marker",)
+
+
+def test_loading_what_is_not_ours(
+    fitted: NodeEmbedder, trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="no .* at"):
+        NodeEmbedder.load("missing.safetensors")
+    Path("pickle.safetensors").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(InputError):
+        NodeEmbedder.load("pickle.safetensors")
+    assert not Path("marker").exists()
+    with pytest.raises(InputError, match="not an embedder"):
+        NodeEmbedder.load(trained_run / "checkpoint.safetensors")
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"format": 2},
+        {"format": 1},
+        {"format": 1, "recipe": {"method": "grace"}},
+        {"format": 1, "recipe": {"method": "grace"}, "in_features": "many"},
+        {"format": 1, "recipe": "grace", "in_features": 8},
+        {"format": 1, "recipe": {"method": "grace"}, "in_features": 8},
+        [1],
+    ],
+    ids=str,
+)
+def test_loading_other_metadata(tmp_path: Path, meta: Any) -> None:
+    path = tmp_path / "embedder.safetensors"
+    save_tensors(path, {"weight": torch.ones(2)}, meta)
+    with pytest.raises(InputError):
+        NodeEmbedder.load(path)
+
+
+def test_in_a_pipeline(planted: Data) -> None:
+    y = planted.y.numpy()
+    embedder = NodeEmbedder(**{**SMALL, "epochs": 20, "lr": 0.01})
+    pipeline = Pipeline([("embed", embedder), ("classify", LogisticRegression(C=100))])
+    predicted = pipeline.fit(planted, y).predict(planted)
+    assert (predicted == y).mean() > 0.8
+    by_hand = LogisticRegression(C=100).fit(embedder.embedding_, y).predict(embedder.embedding_)
+    np.testing.assert_array_equal(predicted, by_hand)
+    assert pipeline.get_params()["embed__epochs"] == 20
+
+
+def test_it_learns(planted: Data) -> None:
+    options = {"training.patience": None, "features": "none"}
+    embedder = NodeEmbedder(hidden=16, epochs=60, lr=0.01, random_state=0, options=options)
+    losses = [row["loss"] for row in embedder.fit(planted).history_]
+    assert np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.05
