@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,14 @@ def test_a_failing_body_leaves_the_old_file_and_nothing_else(
     path = folder / "file.bin"
     if existing:
         path.write_bytes(b"old")
-    with pytest.raises(type(error)), atomic_path(path) as temporary:
-        temporary.write_bytes(b"half of the n")
-        raise error
+
+    def write() -> None:
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(b"half of the n")
+            raise error
+
+    with pytest.raises(type(error)):
+        write()
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == ({"file.bin": b"old"} if existing else {})
 
 
@@ -100,7 +106,7 @@ def test_ensure_writable_in_a_folder_that_takes_no_files(tmp_path: Path, monkeyp
         ensure_writable(tmp_path / "file.txt")
 
 
-def _raise(error: BaseException):  # noqa: ANN202
+def _raise(error: BaseException) -> Callable[..., None]:
     def fail(*_: object, **__: object) -> None:
         raise error
 

@@ -23,7 +23,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         _flush_to_disk(temporary)
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~umask())
         temporary.replace(path)
         _flush_to_disk(path.parent)
     except BaseException:
@@ -59,7 +59,7 @@ def _flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def _umask() -> int:
+def umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -131,7 +131,8 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | Path) -> NodeEmbedder:
         """Read an embedder that :meth:`save` wrote; nothing in the file is executed."""
         weights, meta = load_tensors(Path(path))
-        if meta.get("format") != FORMAT or "recipe" not in meta:
+        wanted = {"format": int, "recipe": dict, "in_features": int}
+        if meta.get("format") != FORMAT or not all(isinstance(meta.get(key), kind) for key, kind in wanted.items()):
             raise InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
         embedder = cls.from_recipe(meta["recipe"])
         embedder.recipe_ = Recipe.parse(meta["recipe"])

@@ -18,7 +18,7 @@ NodeIds = Sequence[str] | Sequence[int]
 
 def check_export(path: Path) -> None:
     """Raise unless embeddings can be written to ``path``."""
-    if path.suffix not in WRITERS:
+    if path.suffix.lower() not in WRITERS:
         raise InputError(f"Cannot tell the format of {path}: its name must end in {', '.join(WRITERS)}.")
     ensure_writable(path)
 
@@ -26,8 +26,10 @@ def check_export(path: Path) -> None:
 def write_embeddings(path: Path, z: Embeddings, node_ids: NodeIds) -> None:
     """Write ``(n, d)`` embeddings in the format of the path's suffix; an existing file is replaced in one step."""
     check_export(path)
+    if len({type(one) for one in node_ids}) > 1:  # a column is of one kind
+        node_ids = [str(one) for one in node_ids]
     with atomic_path(path) as temporary:
-        WRITERS[path.suffix](temporary, z, node_ids)
+        WRITERS[path.suffix.lower()](temporary, z, node_ids)
 
 
 def _write_npz(path: Path, z: Embeddings, node_ids: NodeIds) -> None:

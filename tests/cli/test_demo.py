@@ -33,11 +33,11 @@ def test_demo(demo: tuple[Any, Path]) -> None:
     names = [score["name"] for score in written["scores"]]
     assert len(names) == len(set(names)) == 6
     assert names[:2] == ["raw features", "untrained encoder"]
-    assert [name.split(",")[0] for name in names[2:]] == ["grace", "grace + sfa"] * 2
+    assert [name.split(",")[0] for name in names[2:]] == ["GRACE", "GRACE + SFA"] * 2
     by_name = {score["name"]: score for score in written["scores"]}
     assert all(40 < score["mean"] < 90 and len(score["test"]) == 2 for score in by_name.values())
     for setting, difference in written["differences"].items():
-        plain, spectral = by_name[f"grace, {setting}"], by_name[f"grace + sfa, {setting}"]
+        plain, spectral = by_name[f"GRACE, {setting}"], by_name[f"GRACE + SFA, {setting}"]
         assert difference["mean"] == pytest.approx(spectral["mean"] - plain["mean"])
         assert difference["low"] <= difference["mean"] <= difference["high"]
 

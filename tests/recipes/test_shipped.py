@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from torch_geometric.data import Data
 
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 
@@ -39,9 +40,9 @@ def test_the_paper_has_no_other_data_sets() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, _ in shipped_recipes()])
-def test_every_recipe_can_be_built_and_written_down(name: str) -> None:
+def test_every_recipe_can_be_built_and_written_down(name: str, planted: Data) -> None:
     recipe = load_recipe(name)
-    assert recipe.build(4)(_two_nodes()).isfinite()
+    assert recipe.build(8)(planted).isfinite()
     assert Recipe.parse(recipe.as_dict()) == recipe
 
 
@@ -59,9 +60,3 @@ def test_the_demo_pair_differs_in_graph_augmentation_alone() -> None:
     without, augmented = load_recipe("demo/without-augmentation"), load_recipe("demo/with-augmentation")
     assert without.method["edge_drop"] == without.method["feature_drop"] == (0, 0)
     assert augmented.updated({"method.edge_drop": [0, 0], "method.feature_drop": [0, 0]}) == without
-
-
-def _two_nodes():  # noqa: ANN202
-    from sfa.data import build_graph
-
-    return build_graph([[1.0, 0, 0, 2], [0.0, 1, 1, 0]], [[0], [1]])

@@ -38,7 +38,7 @@ def test_an_empty_folder_can_become_one(tmp_path: Path) -> None:
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     before = tree(tmp_path)
-    with pytest.raises(InputError, match="already holds files.*--resume"):
+    with pytest.raises(InputError, match=r"already holds files.*--resume"):
         RunFolder.create(tmp_path, {}, {})
     assert tree(tmp_path) == before
 

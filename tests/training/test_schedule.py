@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -27,5 +28,5 @@ def test_against_the_schedule_written_out(epochs: int, warmup: int, cosine: bool
 def test_shape() -> None:
     rates = [learning_rate(e, peak=1.0, epochs=100, warmup=10, cosine=True) for e in range(100)]
     assert max(rates) == rates[9] == rates[10] == 1
-    assert all(low < high for low, high in zip(rates[:9], rates[1:10], strict=True))
-    assert all(high > low > 0 for high, low in zip(rates[10:-1], rates[11:], strict=True))
+    assert all(low < high for low, high in pairwise(rates[:10]))
+    assert all(high > low > 0 for high, low in pairwise(rates[10:]))

@@ -28,19 +28,24 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but re
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; PyTorch's choice if not given.")]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(version("sfa"))
+        raise typer.Exit
+
+
 @app.callback()
 def root(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error (anywhere on the line).")
     ] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
     """Spectral feature augmentation, and contrastive pre-training of graphs around it."""
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(installed("sfa"))
-        raise typer.Exit
 
 
 @app.command(no_args_is_help=True)
@@ -152,7 +157,7 @@ def embed(
     from sfa.cli import embed as command
     from sfa.cli.run import Source
 
-    source = None if data is None else Source(data, data_root, features, labels)
+    source = None if data is None and features is None and labels is None else Source(data, data_root, features, labels)
     command.run(run, out=out, source=source, data_root=data_root, threads=threads, quiet=quiet)
 
 
@@ -168,7 +173,13 @@ class Kind(str, Enum):
 
 @app.command("list", no_args_is_help=True)
 def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], data_root: DataRoot = None) -> None:
-    """List what can be chosen by name."""
+    """List what can be chosen by name.
+
+    **Examples**
+
+    * `sfa list methods`
+    * `sfa list datasets --data-root ~/data`
+    """
     from sfa.cli import listing
 
     listing.run(kind.value, data_root)
@@ -176,7 +187,12 @@ def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], data_root
 
 @app.command()
 def doctor(data_root: DataRoot = None) -> None:
-    """Check the installation: versions, threads, devices, data sets, what is missing and how to get it."""
+    """Check the installation: versions, threads, devices, data sets, what is missing and how to get it.
+
+    **Example**
+
+    * `sfa doctor --data-root ~/data`
+    """
     from sfa.cli import doctor as command
 
     command.run(data_root)
@@ -189,7 +205,13 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. About 4 minutes."""
+    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. About 4 minutes.
+
+    **Examples**
+
+    * `sfa demo`
+    * `sfa demo --epochs 20 --out runs/quick-look`
+    """
     from sfa.cli import demo as command
 
     command.run(out=out, epochs=epochs, threads=threads, quiet=quiet)

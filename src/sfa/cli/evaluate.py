@@ -30,7 +30,7 @@ def run(path: Path, *, protocol: str, as_json: bool, data_root: Path | None, thr
 
 def evaluate_run(run: Run, protocol: Protocol, display: Display) -> list[Score]:
     """Raw features, the untrained encoder and the run itself, on the same splits; kept in the run folder."""
-    protocol.draw(run.graph.y)
+    protocol.draw(run.graph.y, getattr(run.graph, "class_names", None))
     embeddings = {
         "raw features": run.graph.x,
         "untrained encoder": run.untrained().embed(run.graph),

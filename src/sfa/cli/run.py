@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from sfa.data import fingerprint, load
+from sfa.data import fingerprint, load, names
 from sfa.errors import InputError
 from sfa.graph.features import normalise_features
 from sfa.methods import ContrastiveMethod
@@ -35,7 +35,8 @@ class Source:
     def as_dict(self) -> dict[str, Any]:
         """For the run's record, with absolute paths where it names files."""
         data = self.data
-        if data is not None and Path(data).exists():
+        is_name = data is not None and data.lower() in {dataset.name for dataset in names()}
+        if data is not None and not is_name and Path(data).exists():
             data = str(Path(data).resolve())
         paths = {key: None if value is None else str(Path(value).resolve()) for key, value in asdict(self).items()}
         return {**paths, "data": data}
@@ -67,7 +68,7 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     graph = (source or recorded_source(folder, data_root)).load()
     if source is None:
         require_same_data(folder, graph)
-    expected = folder.record["in_features"]
+    expected = _recorded(folder, "in_features", int)
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
     method = recipe.build(graph.num_features)
@@ -77,16 +78,25 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
 
 def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:
     """Where the run's graph came from; a data root given now replaces the recorded one."""
-    recorded = folder.record["source"]
-    paths = {key: None if recorded[key] is None else Path(recorded[key]) for key in ("data_root", "features", "labels")}
+    recorded = _recorded(folder, "source", dict)
+    paths = {
+        key: None if recorded.get(key) is None else Path(recorded[key]) for key in ("data_root", "features", "labels")
+    }
     if data_root is not None:
         paths["data_root"] = data_root
-    return Source(recorded["data"], **paths)
+    return Source(recorded.get("data"), **paths)
+
+
+def _recorded(folder: RunFolder, key: str, kind: type) -> Any:
+    value = folder.record.get(key)
+    if not isinstance(value, kind):
+        raise InputError(f"{folder.path / 'run.json'} is damaged: it does not say {key!r} as it should.")
+    return value
 
 
 def require_same_data(folder: RunFolder, graph: Data) -> None:
     """Raise if the graph is not the one the run was trained on."""
-    if fingerprint(graph) != folder.record["fingerprint"]:
+    if fingerprint(graph) != _recorded(folder, "fingerprint", str):
         raise InputError(f"The data of {folder.path} have changed since it was trained: train anew in another --out.")
 
 

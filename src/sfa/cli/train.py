@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ def run(
     set_threads(threads)
     if resume:
         folder = _folder_to_resume(out)
-        settled = _settled_recipe(folder, recipe, changes, source.data)
         source = source if source.data is not None else recorded_source(folder, source.data_root)
+        settled = _settled_recipe(folder, recipe, changes, source.data)
         graph = source.load()
         require_same_data(folder, graph)
         trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
@@ -116,7 +117,9 @@ def free_path(path: Path) -> Path:
 
 
 def _default_name(graph: Data, recipe: Recipe) -> str:
-    return f"{graph.name}-{recipe.method['name']}-{recipe.spectral['name']}"
+    # A file may say what its graph is called; it does not say where a run goes.
+    name = re.sub(r"[^\w-]+", "-", graph.name).strip("-") or "graph"
+    return f"{name}-{recipe.method['name']}-{recipe.spectral['name']}"
 
 
 def _folder_to_resume(out: Path | None) -> RunFolder:
@@ -143,7 +146,7 @@ def _settled_recipe(folder: RunFolder, recipe: str | None, changes: Mapping[str,
 def _flat(recipe: Recipe) -> dict[str, Any]:
     sections = recipe.as_dict()
     return {
-        f"{name}.{key}": value
+        f"{name}.{key}" if key else name: value
         for name, section in sections.items()
         for key, value in (section.items() if isinstance(section, dict) else [("", section)])
     }
@@ -153,7 +156,7 @@ def _evaluate_if_possible(trained: Run, display: Display) -> None:
     """Labels are optional in training: without usable ones the scores are left out, and it is said why."""
     protocol = resolve_protocol("honest-10-10-80")
     try:
-        protocol.draw(trained.graph.y)
+        protocol.draw(trained.graph.y, getattr(trained.graph, "class_names", None))
     except InputError as error:
         display.say(f"No scores: {error}")
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +25,11 @@ class Protocol:
     splits: int = 20
     cs: tuple[float, ...] = (1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4)
 
-    def draw(self, y: ArrayLike) -> list[Split]:
+    def draw(self, y: ArrayLike, class_names: Sequence[str] | None = None) -> list[Split]:
         """The splits of these labels; raises if the labels do not allow any."""
-        return random_splits(_labels(y), train=self.train, validation=self.validation, count=self.splits)
+        return random_splits(
+            _labels(y), train=self.train, validation=self.validation, count=self.splits, class_names=class_names
+        )
 
     def evaluate(
         self, z: ArrayLike, y: ArrayLike, *, name: str = "embedding", on_split: Callable[[], None] | None = None

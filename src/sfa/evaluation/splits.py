@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,15 @@ class Split:
     test: NDArray[np.int64]
 
 
-def random_splits(y: NDArray[np.int64], *, train: float, validation: float, count: int, seed: int = 0) -> list[Split]:
+def random_splits(
+    y: NDArray[np.int64],
+    *,
+    train: float,
+    validation: float,
+    count: int,
+    seed: int = 0,
+    class_names: Sequence[str] | None = None,
+) -> list[Split]:
     """``count`` uniformly random splits of the nodes with a label (``y ≥ 0``); the rest is the test part.
 
     Split ``i`` depends on the labels' positions and on ``(seed, i)`` alone, so that two methods are compared on the
@@ -32,9 +41,11 @@ def random_splits(y: NDArray[np.int64], *, train: float, validation: float, coun
     sizes = round(train * len(labelled)), round(validation * len(labelled))
     if len(classes) < 2:
         raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+    rarest = int(classes[members.argmin()])
     if members.min() < 3:
+        name = rarest if class_names is None else repr(class_names[rarest])
         raise InputError(
-            f"Class {classes[members.argmin()]} has {members.min()} labelled nodes; a split needs at least 3, "
+            f"Class {name} has {members.min()} labelled nodes; a split needs at least 3, "
             "one for each of training, validation and test."
         )
     if sizes[0] < len(classes) or sizes[1] < 1:

@@ -16,7 +16,7 @@ from sfa.recipes.schema import Recipe
 def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
     """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand."""
     shipped = dict(shipped_recipes())
-    for candidate in (str(name), f"{name}/{dataset}"):
+    for candidate in (str(name), f"{name}/{dataset}".lower()):
         if candidate in shipped:
             return Recipe.parse(_parse_yaml(shipped[candidate], candidate))
     path = Path(name)

@@ -100,7 +100,7 @@ def _sections_with_names(given: Mapping[str, Any]) -> dict[str, Any]:
             sections[key] = {"name": default, **section}
         elif isinstance(section, str) or section is None:
             sections[key] = {"name": "none" if section is None else section}
-        else:
+        if key not in sections or not isinstance(sections[key]["name"], str):
             raise InputError(f"Recipe key {key!r} is a name or a mapping with a name, not {section!r}.")
     return sections
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from sfa.atomic import atomic_path
 from sfa.errors import InputError
 
-SMOOTHING = 0.9
-"""Share of the past in the running average of the loss; views make single losses too noisy to judge progress by."""
+WINDOW = 10
+"""Epochs that the running average of the loss spans; random views make single losses too noisy to judge progress by."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,16 @@ class Progress:
     loss: float = math.inf
     """Running average of the loss."""
     best_loss: float = math.inf
-    """The lowest that average has been."""
+    """The lowest that average has been, once it has settled."""
     stale: int = 0
     """Epochs since then."""
     finished: bool = False
 
     def after(self, loss: float) -> Progress:
         """Progress with one more epoch of this loss."""
-        average = loss if self.epoch == 0 else SMOOTHING * self.loss + (1 - SMOOTHING) * loss
-        if average < self.best_loss:
+        share = 1 / min(self.epoch + 1, WINDOW)
+        average = loss if self.epoch == 0 else (1 - share) * self.loss + share * loss
+        if self.epoch < WINDOW or average < self.best_loss:  # before, a chance-low first loss could not be beaten
             return replace(self, epoch=self.epoch + 1, loss=average, best_loss=average, stale=0)
         return replace(self, epoch=self.epoch + 1, loss=average, stale=self.stale + 1)
 
@@ -77,7 +78,8 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -
     """Replace a safetensors file, with JSON metadata, in one step."""
     contiguous = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     with atomic_path(path) as temporary:
-        save_file(contiguous, temporary, metadata={"sfa": json.dumps(meta)})
+        # Written by Python, so that a full disk is the OSError that it is.
+        temporary.write_bytes(save(contiguous, metadata={"sfa": json.dumps(meta)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -87,6 +89,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             meta = json.loads((file.metadata() or {})["sfa"])
+            if not isinstance(meta, dict):
+                raise ValueError("its metadata are no mapping")
             return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 (not a dict)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise InputError(f"The checkpoint {path} is truncated or is not one of sfa's: {_first_line(error)}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -83,6 +84,7 @@ def train(
             wrapped_optimizer.zero_grad()
             fabric.backward(loss)
             wrapped_optimizer.step()
+            _require_finite_weights(method, epoch, folder)
 
             progress = progress.after(loss.item())
             exhausted = patience is not None and progress.stale >= patience
@@ -98,26 +100,28 @@ def train(
             if on_epoch is not None:
                 on_epoch(metrics)
             if folder is not None and (progress.finished or stop_requested() or progress.epoch % checkpoint_every == 0):
-                _save_if_finite(folder, method, optimizer, progress)
+                save_checkpoint(folder.checkpoint, method, optimizer, progress)
                 if stop_requested() and not progress.finished:
                     raise Interrupted(
                         f"Stopped after epoch {progress.epoch} of {epochs}; "
-                        f"go on with: sfa train --resume --out {folder.path}"
+                        f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"
                     )
     return progress
 
 
 def _require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
     if not math.isfinite(loss):
-        kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
-        raise TrainingError(
-            f"The loss is {loss} at epoch {epoch + 1}: "
-            f"try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
-        )
+        raise _diverged(f"The loss is {loss}", epoch, folder)
 
 
-def _save_if_finite(folder: RunFolder, method: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """A finite loss can still have left weights that are not: those never replace a good checkpoint."""
+def _require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
+    """A finite loss can still leave weights that are not: those are never saved nor handed back."""
     if not all(bool(torch.isfinite(weights).all()) for weights in method.parameters()):
-        _require_finite(math.nan, progress.epoch, folder)
-    save_checkpoint(folder.checkpoint, method, optimizer, progress)
+        raise _diverged("The weights are no longer numbers", epoch, folder)
+
+
+def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
+    kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
+    return TrainingError(
+        f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
+    )

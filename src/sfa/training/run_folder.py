@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from sfa.atomic import ensure_writable, write_text
+from sfa.atomic import ensure_writable, umask, write_text
 from sfa.errors import InputError
 
 FORMAT = 1
@@ -38,12 +40,22 @@ class RunFolder:
     def create(cls, path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> RunFolder:
         """Make a new run folder; refuses one that already holds something."""
         cls.check_creatable(path)
-        path.mkdir(parents=True, exist_ok=True)
-        folder = cls(path)
-        write_text(folder.path / "recipe.yaml", yaml.safe_dump(dict(recipe), sort_keys=False))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        try:
+            cls._write(staging, recipe, record)
+            staging.chmod(0o777 & ~umask())
+            staging.replace(path)
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise
+        return cls(path)
+
+    @staticmethod
+    def _write(path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+        write_text(path / "recipe.yaml", yaml.safe_dump(dict(recipe), sort_keys=False))
         described = {"format": FORMAT, **record, "versions": versions(), "command": sys.argv}
-        write_text(folder.path / "run.json", json.dumps(described, indent=2) + "\n")
-        return folder
+        write_text(path / "run.json", json.dumps(described, indent=2) + "\n")
 
     @staticmethod
     def check_creatable(path: Path) -> None:
@@ -104,6 +116,8 @@ class RunFolder:
 
     def rewind(self, epoch: int) -> float:
         """Forget metrics of epochs after the checkpoint's, which are to be written again; returns the seconds spent."""
+        for torn in self.path.glob(f".{self.checkpoint.name}.*"):  # left by a process killed while it wrote
+            torn.unlink()
         kept = [row for row in self.read_metrics() if row["epoch"] <= epoch]
         write_text(self.metrics, "".join(json.dumps(row) + "\n" for row in kept))
         return float(kept[-1]["seconds"]) if kept else 0.0

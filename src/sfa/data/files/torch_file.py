@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 
 import torch
@@ -20,7 +21,8 @@ SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 def read_torch(path: Path) -> Parts:
     """The parts of a saved Data; a file that needs more than tensors and PyG's own classes is refused."""
     try:
-        with torch.serialization.safe_globals(SAFE):
+        with torch.serialization.safe_globals(SAFE), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about pickles that it then refuses
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise InputError(
