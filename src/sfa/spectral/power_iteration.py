@@ -73,10 +73,7 @@ def _unit(vector: Tensor) -> Tensor:
 
 def _subtract_projection(h: Tensor, r: Tensor, strength: float) -> Tensor:
     """``h - strength · (h r) rᵀ`` in one pass, without the rank-one matrix as a tensor of its own."""
-    if h.dim() == 2:
-        return torch.addmm(h, h @ r, r.mT, alpha=-strength)
-    maps, directions = h.flatten(0, -3), r.flatten(0, -3)
-    return torch.baddbmm(maps, maps @ directions, directions.mT, alpha=-strength).view_as(h)
+    return torch.addcmul(h, h @ r, r.mT, value=-strength)
 
 
 class _SubtractConstantProjection(torch.autograd.Function):
