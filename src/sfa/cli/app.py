@@ -61,7 +61,9 @@ def train(
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     tau: Annotated[float | None, typer.Option(help="Temperature of the loss.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="A YAML file, or a shipped recipe such as `paper`.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="A YAML file, or a shipped one such as `paper` (`sfa list recipes`).")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other recipe key, e.g. `method.edge_drop=[0.2,0.4]`."),

@@ -100,7 +100,9 @@ class _SubtractConstantProjection(torch.autograd.Function):
 
 
 class SpectralFeatureAugmentation(SpectralMap):
-    """The layer between encoder and projector: :func:`power_iteration` while training, the identity in ``eval()``.
+    """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
+
+    The layer between encoder and projector; it stores its arguments and calls :func:`power_iteration`.
 
     >>> layer = SpectralFeatureAugmentation(iterations=1)
     >>> layer(torch.randn(100, 16)).shape
