@@ -19,10 +19,17 @@ __version__ = version("sfa")
 __all__ = ["InputError", "NodeEmbedder", "SfaError", "SpectralFeatureAugmentation", "TrainingError", "__version__"]
 
 _HOMES = {"NodeEmbedder": "sfa.estimators", "SpectralFeatureAugmentation": "sfa.spectral"}
+_PARTS = ("data", "evaluation", "figures", "graph", "losses", "methods", "recipes", "spectral", "training")
 
 
 def __getattr__(name: str) -> Any:
     """Parts are loaded when asked for: the layer needs no graph library, and `sfa --help` not even PyTorch."""
+    if name in _PARTS:
+        return import_module(f"sfa.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'sfa' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PARTS})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -165,5 +166,5 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _embed(self, graph: Data) -> NDArray[np.float32]:
         device = next(self.method_.parameters()).device
-        embeddings: NDArray[np.float32] = self.method_.embed(graph.to(device)).cpu().numpy()
+        embeddings: NDArray[np.float32] = self.method_.embed(copy.copy(graph).to(device)).cpu().numpy()
         return embeddings

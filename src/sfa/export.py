@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -38,7 +39,9 @@ def _write_npz(path: Path, z: Embeddings, node_ids: NodeIds) -> None:
 
 
 def _write_pt(path: Path, z: Embeddings, node_ids: NodeIds) -> None:
-    torch.save({"embeddings": torch.from_numpy(z), "node_ids": list(node_ids)}, path)
+    content = io.BytesIO()
+    torch.save({"embeddings": torch.from_numpy(z), "node_ids": list(node_ids)}, content)
+    path.write_bytes(content.getvalue())  # written by Python, so that a full disk is the OSError that it is
 
 
 def _write_parquet(path: Path, z: Embeddings, node_ids: NodeIds) -> None:

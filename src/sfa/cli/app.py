@@ -25,7 +25,7 @@ DataRoot = Annotated[
 Features = Annotated[Path | None, typer.Option(help="Node features of an edge list: .csv, .parquet or .npy.")]
 Labels = Annotated[Path | None, typer.Option(help="Node labels of an edge list: .csv with columns id, label.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but results and errors.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; PyTorch's choice if not given.")]
+Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads; PyTorch's choice if not given.")]
 
 
 def _print_version(asked: bool) -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from sfa.cli.listing import availability
 from sfa.data import data_root as find_data_root
 from sfa.data import names
+from sfa.errors import InputError
 from sfa.training import versions
 
 
@@ -22,12 +23,16 @@ def run(data_root: Path | None) -> None:
         table.add_row(name, number)
     table.add_row("CPU threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
     table.add_row("devices", ", ".join(_devices()))
-    root = find_data_root(data_root)
-    table.add_row("data root", f"{root}{'' if root.is_dir() else ' (not there yet)'}")
-    for dataset in names():
-        table.add_row(f"  {dataset.name}", availability(dataset.name, dataset.bundled, data_root))
+    try:
+        root = find_data_root(data_root)
+        table.add_row("data root", f"{root}{'' if root.is_dir() else ' (not there yet)'}")
+        for dataset in names():
+            table.add_row(f"  {dataset.name}", availability(dataset.name, dataset.bundled, data_root))
+        advices = _advice(root)
+    except InputError as error:  # what is wrong is what a doctor is asked for
+        advices = [str(error)]
     Console().print(table)
-    for advice in _advice(root):
+    for advice in advices:
         Console().print(f"• {advice}", soft_wrap=True, highlight=False)
 
 

@@ -38,7 +38,10 @@ def evaluate_run(run: Run, protocol: Protocol, display: Display) -> list[Score]:
     }
     scores = score_all(embeddings, run.graph.y, protocol, display)
     text = json.dumps(_as_dict(scores, protocol), indent=2)
-    write_text(run.folder.path / f"scores-{protocol.name}.json", text + "\n")
+    try:
+        write_text(run.folder.path / f"scores-{protocol.name}.json", text + "\n")
+    except OSError as error:  # a full or read-only disk does not take the result with it
+        display.say(f"The scores could not be kept in {run.folder.path}: {error.strerror or error}.")
     return scores
 
 

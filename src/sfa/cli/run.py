@@ -36,9 +36,12 @@ class Source:
         """For the run's record, with absolute paths where it names files."""
         data = self.data
         is_name = data is not None and data.lower() in {dataset.name for dataset in names()}
-        if data is not None and not is_name and Path(data).exists():
-            data = str(Path(data).resolve())
-        paths = {key: None if value is None else str(Path(value).resolve()) for key, value in asdict(self).items()}
+        if data is not None and not is_name and Path(data).expanduser().exists():
+            data = str(Path(data).expanduser().resolve())
+        paths = {
+            key: None if value is None else str(Path(value).expanduser().resolve())
+            for key, value in asdict(self).items()
+        }
         return {**paths, "data": data}
 
 
@@ -79,6 +82,8 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
 def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:
     """Where the run's graph came from; a data root given now replaces the recorded one."""
     recorded = _recorded(folder, "source", dict)
+    if not all(value is None or isinstance(value, str) for value in recorded.values()):
+        raise InputError(f"{folder.path / 'run.json'} is damaged: its source holds more than names of files.")
     paths = {
         key: None if recorded.get(key) is None else Path(recorded[key]) for key in ("data_root", "features", "labels")
     }

@@ -50,7 +50,7 @@ def _from_pyg(data: Data, name: str | None) -> Data:
         y=data.y,
         node_ids=getattr(data, "node_ids", None),
         class_names=getattr(data, "class_names", None),
-        name=name or str(getattr(data, "name", None) or "graph"),
+        name=name or (data.name if isinstance(getattr(data, "name", None), str) and data.name else "graph"),
     )
 
 

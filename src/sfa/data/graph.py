@@ -62,7 +62,7 @@ def build_graph(
         if names is not None:
             data.class_names = names
     data.node_ids = list(range(num_nodes)) if node_ids is None else _node_ids(node_ids, num_nodes)
-    data.name = name
+    data.name = str(name)
     return data
 
 
@@ -83,7 +83,8 @@ def fingerprint(data: Data) -> str:
 def to_numpy(value: Any) -> NDArray[Any]:
     """A dense NumPy array of an array, a torch tensor or a SciPy sparse matrix (each dense or sparse)."""
     if isinstance(value, torch.Tensor):
-        return np.asarray(value.detach().cpu().to_dense().numpy())
+        value = value.detach().cpu().to_dense()
+        return np.asarray((value.float() if value.dtype == torch.bfloat16 else value).numpy())
     if hasattr(value, "toarray"):
         return np.asarray(value.toarray())
     try:
@@ -122,7 +123,9 @@ def _features(x: Any) -> NDArray[np.float32]:
 def _node_ids(node_ids: Sequence[Any], num_nodes: int) -> list[int | str]:
     if hasattr(node_ids, "tolist"):
         node_ids = node_ids.tolist()
-    ids = [int(i) if isinstance(i, (int, np.integer)) else str(i) for i in node_ids]
+    if not isinstance(node_ids, Sequence) or isinstance(node_ids, str):
+        raise InputError(f"The node ids are {node_ids!r}, but a list with one a node is needed.")
+    ids = [_node_id(one) for one in node_ids]
     if len(ids) != num_nodes:
         raise InputError(f"There are {len(ids)} node ids for {num_nodes} nodes; give one a node.")
     seen: set[int | str] = set()
@@ -131,3 +134,10 @@ def _node_ids(node_ids: Sequence[Any], num_nodes: int) -> list[int | str]:
             raise InputError(f"The node id {one!r} is given to more than one node; ids must be unique.")
         seen.add(one)
     return ids
+
+
+def _node_id(one: Any) -> int | str:
+    if isinstance(one, bytes):
+        return one.decode("utf-8", "replace")
+    is_integer = isinstance(one, (int, np.integer)) and -(2**63) <= int(one) < 2**63
+    return int(one) if is_integer else str(one)

@@ -38,6 +38,8 @@ def encode_labels(
     if any(isinstance(value, str) for value in known):
         values = [None if value is None else str(value) for value in values]
         return _encode_strings(values, class_names)
+    if max(abs(int(value)) for value in known) >= 2**63:  # too long for a number, and a name all the same
+        return _encode_strings([None if value is None else str(value) for value in values], class_names)
     return _encode_integers(np.array([UNKNOWN if value is None else value for value in values], np.int64), class_names)
 
 
@@ -92,4 +94,12 @@ def _clean(value: Any) -> int | str | None:
         if not value.is_integer():
             raise InputError(f"The label {value} is not a class; labels must be integers or strings.")
         return int(value)
-    return int(value) if isinstance(value, int) else str(value) or None
+    if isinstance(value, int):
+        return int(value)
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return None if is_unknown(text) else text
+
+
+def is_unknown(text: str) -> bool:
+    """A label written as text that says "unknown"."""
+    return text.strip().lower() in ("", "-1", "nan")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import torch
 from torch import Tensor
 
 from sfa.errors import InputError
@@ -35,4 +38,11 @@ def barlow_twins(z_alpha: Tensor, z_beta: Tensor, *, off_diagonal: float | None 
 
 
 def _standardised(z: Tensor, eps: float) -> Tensor:
-    return (z - z.mean(0)) / (z.std(0) + eps)
+    """Columns of mean 0 and deviation 1.
+
+    The deviation is that of the centred column itself: of a constant column only rounding remains, and a deviation
+    computed apart from it could be 0 where that is not.
+    """
+    centred = z - z.mean(0)
+    deviation: Tensor = torch.linalg.vector_norm(centred, dim=0) / math.sqrt(len(z) - 1)
+    return centred / (deviation + eps)

@@ -44,7 +44,7 @@ def shipped_recipes() -> Iterator[tuple[str, str]]:
 def _parse_yaml(text: str, source: str) -> dict[str, Any]:
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"The recipe {source} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise InputError(f"The recipe {source} must be a mapping with keys such as method, spectral and training.")

@@ -56,7 +56,9 @@ def power_iteration(
     with torch.autocast(h.device.type, enabled=False):
         h_wide = h.to(dtype)
         source = h_wide.detach() if detach else h_wide
-        r = torch.randn(*h.shape[:-2], h.shape[-1], 1, generator=generator, dtype=dtype, device=h.device)
+        # The keyword alone, even as None, would keep torch.compile from maps whose width varies.
+        source_of_r: dict[str, Any] = {} if generator is None else {"generator": generator}
+        r = torch.randn(*h.shape[:-2], h.shape[-1], 1, dtype=dtype, device=h.device, **source_of_r)
         for _ in range(iterations):
             r = _unit(source.mT @ _unit(source @ _unit(r)))
         subtract = _SubtractConstantProjection.apply if detach else _subtract_projection

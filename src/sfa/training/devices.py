@@ -12,7 +12,7 @@ def make_fabric(device: str = "auto") -> Fabric:
     name, _, index = device.partition(":")
     try:
         return Fabric(accelerator=name, devices=[int(index)] if index and name != "cpu" else 1)
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, ImportError) as error:
         raise InputError(
             f"The device {device!r} cannot be used here (`sfa doctor` lists those that can): {error}"
         ) from error

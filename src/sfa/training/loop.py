@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import shlex
 import time
@@ -64,7 +65,7 @@ def train(
     optimizer = torch.optim.Adam(method.parameters(), lr=lr, weight_decay=weight_decay)
     model, wrapped_optimizer = fabric.setup(method, optimizer)
     model.train()
-    graph = graph.to(fabric.device)
+    graph = copy.copy(graph).to(fabric.device)  # PyG moves in place, and the caller's graph stays where it is
     progress, seconds_before = Progress(), 0.0
     if resume and folder is not None:
         if folder.checkpoint.exists():

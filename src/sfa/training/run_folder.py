@@ -40,12 +40,16 @@ class RunFolder:
     def create(cls, path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> RunFolder:
         """Make a new run folder; refuses one that already holds something."""
         cls.check_creatable(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        if path.is_dir():  # it may be a mount point or a link, over which nothing can be renamed
+            cls._write(path, recipe, record)
+            return cls(path)
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         try:
             cls._write(staging, recipe, record)
             staging.chmod(0o777 & ~umask())
-            staging.replace(path)
+            staging.replace(target)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             raise
@@ -60,7 +64,11 @@ class RunFolder:
     @staticmethod
     def check_creatable(path: Path) -> None:
         """Raise unless a run can be made at ``path``, leaving no trace."""
-        if path.is_dir() and any(path.iterdir()):
+        try:
+            occupied = path.is_dir() and any(path.iterdir())
+        except OSError as error:
+            raise InputError(f"Cannot make the run folder {path}: {error.strerror or error}.") from error
+        if occupied:
             raise InputError(f"{path} already holds files: go on with it by --resume, or choose another --out.")
         nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
         if not nearest.is_dir():
@@ -89,7 +97,7 @@ class RunFolder:
             record = json.loads(file.read_text(encoding="utf-8"))
             if not isinstance(record, dict):
                 raise TypeError("not a JSON object")
-        except (OSError, TypeError, ValueError) as error:
+        except (OSError, TypeError, ValueError, RecursionError) as error:
             raise InputError(f"{file} cannot be read: {error}.") from error
         return record
 
@@ -109,9 +117,12 @@ class RunFolder:
         rows = []
         for line in self.metrics.read_text(encoding="utf-8").splitlines():
             try:
-                rows.append(json.loads(line))
+                row = json.loads(line)
             except ValueError:
                 break
+            if not isinstance(row, dict) or not {"epoch", "seconds"} <= row.keys():
+                raise InputError(f"{self.metrics} is damaged: {line[:60]!r} is no line of metrics.")
+            rows.append(row)
         return rows
 
     def rewind(self, epoch: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import zipfile
 import zlib
@@ -22,8 +23,8 @@ from sfa.errors import InputError
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 # What NumPy, SciPy, pandas, torch, NetworkX and the XML parser raise on damaged files.
-UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, RuntimeError, MemoryError)
-DAMAGED = (*UNREADABLE, zipfile.BadZipFile, zlib.error, ParseError)
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError, OverflowError)
+DAMAGED = (*UNREADABLE, csv.Error, zipfile.BadZipFile, zlib.error, ParseError)
 
 PathLike = str | os.PathLike[str]
 
@@ -102,10 +103,15 @@ def _read_labels(parts: Parts, path: Path, num_nodes: int) -> None:
 
 def _existing(path: PathLike, kind: str) -> Path:
     full = Path(path).expanduser()
-    if full.is_dir():
-        raise InputError(f"The {kind} file {full} is a folder; give a file in it.")
-    if not full.exists():
-        raise InputError(f"The {kind} file {full} does not exist.")
+    try:
+        if full.is_dir():
+            raise InputError(f"The {kind} file {full} is a folder; give a file in it.")
+        if not full.exists():
+            raise InputError(f"The {kind} file {full} does not exist.")
+        if not full.is_file():  # a pipe or a device can be read once, or for ever
+            raise InputError(f"The {kind} file {full} is no ordinary file; save it to one first.")
+    except OSError as error:
+        raise InputError(f"The {kind} file {full} cannot be read: {error.strerror or error}.") from error
     return full
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sfa.data.files.parts import parse_ids
 from sfa.data.files.tables import is_number, text_layout
+from sfa.data.labels import is_unknown
 from sfa.errors import InputError
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
@@ -50,7 +51,12 @@ def _read_text(path: Path) -> Any:
 
     layout = text_layout(path)
     names = layout.first_row
-    has_header = names[0].lower() in ID_NAMES or not all(is_number(cell or "nan") for cell in names[1:])
+    counted = [str(i) for i in range(len(names) - 1)]  # how pandas heads columns that have no names
+    has_header = (
+        names[0].lower() in ID_NAMES
+        or (not is_number(names[0]) and names[1:] == counted)
+        or not all(is_number(cell or "nan") for cell in names[1:])
+    )
     label = _label_column(names) if has_header else None
     texts: set[Any] = {0, label} - {None}
     missing: dict[Any, list[str]] = {column: MISSING for column in range(len(names)) if column not in texts}
@@ -114,8 +120,8 @@ def _labels(column: Any) -> Any:
 
 def parse_labels(texts: list[str]) -> list[int | str | None]:
     """Labels as integers if all known ones are written like integers, otherwise as text; an empty one is unknown."""
-    known: Iterator[int | str] = iter(parse_ids(text for text in texts if text))
-    return [next(known) if text else None for text in texts]
+    known: Iterator[int | str] = iter(parse_ids(text for text in texts if not is_unknown(text)))
+    return [None if is_unknown(text) else next(known) for text in texts]
 
 
 def _label_column(names: list[str]) -> int | None:

@@ -28,4 +28,5 @@ def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
         numbers = [int(one) for one in ids]
     except ValueError:
         return ids
-    return numbers if all(str(number) == one for number, one in zip(numbers, ids, strict=True)) else ids
+    fit = all(-(2**63) <= number < 2**63 for number in numbers)  # a longer one would not go into any table of numbers
+    return numbers if fit and all(str(number) == one for number, one in zip(numbers, ids, strict=True)) else ids

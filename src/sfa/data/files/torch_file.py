@@ -40,7 +40,14 @@ def read_torch(path: Path) -> Parts:
         edge_weight=loaded.edge_weight,
         x=loaded.x,
         y=loaded.y,
-        class_names=getattr(loaded, "class_names", None),
+        class_names=_listed(loaded, "class_names", path),
         node_ids=getattr(loaded, "node_ids", None),
-        name=getattr(loaded, "name", None),
+        name=loaded.name if isinstance(getattr(loaded, "name", None), str) else None,
     )
+
+
+def _listed(loaded: Data, key: str, path: Path) -> list[str] | None:
+    value = getattr(loaded, key, None)
+    if value is not None and not isinstance(value, (list, tuple)):
+        raise InputError(f"{path} has {key} that are a {type(value).__name__}, but a list of names is needed.")
+    return None if value is None else list(value)
