@@ -31,7 +31,8 @@ benchmark: $(INSTALLED)
 
 install: $(INSTALLED)
 
-# Made anew when what is to be installed has changed; the constraints keep PyTorch at the CPU build that was tested.
+# Made anew when what is to be installed has changed. The constraints pin what was tested; which build of that PyTorch
+# comes (CPU or CUDA) is decided by the index or wheel folder that pip is set up with.
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("sfa needs Python 3.10 or later, this is " + sys.version.split()[0] + ": make PYTHON=... names another." if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv $(VENV)

@@ -21,7 +21,7 @@ from torch_geometric.data import Data
 import sfa
 from sfa import NodeEmbedder
 from sfa.errors import InputError
-from sfa.recipes import load_recipe
+from sfa.recipes import Recipe, load_recipe
 from sfa.training import save_tensors, train
 
 SMALL: dict[str, Any] = {"hidden": 8, "epochs": 3, "options": {"method.projection": 8}, "random_state": 0}
@@ -216,13 +216,13 @@ def test_wrong_arguments_are_told_by_fit(planted: Data, arguments: dict[str, Any
 
 
 def test_options_by_path(planted: Data) -> None:
-    options = {"method.edge_drop": (0.0, 0.5), "method.projection": 4, "training.warmup": 2, "features": "none"}
+    options = {"method.edge_drop": (0.0, 0.5), "method.projection": 4, "training.warmup": 2, "feature_norm": "none"}
     embedder = NodeEmbedder(hidden=4, epochs=2, iterations=3, lr=0.03, options=options, random_state=1).fit(planted)
     recipe = embedder.recipe_
     assert tuple(recipe.method["edge_drop"]) == (0.0, 0.5)
     assert (recipe.method["hidden"], recipe.spectral["iterations"]) == (4, 3)
     assert (recipe.training.warmup, recipe.training.lr, recipe.training.seed) == (2, 0.03, 1)
-    assert recipe.features == "none"
+    assert recipe.feature_norm == "none"
     assert [row["lr"] for row in embedder.history_] == [0.015, 0.03]
 
 
@@ -330,3 +330,30 @@ def test_fitting_is_training(planted: Data, fitted: NodeEmbedder) -> None:
     train(method, normalised, **fitted.recipe_.training.model_dump(), on_epoch=history.append)
     assert [row["loss"] for row in history] == [row["loss"] for row in fitted.history_]
     np.testing.assert_array_equal(method.embed(normalised).numpy(), fitted.embedding_)
+
+
+def test_labels_may_be_of_any_kind_since_they_are_not_used(planted: Data, fitted: NodeEmbedder) -> None:
+    """Regression targets, several labels a node."""
+    expected = fitted.transform(planted)
+    for y in (torch.linspace(0, 1, 60), torch.ones(60, 4)):
+        other = Data(x=planted.x, edge_index=planted.edge_index, y=y)
+        assert np.array_equal(fitted.transform(other), expected)
+        assert np.array_equal(NodeEmbedder(**SMALL).fit_transform(other), NodeEmbedder(**SMALL).fit_transform(planted))
+
+
+@pytest.mark.parametrize("recipe", ["paper/cora", "paper/citeseer"])
+def test_the_map_of_a_recipe_can_be_taken_out(recipe: str) -> None:
+    embedder = NodeEmbedder.from_recipe(recipe).set_params(spectral="none", iterations=2)
+    plain = embedder._recipe()
+    assert plain.spectral == {"name": "none"}
+    assert plain.method == NodeEmbedder.from_recipe(recipe)._recipe().method
+
+
+def test_the_callers_graph_stays_where_it_is(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyG's Data.to moves in place; on a GPU the caller's graph would otherwise be gone from the CPU."""
+    moved: list[Data] = []
+    real = Data.to
+    monkeypatch.setattr(Data, "to", lambda self, *args, **kwargs: moved.append(self) or real(self, *args, **kwargs))
+    train(Recipe.parse({}).build(8), planted, epochs=1)
+    assert moved
+    assert all(graph is not planted for graph in moved)

@@ -34,7 +34,8 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         method: Name of the method; ``sfa list methods`` shows them.
-        spectral: Name of the spectral map between encoder and head; ``none`` for the plain method.
+        spectral: Name of the spectral map between encoder and head; ``none`` for the plain method, which leaves the
+            options of maps aside.
         hidden: Width of the embeddings.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
@@ -83,7 +84,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """An embedder with all settings of a recipe: a shipped name such as ``paper/cora``, a YAML file, a mapping."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         sections = parsed.as_dict()
-        options: dict[str, Any] = {"features": sections["features"]}
+        options: dict[str, Any] = {"feature_norm": sections["feature_norm"]}
         for name in ("method", "spectral", "training"):
             options |= {f"{name}.{key}": value for key, value in sections[name].items() if key not in ("name", "seed")}
         return cls(
@@ -96,10 +97,10 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> NodeEmbedder:
         """Learn the encoder from a graph; labels are not used."""
-        graph = as_graph(X)
+        graph = as_graph(X, labels=False)
         recipe = self._recipe()
         method = recipe.build(graph.num_features)
-        prepared = normalise_features(graph, recipe.features)
+        prepared = normalise_features(graph, recipe.feature_norm)
         history: list[dict[str, Any]] = []
         train(method, prepared, **recipe.training.model_dump(), device=self.device, on_epoch=history.append)
         self.recipe_ = recipe
@@ -112,12 +113,12 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Embeddings ``(n, hidden)`` of the nodes of a graph, the one it was fitted to or another."""
         if not hasattr(self, "method_"):
             raise NotFittedError("This NodeEmbedder is not fitted yet: call fit() or load() first.")
-        graph = as_graph(X)
+        graph = as_graph(X, labels=False)
         if graph.num_features != self.n_features_in_:
             raise InputError(
                 f"The graph has {graph.num_features} features; this embedder was fitted to {self.n_features_in_}."
             )
-        return self._embed(normalise_features(graph, self.recipe_.features))
+        return self._embed(normalise_features(graph, self.recipe_.feature_norm))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted embedder to one safetensors file."""
@@ -157,6 +158,8 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
         changes = {**(self.options or {}), **{key: value for key, value in given.items() if value is not None}}
+        if self.spectral == "none":
+            changes = {key: value for key, value in changes.items() if not key.startswith("spectral.")}
         recipe = Recipe.parse({"method": self.method, "spectral": self.spectral})
         return recipe.updated({**changes, "training.seed": int(seed)})
 

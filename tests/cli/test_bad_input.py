@@ -293,7 +293,7 @@ def test_resuming(trained_run: Path, planted_file: Path, refuses: Callable[..., 
     resume = ("train", "--resume", "--out", trained_run)
     assert "training.lr" in refuses(*resume, lr=0.5)
     assert "method.hidden" in refuses(*resume, hidden=9)
-    assert "another value of features:" in refuses(*resume, set="features=none")
+    assert "another value of feature_norm:" in refuses(*resume, set="feature_norm=none")
     assert "method.name" in refuses(*resume, method="g-bt")
     assert "--out" in refuses("train", "--resume")
     assert "--out" in refuses("train", planted_file, "--resume")

@@ -71,7 +71,7 @@ def test_a_file_cut_short(suffix: str, tmp_path: Path) -> None:
     ("arrays", "says"),
     [
         ({"x": X}, "no edges: the key edge_index or adj_data is missing; the file holds x"),
-        ({"x": X, "edges_index": EDGES}, "is 'edges_index' meant"),
+        ({"x": X, "edges_index": EDGES}, "is 'edge_index' meant"),
         ({"edge_index": EDGES}, "no node features; give them with features=FILE"),
         (
             {"edge_index": EDGES, **{k: v for k, v in ATTR.items() if k != "attr_indptr"}},

@@ -54,3 +54,14 @@ def test_a_constant_column_stays_finite() -> None:
 def test_one_node_has_no_correlation() -> None:
     with pytest.raises(InputError, match="n ≥ 2"):
         barlow_twins(torch.ones(1, 3), torch.ones(1, 3))
+
+
+@pytest.mark.parametrize("value", [0.1, 1e6])
+def test_a_constant_column_that_is_not_zero_stays_small(value: float) -> None:
+    """The mean of equal numbers is off by rounding, which must not be divided by nothing."""
+    z = torch.full((1000, 4), value, requires_grad=True)
+    loss = barlow_twins(z, z.detach().clone())
+    loss.backward()
+    assert 0 <= loss.item() <= 2 * 4
+    assert z.grad is not None
+    assert z.grad.isfinite().all()

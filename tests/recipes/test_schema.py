@@ -69,7 +69,7 @@ def test_an_unknown_name_or_key_is_told_with_the_nearest(given: dict[str, Any], 
         ({"method.edge_drop": [0.2]}, "edge_drop"),
         ({"method.edge_drop": [0.2, 1.2]}, "edge_drop"),
         ({"spectral.iterations": -1}, "iterations"),
-        ({"features": "column"}, "features"),
+        ({"feature_norm": "column"}, "feature_norm"),
         ({"training": 3}, "training"),
         ({"method": 3}, "method"),
         ({"method.name": 3}, "method"),
@@ -92,8 +92,8 @@ def test_keys_that_are_no_words() -> None:
 
 
 def test_updating_by_path() -> None:
-    recipe = Recipe.parse({"method": {"tau": 0.7}}).updated({"training.epochs": 5, "features": "none"})
-    assert (recipe.method["tau"], recipe.training.epochs, recipe.features) == (0.7, 5, "none")
+    recipe = Recipe.parse({"method": {"tau": 0.7}}).updated({"training.epochs": 5, "feature_norm": "none"})
+    assert (recipe.method["tau"], recipe.training.epochs, recipe.feature_norm) == (0.7, 5, "none")
 
 
 def test_another_method_starts_from_its_own_defaults() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -219,9 +221,10 @@ def test_nan_is_passed_on_and_not_hidden() -> None:
         (torch.randn(4), 1, "feature map"),
         (torch.ones(4, 3, dtype=torch.long), 1, "floating-point"),
         (torch.randn(4, 3), -1, "0 or more"),
+        (torch.randn(4, 3), 1.5, "whole number"),
     ],
 )
-def test_wrong_arguments_are_named(h: Tensor, iterations: int, message: str) -> None:
+def test_wrong_arguments_are_named(h: Tensor, iterations: Any, message: str) -> None:
     with pytest.raises(sfa.InputError, match=message):
         power_iteration(h, iterations)
 
@@ -259,6 +262,16 @@ def test_compiles_as_one_graph(detach: bool) -> None:
     (fast_gradient,) = torch.autograd.grad(fast.square().sum(), h)
     (slow_gradient,) = torch.autograd.grad(slow.square().sum(), h)
     torch.testing.assert_close(fast_gradient, slow_gradient)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_one_compilation_serves_maps_of_all_shapes() -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(power_iteration, fullgraph=True, backend="aot_eager", dynamic=True)
+    for shape in [(7, 8), (9, 8), (9, 6), (30, 11)]:
+        h = torch.randn(shape, generator=seeded(0), dtype=torch.float64)
+        assert torch.linalg.svdvals(compiled(h))[-1] < 1e-12, "one direction is gone"
+        assert torch.linalg.svdvals(h)[-1] > 1e-3
 
 
 def test_memory_is_of_the_order_of_the_output() -> None:

@@ -17,7 +17,7 @@ import torch
 
 from sfa.training import RunFolder, load_tensors
 
-EPOCHS = 300
+EPOCHS = 600
 OPTIONS = [
     *("--epochs", str(EPOCHS), "--hidden", "32", "--set", "method.projection=32", "--set", "training.patience=null"),
     *("--set", "method.batch_norm=true", "--set", "method.activation=rrelu", "--threads", "1", "--no-evaluate"),

@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 
+from sfa.errors import SfaError
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every foreseen failure is one sentence and a non-zero exit code."""
-    # Huge pages save page faults on large temporaries (a sixth of a GRACE step on Cora); PyTorch reads this on import.
+    # Huge pages save page faults on large temporaries ; PyTorch reads this on import.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     from sfa.cli.app import app
-    from sfa.errors import SfaError
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
@@ -22,23 +23,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     try:
         app([word for word in words if word != "--debug"], prog_name="sfa")
-    except SfaError as error:
-        if debug:
-            raise
-        _fail(str(error), error.exit_code)
-    except (OSError, MemoryError) as error:
-        if debug:
-            raise
-        _fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
-    except KeyboardInterrupt:
-        _fail("Interrupted.", 130)
     except Exception as error:
         if debug:
             raise
-        reason = " ".join(str(error).split())[:300]
-        if "allocate" in reason or "out of memory" in reason.lower():
-            _fail(f"Not enough memory: use a smaller graph, --hidden or --method g-bt ({reason}).", 1)
-        _fail(f"Unforeseen {type(error).__name__}: {reason} (please report it, with what --debug shows)", 1)
+        _fail(_sentence(error), error.exit_code if isinstance(error, SfaError) else 1)
+
+
+def _sentence(error: Exception) -> str:
+    """What an error says to the person at the keyboard."""
+    if isinstance(error, SfaError):
+        return str(error)
+    reason = " ".join(str(error).split())[:300]
+    if isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason.lower():
+        return f"Not enough memory: use a smaller graph, a smaller --hidden or --method g-bt ({reason})."
+    if isinstance(error, OSError):
+        return f"{type(error).__name__}: {reason} (--debug shows where)"
+    return f"Unforeseen {type(error).__name__}: {reason} (please report it, with what --debug shows)"
 
 
 def _fail(sentence: str, exit_code: int) -> None:

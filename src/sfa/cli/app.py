@@ -207,7 +207,7 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. About 4 minutes.
+    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. About 5 minutes.
 
     **Examples**
 

@@ -14,6 +14,16 @@ PLAIN_INTERVAL = 5.0
 """Seconds between two lines when the output is not a terminal."""
 
 
+PLAIN_WIDTH = 200
+"""Columns of tables when the output is not a terminal, so that no path is cut."""
+
+
+def results_console() -> Console:
+    """Standard output, for results."""
+    console = Console(highlight=False, soft_wrap=True)
+    return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=PLAIN_WIDTH)
+
+
 class Display:
     """Messages and progress on standard error; results are printed elsewhere, so that they can be piped."""
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
 from sfa.atomic import write_text
-from sfa.cli.console import Display
+from sfa.cli.console import Display, results_console
 from sfa.cli.evaluate import score_all
 from sfa.cli.run import Run, Source, set_threads
 from sfa.cli.train import free_path, start_run
@@ -101,7 +100,7 @@ def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> No
     }
     write_text(out / "scores.json", json.dumps(result, indent=2) + "\n")
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = results_console()
     console.print(table)
     for sentence in lines[-len(pairs) :]:
         console.print(sentence, markup=False)

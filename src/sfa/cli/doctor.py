@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import torch
-from rich.console import Console
 from rich.table import Table
 
+from sfa.cli.console import results_console
 from sfa.cli.listing import availability
 from sfa.data import data_root as find_data_root
 from sfa.data import names
@@ -31,9 +31,10 @@ def run(data_root: Path | None) -> None:
         advices = _advice(root)
     except InputError as error:  # what is wrong is what a doctor is asked for
         advices = [str(error)]
-    Console().print(table)
+    console = results_console()
+    console.print(table)
     for advice in advices:
-        Console().print(f"• {advice}", soft_wrap=True, highlight=False)
+        console.print(f"• {advice}")
 
 
 def _devices() -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfa.cli.console import Display
-from sfa.cli.run import Source, open_run, set_threads
+from sfa.cli.run import Source, open_run, recorded_source, set_threads, tell_if_unfinished
+from sfa.errors import InputError
 from sfa.export import check_export, write_embeddings
+from sfa.training import RunFolder
 
 
 def run(
@@ -15,7 +17,16 @@ def run(
     """Embed and write."""
     check_export(out)
     set_threads(threads)
+    _check_overwrites_no_source(out, source or recorded_source(RunFolder.open(path), data_root))
     opened = open_run(path, data_root=data_root, source=source)
     z = opened.method.embed(opened.graph).numpy()
     write_embeddings(out, z, opened.graph.node_ids)
-    Display(quiet).say(f"{len(z)} embeddings of width {z.shape[1]} in {out}")
+    display = Display(quiet)
+    tell_if_unfinished(opened, display)
+    display.say(f"{len(z)} embeddings of width {z.shape[1]} in {out}")
+
+
+def _check_overwrites_no_source(out: Path, source: Source) -> None:
+    files = [Path(file).expanduser() for file in (source.data, source.features, source.labels) if file is not None]
+    if out.exists() and any(file.exists() and out.samefile(file) for file in files):
+        raise InputError(f"{out} holds the data to be embedded: choose another --out.")

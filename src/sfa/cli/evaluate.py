@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
 from sfa.atomic import write_text
-from sfa.cli.console import Display
-from sfa.cli.run import Run, open_run, set_threads
+from sfa.cli.console import Display, results_console
+from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
 from sfa.evaluation import Protocol, Score, resolve
 
 
@@ -20,8 +19,10 @@ def run(path: Path, *, protocol: str, as_json: bool, data_root: Path | None, thr
     """Score a run, print the table and keep the values of every split in the run folder."""
     set_threads(threads)
     chosen = resolve(protocol)
+    display = Display(quiet)
     opened = open_run(path, data_root=data_root)
-    scores = evaluate_run(opened, chosen, Display(quiet))
+    tell_if_unfinished(opened, display)
+    scores = evaluate_run(opened, chosen, display)
     if as_json:
         print(json.dumps(_as_dict(scores, chosen), indent=2))
     else:
@@ -58,7 +59,7 @@ def print_scores(scores: Sequence[Score], protocol: Protocol) -> None:
     table.add_column("accuracy", justify="right")
     for score in scores:
         table.add_row(score.name, str(score))
-    Console().print(table)
+    results_console().print(table)
 
 
 def _as_dict(scores: Sequence[Score], protocol: Protocol) -> dict[str, object]:

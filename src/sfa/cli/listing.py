@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
+from sfa.cli.console import results_console
 from sfa.data import locate, names
 from sfa.evaluation import PROTOCOLS
 from sfa.methods import METHODS
@@ -21,7 +21,7 @@ def run(kind: str, data_root: Path | None) -> None:
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in _rows(kind, data_root):
         table.add_row(*row)
-    Console().print(table)
+    results_console().print(table)
 
 
 def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:

@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
+from sfa.cli.console import Display
 from sfa.data import fingerprint, load, names
 from sfa.errors import InputError
 from sfa.graph.features import normalise_features
 from sfa.methods import ContrastiveMethod
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import RunFolder, load_checkpoint
+from sfa.training import Progress, RunFolder, load_checkpoint
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Run:
     graph: Data
     """Features normalised as in training."""
     method: ContrastiveMethod
+    progress: Progress
 
     @property
     def name(self) -> str:
@@ -75,8 +77,14 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
     method = recipe.build(graph.num_features)
-    load_checkpoint(folder.checkpoint, method)
-    return Run(folder, recipe, normalise_features(graph, recipe.features), method.eval())
+    progress = load_checkpoint(folder.checkpoint, method)
+    return Run(folder, recipe, normalise_features(graph, recipe.feature_norm), method.eval(), progress)
+
+
+def tell_if_unfinished(run: Run, display: Display) -> None:
+    """Say so if training was interrupted and not resumed."""
+    if not run.progress.finished:
+        display.say(f"Note: this run stands at epoch {run.progress.epoch} of {run.recipe.training.epochs}.")
 
 
 def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:

@@ -39,6 +39,8 @@ def run(
     set_threads(threads)
     if resume:
         folder = _folder_to_resume(out)
+        if source.data is None and (source.features or source.labels):
+            raise InputError("--features and --labels belong to a file of data: name it too, or resume without them.")
         source = source if source.data is not None else recorded_source(folder, source.data_root)
         settled = _settled_recipe(folder, recipe, changes, source.data)
         graph = source.load()
@@ -72,7 +74,7 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
 
 def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
     """Train in an existing folder and show how it goes."""
-    prepared = normalise_features(graph, recipe.features)
+    prepared = normalise_features(graph, recipe.feature_norm)
     method = recipe.build(graph.num_features)
     display.say(
         f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features\n"
@@ -90,7 +92,7 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
         )
     if progress.epoch < recipe.training.epochs:
         display.say(f"Stopped at epoch {progress.epoch}: no progress for {recipe.training.patience} epochs.")
-    return Run(folder, recipe, prepared, method.cpu().eval())
+    return Run(folder, recipe, prepared, method.cpu().eval(), progress)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sfa.errors import InputError
 ALLOWED = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 
 
-def as_graph(obj: Any, *, name: str | None = None) -> Data:
+def as_graph(obj: Any, *, name: str | None = None, labels: bool = True) -> Data:
     """The graph in `obj`, checked and undirected.
 
     - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`.
@@ -23,10 +23,11 @@ def as_graph(obj: Any, *, name: str | None = None) -> Data:
       adjacency [n, n], or an edge index [2, m]. An array [2, 2] with two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
-    Directed edges are made undirected. Other attributes (masks, edge features) are left behind.
+    Directed edges are made undirected. Other attributes (masks, edge features) are left behind, and so are labels that
+    are not asked for: these may then be anything.
     """
     if isinstance(obj, Data):
-        return _from_pyg(obj, name)
+        return _from_pyg(obj, name, labels)
     if isinstance(obj, (tuple, list)):
         if len(obj) != 2:
             raise InputError(f"A {type(obj).__name__} of {len(obj)} things is no graph; allowed is {ALLOWED}.")
@@ -34,11 +35,11 @@ def as_graph(obj: Any, *, name: str | None = None) -> Data:
     # A NetworkX graph can only exist once networkx is imported, so this never pays for the import.
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(obj, networkx.Graph):
-        return _from_networkx(obj, name)
+        return _from_networkx(obj, name, labels)
     raise InputError(f"A {type(obj).__name__} is no graph; allowed is {ALLOWED}.")
 
 
-def _from_pyg(data: Data, name: str | None) -> Data:
+def _from_pyg(data: Data, name: str | None, labels: bool) -> Data:
     if data.x is None:
         raise InputError("The Data has no node features; set data.x to a table [nodes, features].")
     if data.edge_index is None:
@@ -47,9 +48,9 @@ def _from_pyg(data: Data, name: str | None) -> Data:
         data.x,
         data.edge_index,
         edge_weight=data.edge_weight,
-        y=data.y,
+        y=data.y if labels else None,
         node_ids=getattr(data, "node_ids", None),
-        class_names=getattr(data, "class_names", None),
+        class_names=getattr(data, "class_names", None) if labels else None,
         name=name or (data.name if isinstance(getattr(data, "name", None), str) and data.name else "graph"),
     )
 
@@ -79,7 +80,7 @@ def _from_pair(x: Any, a: Any, name: str | None) -> Data:
     )
 
 
-def _from_networkx(graph: Any, name: str | None) -> Data:
+def _from_networkx(graph: Any, name: str | None, labels: bool) -> Data:
     arrays = networkx_arrays(graph)
     if arrays.x is None:
         raise InputError(
@@ -90,7 +91,7 @@ def _from_networkx(graph: Any, name: str | None) -> Data:
         arrays.x,
         arrays.edges,
         edge_weight=arrays.edge_weight,
-        y=arrays.y,
+        y=arrays.y if labels else None,
         node_ids=arrays.node_ids,
         name=name or graph.name or "graph",
     )

@@ -50,7 +50,7 @@ def locate_raw(item: PygSet, root: str | os.PathLike[str] | None) -> Path | None
     """The folder of raw files, in the root or else among earlier downloads; None if it must be downloaded."""
     for base in (data_root(root), cache_folder()):
         raw = base / item.folder / "raw"
-        if raw.is_dir():
+        if raw.is_dir() and any(raw.iterdir()):
             return raw
     return None
 

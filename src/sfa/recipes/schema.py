@@ -43,7 +43,7 @@ class Recipe(BaseModel):
 
     method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
     spectral: dict[str, Any] = Field(default_factory=lambda: {"name": "sfa"})
-    features: FeatureNormalisation = "row"
+    feature_norm: FeatureNormalisation = "row"
     training: Training = Field(default_factory=Training)
 
     @classmethod

@@ -126,5 +126,5 @@ class SpectralFeatureAugmentation(SpectralMap):
 
 
 def _check_iterations(iterations: int) -> None:
-    if iterations < 0:
-        raise InputError(f"iterations must be 0 or more, not {iterations}.")
+    if not isinstance(iterations, int) or iterations < 0:
+        raise InputError(f"iterations must be a whole number, 0 or more, not {iterations!r}.")

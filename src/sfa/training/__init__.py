@@ -1,9 +1,10 @@
 """The loop, its checkpoints and its folder on disk."""
 
-from sfa.training.checkpoint import Progress, load_checkpoint, load_tensors, save_tensors
+from sfa.training.checkpoint import load_checkpoint, load_tensors, save_tensors
 from sfa.training.devices import make_fabric
 from sfa.training.interrupt import Interrupted
 from sfa.training.loop import train
+from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder, versions
 
 __all__ = [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +14,7 @@ from torch import Tensor, nn
 
 from sfa.atomic import atomic_path
 from sfa.errors import InputError
-
-WINDOW = 10
-"""Epochs that the running average of the loss spans; random views make single losses too noisy to judge progress by."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come."""
-
-    epoch: int = 0
-    """Epochs completed."""
-    loss: float = math.inf
-    """Running average of the loss."""
-    best_loss: float = math.inf
-    """The lowest that average has been, once it has settled."""
-    stale: int = 0
-    """Epochs since then."""
-    finished: bool = False
-
-    def after(self, loss: float) -> Progress:
-        """Progress with one more epoch of this loss."""
-        share = 1 / min(self.epoch + 1, WINDOW)
-        average = loss if self.epoch == 0 else (1 - share) * self.loss + share * loss
-        if self.epoch < WINDOW or average < self.best_loss:  # before, a chance-low first loss could not be beaten
-            return replace(self, epoch=self.epoch + 1, loss=average, best_loss=average, stale=0)
-        return replace(self, epoch=self.epoch + 1, loss=average, stale=self.stale + 1)
-
-    def finish_if(self, condition: bool) -> Progress:
-        """Progress marked as complete, if it is."""
-        return replace(self, finished=condition)
+from sfa.training.progress import Progress
 
 
 def save_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:

@@ -16,9 +16,10 @@ from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
 from sfa.seeding import step_generator
-from sfa.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from sfa.training.checkpoint import load_checkpoint, save_checkpoint
 from sfa.training.devices import make_fabric
 from sfa.training.interrupt import Interrupted, stop_requests
+from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder
 from sfa.training.schedule import learning_rate
 

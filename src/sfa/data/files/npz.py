@@ -34,6 +34,7 @@ def read_npz(path: Path) -> Parts:
         arrays = {key: _array(file, key, path) for key in file.files}
     if {"format", "shape", "data"} <= arrays.keys():
         return _scipy_adjacency(path)
+    _check_keys(arrays, path)
 
     node_ids = arrays.get("node_ids")
     class_names = arrays.get("class_names")
@@ -54,6 +55,17 @@ def read_npz(path: Path) -> Parts:
     else:
         raise InputError(f"{path} has no edges: {_missing(arrays, ['edge_index', 'adj_data'], ' or ')}.")
     return parts
+
+
+def _check_keys(arrays: dict[str, Any], path: Path) -> None:
+    """Other keys may be there, but none that is a slip of the pen, and no two for the same thing."""
+    for stranger in arrays.keys() - KEYS:
+        meant = difflib.get_close_matches(stranger, KEYS - arrays.keys(), n=1, cutoff=0.85)
+        if meant:
+            raise InputError(f"{path} has an unknown key {stranger!r}: is {meant[0]!r} meant? Rename or remove it.")
+    for one, other in (("y", "labels"), ("x", "attr_data"), ("edge_index", "adj_data"), ("edge_weight", "adj_data")):
+        if one in arrays and other in arrays:
+            raise InputError(f"{path} has both {one!r} and {other!r}, which say the same: keep one of them.")
 
 
 def _array(file: Any, key: str, path: Path) -> Any:

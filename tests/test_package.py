@@ -1,0 +1,25 @@
+"""The package as one imports it."""
+
+import subprocess
+import sys
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_parts_are_there_without_being_imported_by_name() -> None:
+    code = "import sfa; print(sfa.spectral.power_iteration.__name__, 'losses' in dir(sfa))"
+    assert run(code).split() == ["power_iteration", "True"]
+
+
+def test_the_layer_needs_no_graph_library_and_help_not_even_torch() -> None:
+    code = "import sys, sfa; {}; print(sorted({{'torch', 'torch_geometric', 'sklearn'}} & sys.modules.keys()))"
+    assert run(code.format("sfa.SpectralFeatureAugmentation")) == "['torch']\n"
+    assert run(code.format("import sfa.cli.app")) == "[]\n"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    import sfa
+
+    assert not hasattr(sfa, "nonsense")
