@@ -12,7 +12,7 @@ from sfa.errors import SfaError
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every foreseen failure is one sentence and a non-zero exit code."""
-    # Huge pages save page faults on large temporaries ; PyTorch reads this on import.
+    # Huge pages save page faults on large temporaries; PyTorch reads this on import.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     from sfa.cli.app import app
 

@@ -6,8 +6,8 @@ import copy
 import math
 import shlex
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -97,17 +97,16 @@ def train(
                 "lr": optimizer.param_groups[0]["lr"],
                 "seconds": round(time.perf_counter() - started, 3),
             }
-            if folder is not None:
-                folder.append(metrics)
             if on_epoch is not None:
                 on_epoch(metrics)
-            if folder is not None and (progress.finished or stop_requested() or progress.epoch % checkpoint_every == 0):
-                save_checkpoint(folder.checkpoint, method, optimizer, progress)
-                if stop_requested() and not progress.finished:
-                    raise Interrupted(
-                        f"Stopped after epoch {progress.epoch} of {epochs}; "
-                        f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"
-                    )
+            if folder is not None:
+                stopping = stop_requested() and not progress.finished
+                with _explained_if_the_disk_fails(folder):
+                    folder.append(metrics)
+                    if progress.finished or stopping or progress.epoch % checkpoint_every == 0:
+                        save_checkpoint(folder.checkpoint, method, optimizer, progress)
+                if stopping:
+                    raise Interrupted(f"Stopped after epoch {progress.epoch} of {epochs}; {_go_on(folder)}")
     return progress
 
 
@@ -127,3 +126,18 @@ def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
     return TrainingError(
         f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
     )
+
+
+@contextmanager
+def _explained_if_the_disk_fails(folder: RunFolder) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TrainingError(
+            f"Cannot write to {folder.path} ({error.strerror or error}); what was written before is whole. "
+            f"Once it can be written, {_go_on(folder)}"
+        ) from error
+
+
+def _go_on(folder: RunFolder) -> str:
+    return f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"
