@@ -30,8 +30,9 @@ def power_iteration(
         r^{(k)} = H^\top H\, r^{(k-1)}, \qquad
         \widetilde{H} = H - s\, \frac{H r^{(k)} r^{(k)\top}}{\lVert r^{(k)} \rVert_2^2}
 
-    The cost is ``2 k + 2`` products of ``h`` with a vector: no ``d × d`` Gram matrix and no SVD. ``r`` is normalised in
-    every step, which changes nothing in exact arithmetic and keeps many ``iterations`` and entries of ``1e±20`` finite.
+    The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix and no SVD.
+    ``r`` is normalised in every step, which changes nothing in exact arithmetic and keeps many ``iterations`` and
+    entries of ``1e±20`` finite.
 
     Args:
         h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a direction of its own.
