@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,10 @@ with warnings.catch_warnings():  # torch_geometric's own import calls torch.jit.
 
 from sfa.cli import main
 from sfa.data import build_graph
+
+# A busy machine is no failure; and CI tries the same examples every time, while a developer's runs look for new ones.
+hypothesis.settings.register_profile("sfa", deadline=None, derandomize="CI" in os.environ)
+hypothesis.settings.load_profile("sfa")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,7 @@ from sfa.errors import InputError
 from sfa.evaluation.splits import random_splits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(classes=st.integers(2, 4), size=st.integers(30, 200), unknown=st.integers(0, 20), seed=st.integers(0, 99))
 def test_three_disjoint_parts_of_the_labelled_nodes(classes: int, size: int, unknown: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

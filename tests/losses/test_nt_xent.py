@@ -34,7 +34,7 @@ def random_views(n: int, d: int, seed: int) -> tuple[Tensor, Tensor]:
     return draw[0].requires_grad_(), draw[1].requires_grad_()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     n=st.integers(1, 7),
     d=st.integers(1, 5),
