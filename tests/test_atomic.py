@@ -111,3 +111,13 @@ def _raise(error: BaseException) -> Callable[..., None]:
         raise error
 
     return fail
+
+
+def test_a_file_is_replaced_and_never_rewritten(tmp_path: Path) -> None:
+    """Whoever has the old file open, or crashes on the way, has the whole old file: the new one is another file."""
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with path.open() as reader:
+        write_text(path, "new")
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
