@@ -1,0 +1,24 @@
+"""Singular values in, their law under the incomplete power iteration out."""
+
+from sfa.theory.alignment import alignment, alignment_terms, expected_alignment
+from sfa.theory.bounds import elementwise_bound, generalisation_bound
+from sfa.theory.push_forward import PushForward, jensen_bound, push_forward, upper_bound
+from sfa.theory.shares import density, expectation, variance
+from sfa.theory.simulation import Simulation, simulate
+
+__all__ = [
+    "PushForward",
+    "Simulation",
+    "alignment",
+    "alignment_terms",
+    "density",
+    "elementwise_bound",
+    "expectation",
+    "expected_alignment",
+    "generalisation_bound",
+    "jensen_bound",
+    "push_forward",
+    "simulate",
+    "upper_bound",
+    "variance",
+]

@@ -1,0 +1,147 @@
+r"""The exact law of what the incomplete power iteration removes, by quadrature.
+
+Along the right singular vectors, :math:`r^{(k)}` has the coordinates :math:`\sigma_i^{2k} y_i` with
+:math:`y \sim \mathcal{N}(0, I)`. The share of :math:`\sigma_i` that Algorithm 1 removes is
+
+.. math:: z_i = \frac{\beta_i y_i^2}{\sum_l \beta_l y_l^2}, \qquad \beta_l = \sigma_l^{4k}
+
+The paper replaces the sum of the other terms by one Gamma variable (:mod:`sfa.theory.surrogate`). No replacement is
+needed: :math:`1/s = \int_0^\infty e^{-ts}\,dt` and the moment generating function of a Gaussian give
+
+.. math::
+    \mathbb{E}[z_i] &= \int_0^\infty \frac{\beta_i}{1+2\beta_i t} \prod_l (1+2\beta_l t)^{-1/2}\, dt \\
+    \mathbb{E}[z_i^2] &= \int_0^\infty \frac{3 \beta_i^2 t}{(1+2\beta_i t)^2} \prod_l (1+2\beta_l t)^{-1/2}\, dt
+
+With :math:`t = e^u` the integrands are products of logistic functions of :math:`u`. All values of a spectrum share the
+nodes and the product, so that together they cost one matrix-vector product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, log_expit, logsumexp
+
+from sfa.theory.quadrature import FLAT, panels, segments, straight
+from sfa.theory.spectra import Array
+
+TAIL = 75.0
+"""Behind the last corner that matters the integrands fall at least as fast as exp(-u/2)."""
+
+CORNERS = 5
+"""Once five factors of the product have turned, even the integrand of the second moment falls as fast as that."""
+
+BLOCK = 1 << 19
+"""Matrix entries held at once."""
+
+
+class Moments(NamedTuple):
+    """Of every ``z_i``; each to a relative error near rounding, however small it is."""
+
+    mean: Array
+    complement: Array
+    """``1 - mean``, without the cancellation."""
+    variance: Array
+
+
+def moments(log_beta: Array) -> Moments:
+    """Moments of the shares removed, for weights ``(d,)``. Without any weight nothing is removed."""
+    weighted = np.isfinite(log_beta)
+    if not weighted.any():
+        return Moments(np.zeros_like(log_beta), np.ones_like(log_beta), np.zeros_like(log_beta))
+    order = np.argsort(-log_beta)[: weighted.sum()]
+    mean, variance = np.zeros_like(log_beta), np.zeros_like(log_beta)
+    mean[order], variance[order] = _mean_and_variance(log_beta[order] + np.log(2))
+    return Moments(mean, _sums_of_others(mean), variance)
+
+
+def _mean_and_variance(b: Array) -> tuple[Array, Array]:
+    r"""For :math:`b_l = \log 2\beta_l`, finite and in falling order from :math:`\log 2`."""
+    mean, square = np.zeros_like(b), np.zeros_like(b)
+    # Of the leading share, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not.
+    square_of_rest = 0.0
+    stretches = segments(-b[:CORNERS], before=FLAT + np.log(len(b)), after=TAIL)
+    for u, weight in _blocks(stretches, len(b)):
+        x = b[:, None] + u
+        logistic = expit(x)
+        product = weight * np.exp(log_expit(-x).sum(axis=0) / 2)
+        mean += logistic @ product / 2
+        square += logistic**2 @ product * 3 / 4
+        rest = logistic[1:]
+        square_of_rest += float((rest.sum(axis=0) ** 2 / 4 + (rest**2).sum(axis=0) / 2) @ product)
+    for (_, low), (high, _) in pairwise(stretches):
+        x = b[:, None] + np.array([low, high])
+        log_logistic = log_expit(x)
+        log_product = log_expit(-x).sum(axis=0) / 2
+        mean += straight(high - low, log_logistic - np.log(2) + log_product)
+        square += straight(high - low, 2 * log_logistic + np.log(3 / 4) + log_product)
+        log_rest = log_logistic[1:]
+        log_square = np.logaddexp(
+            2 * logsumexp(log_rest, axis=0) - np.log(4), logsumexp(2 * log_rest, axis=0) - np.log(2)
+        )
+        square_of_rest += float(straight(high - low, log_square + log_product))
+    variance = square - mean**2
+    if mean[0] > 0.5:
+        variance[0] = square_of_rest - mean[1:].sum() ** 2
+    return mean, np.maximum(variance, 0)
+
+
+def density(z: Array, log_beta: Array, i: int) -> Array:
+    r"""Density of :math:`z_i` at ``z`` ``(m,)``, where it has one: both ``β_i`` and another weight are positive.
+
+    :math:`z_i \le z` says that a quadratic form of Gaussians is not positive. Its Laplace transform has one branch cut
+    on the positive side; the inversion contour wraps around it and leaves an integral without oscillation:
+
+    .. math::
+        p_i(z) = \frac{\prod_{l \ne i} \sqrt{1-q_l}}{2\pi z (1-z)} \int_0^\infty \frac{dx}{\sqrt x}
+        \sum_{l \ne i} \frac{q_l}{1+q_l x} \prod_{l \ne i} (1+q_l x)^{-1/2}, \qquad
+        q_l = \frac{z \beta_l}{z \beta_l + (1-z) \beta_i}
+    """
+    others = np.delete(log_beta, i)
+    others = others[np.isfinite(others)]
+    inside = (z > 0) & (z < 1)
+    result = np.zeros_like(z)
+    for place in np.flatnonzero(inside):
+        log_z, log_rest = np.log(z[place]), np.log1p(-z[place])
+        from_others, from_i = log_z + others, log_rest + log_beta[i]
+        both = np.logaddexp(from_others, from_i)
+        result[place] = np.exp(((from_i - both).sum()) / 2 - log_z - log_rest) * _cut_integral(from_others - both)
+    result[z == 0] = np.inf
+    result[z == 1] = _density_at_one(others - log_beta[i])
+    return result
+
+
+def _cut_integral(log_q: Array) -> float:
+    corner = -log_q.max()
+    total = 0.0
+    for u, weight in _blocks([(corner - TAIL, corner + TAIL)], len(log_q)):
+        x = log_q[:, None] + u
+        total += float((weight * np.exp(log_expit(-x).sum(axis=0) / 2 - u / 2)) @ expit(x).sum(axis=0))
+    return total / (2 * np.pi)
+
+
+def _density_at_one(log_ratio: Array) -> float:
+    """The limit, from the number of others: the chance that all of them vanish at once."""
+    if len(log_ratio) == 2:
+        return float(np.exp(-log_ratio.sum() / 2) / 2)
+    return np.inf if len(log_ratio) == 1 else 0.0
+
+
+def _blocks(stretches: list[tuple[float, float]], rows: int) -> Iterator[tuple[Array, Array]]:
+    """Nodes and weights of all stretches, so many at a time that a matrix with ``rows`` rows stays small."""
+    step = max(1, BLOCK // rows)
+    for low, high in stretches:
+        u, weight = panels(low, high)
+        for start in range(0, len(u), step):
+            yield u[start : start + step], weight[start : start + step]
+
+
+def _sums_of_others(values: Array) -> Array:
+    """For each value the sum of all others, without subtracting it from the total."""
+    before = np.concatenate([[0.0], np.cumsum(values[:-1])])
+    after = np.concatenate([np.cumsum(values[:0:-1])[::-1], [0.0]])
+    sums: Array = before + after
+    return sums

@@ -1,0 +1,98 @@
+"""How much of each singular value the incomplete power iteration removes: expectation, variance, density."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfa.errors import InputError, unknown_name
+from sfa.theory import exact, surrogate
+from sfa.theory.exact import Moments
+from sfa.theory.spectra import Array, checked_iterations, checked_spectrum, log_weights
+
+Method = Literal["exact", "surrogate"]
+
+_METHODS: dict[str, ModuleType] = {"exact": exact, "surrogate": surrogate}
+
+
+def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
+    r"""The expected share :math:`\lambda_i` of each singular value that Algorithm 1 removes (Propositions 1 and 2).
+
+    .. math::
+        \lambda_i(k) = \mathbb{E}_{y \sim \mathcal{N}(0, I)}
+        \frac{(y_i \sigma_i^{2k})^2}{\sum_l (y_l \sigma_l^{2k})^2}, \qquad
+        \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1-\lambda_i)\,\sigma_i\big) V^\top
+
+    Args:
+        sigma: Singular values ``(..., d)``, in any order, of any scale.
+        iterations: Power iterations ``k ≥ 0``.
+        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``, whose shares need not sum to 1.
+
+    Returns:
+        Shares ``(..., d)`` between 0 and 1. A spectrum of zeros loses nothing, for there is no direction to find.
+
+    >>> expectation([2.0, 1.0], iterations=1).round(6)  # for two values: σ₁² / (σ₁² + σ₂²)
+    array([0.8, 0.2])
+    """
+    return moments(sigma, iterations, method).mean
+
+
+def variance(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
+    r"""The variance :math:`\omega_i^2` of the share of each singular value that is removed (Proposition 3).
+
+    Args:
+        sigma: Singular values ``(..., d)``, in any order, of any scale.
+        iterations: Power iterations ``k ≥ 0``.
+        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate`` in its right form.
+
+    Returns:
+        Variances ``(..., d)``.
+    """
+    return moments(sigma, iterations, method).variance
+
+
+def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method: Method = "exact") -> Array:
+    r"""The density of the share :math:`z_i` that one call of Algorithm 1 removes of one singular value (Proposition 2).
+
+    Args:
+        z: Where to evaluate it; 0 outside of ``[0, 1]``, and infinite at 0.
+        sigma: Singular values ``(d,)``.
+        i: Which of them, counted from 0.
+        iterations: Power iterations ``k ≥ 0``.
+        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate`` in its right form.
+
+    Returns:
+        Densities of the shape of ``z``.
+    """
+    module = _resolve(method)
+    values = checked_spectrum(sigma)
+    if values.ndim != 1:
+        raise InputError(f"The density is that of one spectrum (d,), not of an array of shape {values.shape}.")
+    if not -len(values) <= i < len(values):
+        raise InputError(f"The spectrum has {len(values)} values, counted from 0: there is no number {i}.")
+    i %= len(values)
+    log_beta = log_weights(values, checked_iterations(iterations))
+    if not np.isfinite(log_beta[i]) or np.isfinite(log_beta).sum() == 1:
+        share = 1 if np.isfinite(log_beta[i]) else 0
+        raise InputError(f"The share removed of value {i} is always {share} in this spectrum: it has no density.")
+    points = np.asarray(z, dtype=np.float64)
+    inside = (points >= 0) & (points <= 1)
+    result = np.where(np.isnan(points), np.nan, 0.0)
+    result[inside] = module.density(points[inside], log_beta, i)
+    return result
+
+
+def moments(sigma: ArrayLike, iterations: int, method: Method) -> Moments:
+    """Mean, its complement and variance of the shares, each of the shape ``(..., d)`` of the spectra."""
+    module, values, k = _resolve(method), checked_spectrum(sigma), checked_iterations(iterations)
+    rows = [module.moments(log_weights(row, k)) for row in values.reshape(-1, values.shape[-1])]
+    return Moments(*(np.reshape(part, values.shape) for part in zip(*rows, strict=True)))
+
+
+def _resolve(method: str) -> ModuleType:
+    if method not in _METHODS:
+        raise unknown_name("method", method, _METHODS)
+    return _METHODS[method]

@@ -1,0 +1,53 @@
+"""Singular values as the theory takes them: checked, and turned into the weights of the power iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfa.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+def checked_spectrum(sigma: ArrayLike) -> Array:
+    """Singular values ``(..., d)`` in float64, in any order; raises unless all are finite and none is negative."""
+    try:
+        values = np.asarray(sigma, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"A spectrum is an array of singular values (..., d), not {_short(sigma)}.") from error
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise InputError(f"A spectrum is an array (..., d) with at least one value, not one of shape {values.shape}.")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InputError("Singular values are finite and not negative; this spectrum holds others.")
+    return values
+
+
+def checked_iterations(iterations: int) -> int:
+    """The number of power iterations ``k``; raises unless it is a whole number, 0 or more."""
+    if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer) or iterations < 0:
+        raise InputError(f"iterations must be a whole number, 0 or more, not {iterations!r}.")
+    return int(iterations)
+
+
+def log_weights(sigma: Array, iterations: int) -> Array:
+    r"""Logarithms of :math:`\beta_l = \sigma_l^{4k}`, scaled to a largest of 1; ``-inf`` for a value without weight.
+
+    With ``k = 0`` every value weighs the same, even 0. Only ratios matter, and logarithms keep the ratios of spectra
+    that span sixty decades, raised to the power of 256.
+    """
+    if iterations == 0:
+        return np.zeros_like(sigma)
+    largest = sigma.max()
+    if largest == 0:
+        return np.full_like(sigma, -np.inf)
+    with np.errstate(divide="ignore"):
+        logarithms: Array = 4 * iterations * np.log(sigma / largest)
+    return logarithms
+
+
+def _short(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."

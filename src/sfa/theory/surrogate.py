@@ -1,0 +1,126 @@
+r"""The paper's law of what the incomplete power iteration removes (Propositions 2 and 3), corrected.
+
+The weighted sum of the other chi-square variables is replaced by one Gamma variable with the same mean and variance:
+
+.. math::
+    z_i \approx \frac{u}{u+v_i}, \quad
+    u \sim \mathcal{G}(\tfrac12, 2), \; v_i \sim \mathcal{G}(\alpha_i, 2\gamma_i), \quad
+    \alpha_i = \frac{(\sum_{l \ne i} \beta_l)^2}{2 \sum_{l \ne i} \beta_l^2}, \;
+    \gamma_i = \frac{\sum_{l \ne i} \beta_l^2}{\beta_i \sum_{l \ne i} \beta_l}
+
+As printed, the density does not integrate to 1 and the variance cancels to noise. The right forms are
+
+.. math::
+    p_i(z) &= \frac{\gamma_i}{(1-(1-\gamma_i)z)^2}\,
+        \mathrm{Beta}\Big(\frac{\gamma_i z}{1-(1-\gamma_i)z};\, \tfrac12, \alpha_i\Big) \\
+    \mathbb{E}[z_i^n] &= \sqrt{\gamma_i}\, \frac{B(n+\frac12, \alpha_i)}{B(\frac12, \alpha_i)}\,
+        {}_2F_1(n+\tfrac12, \alpha_i+\tfrac12;\, n+\tfrac12+\alpha_i;\, 1-\gamma_i)
+
+The hypergeometric function loses all digits for large parameters, so the moments are computed from the integrals it
+stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaln, log_expit
+
+from sfa.theory.exact import Moments
+from sfa.theory.quadrature import FLAT, PANEL, panels, straight
+from sfa.theory.spectra import Array
+
+TAIL = 80.0
+
+
+class Parameters(NamedTuple):
+    """Of the Gamma variables that stand for the other terms, one per singular value."""
+
+    log_alpha: Array
+    log_gamma: Array
+
+
+def parameters(log_beta: Array) -> Parameters:
+    r""":math:`\log \alpha_i` and :math:`\log \gamma_i` for weights ``(d,)``."""
+    once, twice = log_sums_of_others(log_beta), log_sums_of_others(2 * log_beta)
+    with np.errstate(invalid="ignore"):
+        return Parameters(2 * once - twice - np.log(2), twice - once - log_beta)
+
+
+def moments(log_beta: Array) -> Moments:
+    """Moments of the shares removed under the surrogate. Without any weight nothing is removed."""
+    weighted = np.isfinite(log_beta)
+    mean, complement, variance = np.zeros_like(log_beta), np.ones_like(log_beta), np.zeros_like(log_beta)
+    if weighted.sum() == 1:
+        mean[weighted], complement[weighted] = 1, 0
+    elif weighted.any():
+        alpha, log_gamma = parameters(log_beta[weighted])
+        mean[weighted], complement[weighted], variance[weighted] = _moments(np.exp(alpha), log_gamma)
+    return Moments(mean, complement, variance)
+
+
+def _moments(alpha: Array, log_gamma: Array) -> Moments:
+    half = np.full_like(alpha, 0.5)
+    mean = _integral(1, half + 1, alpha, log_gamma) / 2
+    square = _integral(2, half + 2, alpha, log_gamma) * 3 / 4
+    # The same for 1 - z = v / (u + v), with the parts of u and v exchanged.
+    complement = _integral(1, alpha + 1, half, -log_gamma) * alpha
+    square_of_rest = _integral(2, alpha + 2, half, -log_gamma) * alpha * (alpha + 1)
+    variance = np.where(mean < 0.5, square - mean**2, square_of_rest - complement**2)
+    return Moments(mean, complement, np.maximum(variance, 0))
+
+
+def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
+    r""":math:`\int e^{nu} (1+e^u)^{-p} (1+e^{u+s})^{-q}\, du`, one for each entry of ``p``, ``q``, ``s``."""
+    # A power far above 1 turns its corner early, by its logarithm.
+    margin = FLAT + np.log(np.maximum(1, np.maximum(power, other_power)))
+    first, last = np.minimum(0, -shift), np.maximum(0, -shift)
+    low, end = first - margin, last + TAIL
+    high = np.maximum(last - margin, low)  # behind it the second stretch
+    middle = np.minimum(first + FLAT, high)
+
+    def log_integrand(u: Array) -> Array:
+        s, p, q = shift[:, None], power[:, None], other_power[:, None]
+        value: Array = n * u + p * log_expit(-u) + q * log_expit(-u - s)
+        return value
+
+    def on(start: Array, stop: Array) -> Array:
+        longest = float((stop - start).max())
+        if longest <= 0:
+            return np.zeros_like(shift)
+        place, weight = panels(0.0, PANEL * np.ceil(longest / PANEL))
+        share = (stop - start) / (PANEL * np.ceil(longest / PANEL))
+        total: Array = (np.exp(log_integrand(start[:, None] + place * share[:, None])) @ weight) * share
+        return total
+
+    gap = straight(high - middle, log_integrand(np.stack([middle, high], axis=1)))
+    return on(low, middle) + gap + on(high, end)
+
+
+def density(z: Array, log_beta: Array, i: int) -> Array:
+    """The corrected density of Proposition 2 at ``z`` ``(m,)``, where ``β_i`` and another weight are positive."""
+    log_alpha, log_gamma = (float(values[i]) for values in parameters(log_beta))
+    alpha = np.exp(log_alpha)
+    with np.errstate(divide="ignore"):
+        log_z, log_rest = np.log(z), np.log1p(-z)
+        # γ z / (1 - (1-γ) z) and its complement share the denominator γ z + (1 - z).
+        log_denominator = np.logaddexp(log_gamma + log_z, log_rest)
+        log_density = (
+            log_gamma
+            - 2 * log_denominator
+            - (log_gamma + log_z - log_denominator) / 2
+            + (alpha - 1) * (log_rest - log_denominator)
+            - betaln(0.5, alpha)
+        )
+    result: Array = np.exp(log_density)
+    return result
+
+
+def log_sums_of_others(logarithms: Array) -> Array:
+    """For each entry the logarithm of the sum of all others."""
+    nothing = [-np.inf]
+    before = np.concatenate([nothing, np.logaddexp.accumulate(logarithms[:-1])])
+    after = np.concatenate([np.logaddexp.accumulate(logarithms[:0:-1])[::-1], nothing])
+    sums: Array = np.logaddexp(before, after)
+    return sums
