@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sfa.figures import FIGURES
 from sfa.recipes import shipped_recipes
 
 RunSfa = Callable[..., Any]
@@ -20,10 +21,14 @@ RunSfa = Callable[..., Any]
     ("kind", "names"),
     [
         ("methods", ["grace", "g-bt"]),
-        ("spectral", ["none", "sfa"]),
+        (
+            "spectral",
+            "none sfa maxexp power-norm power-norm* grassmann precondition pca noise costa whiten".split(),
+        ),
         ("datasets", ["cora", "citeseer", "pubmed", "photo", "computers", "wikics"]),
         ("protocols", ["honest-10-10-80"]),
         ("recipes", [name for name, _ in shipped_recipes()]),
+        ("figures", list(FIGURES)),
     ],
 )
 def test_lists(run_sfa: RunSfa, kind: str, names: list[str]) -> None:
@@ -62,7 +67,7 @@ def test_doctor(run_sfa: RunSfa, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-@pytest.mark.parametrize("command", ["train", "evaluate", "embed", "list", "doctor", "demo"])
+@pytest.mark.parametrize("command", ["train", "evaluate", "embed", "figure", "list", "doctor", "demo"])
 def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None:
     result = run_sfa(command, flag)
     assert (result.code, result.err) == (0, "")
@@ -72,7 +77,7 @@ def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None
 def test_help_of_all(run_sfa: RunSfa) -> None:
     result = run_sfa("--help")
     assert result.code == 0
-    for command in ("train", "evaluate", "embed", "list", "doctor", "demo", "--version", "--debug"):
+    for command in ("train", "evaluate", "embed", "figure", "list", "doctor", "demo", "--version", "--debug"):
         assert command in result.out
 
 

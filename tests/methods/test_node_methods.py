@@ -13,6 +13,7 @@ from sfa.graph import random_views
 from sfa.graph.features import normalise_features
 from sfa.losses import barlow_twins, nt_xent
 from sfa.methods import METHODS, ContrastiveMethod, resolve
+from sfa.methods.base import FeatureMaps
 from sfa.methods.node import GBT, GRACE
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
@@ -69,6 +70,22 @@ class TestEveryMethod:
         augmented = [power_iteration(h, 2, generator=generator) for h in maps]
         expected = method.loss(*(method.head(h) for h in augmented))
         torch.testing.assert_close(method(graph, seeded(5)), expected)
+
+    def test_an_observer_sees_the_maps_of_the_step_and_changes_nothing(self, name: str, graph: Data) -> None:
+        method = self.build(name, SpectralFeatureAugmentation(iterations=2))
+        seen: list[FeatureMaps] = []
+        loss = method(graph, seeded(5), observe=seen.append)
+        assert torch.equal(loss, method(graph, seeded(5)))
+        (maps,) = seen
+        generator = seeded(5)
+        views = method.views(graph, generator)
+        for h, view in zip(maps[:2], views, strict=True):
+            torch.testing.assert_close(h, method.encoder(view, generator).detach())
+        for h_tilde, h in zip(maps[2:], maps[:2], strict=True):
+            torch.testing.assert_close(h_tilde, power_iteration(h, 2, generator=generator))
+        assert not any(h.requires_grad for h in maps)
+        loss.backward()
+        assert all(parameter.grad is not None for parameter in method.parameters())
 
     def test_embeddings_are_plain_and_leave_the_mode_as_it_was(self, name: str, graph: Data) -> None:
         method = self.build(name, SpectralFeatureAugmentation())

@@ -163,6 +163,31 @@ def embed(
     command.run(run, out=out, source=source, data_root=data_root, threads=threads, quiet=quiet)
 
 
+@app.command(no_args_is_help=True)
+def figure(
+    name: Annotated[str, typer.Argument(help="A figure's name (`sfa list figures`).")],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Run folders, for a figure that is drawn from them.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .png, .svg or .pdf; without a suffix both .png and .svg. Default: NAME."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw a figure of the paper, from runs or from theory.
+
+    **Examples**
+
+    * `sfa figure push-forward`: push-forward.png and push-forward.svg, from theory alone
+    * `sfa figure spectrum runs/cora-grace-sfa --out spectrum.svg`
+    * `sfa figure alignment runs/cora-grace-none runs/cora-grace-sfa --out alignment.pdf`
+    """
+    from sfa.cli import figure as command
+
+    command.run(name, runs or [], out=out, quiet=quiet)
+
+
 class Kind(str, Enum):
     """What can be listed."""
 
@@ -171,6 +196,7 @@ class Kind(str, Enum):
     datasets = "datasets"
     protocols = "protocols"
     recipes = "recipes"
+    figures = "figures"
 
 
 @app.command("list", no_args_is_help=True)

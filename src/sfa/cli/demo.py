@@ -17,7 +17,7 @@ from sfa.cli.run import Run, Source, set_threads
 from sfa.cli.train import free_path, start_run
 from sfa.evaluation import Score, paired_difference
 from sfa.evaluation import resolve as resolve_protocol
-from sfa.figures import draw_maps, draw_spectra
+from sfa.figures import draw_maps, draw_spectra, save_figure
 from sfa.recipes import load_recipe
 from sfa.training import RunFolder
 
@@ -56,9 +56,9 @@ def run(*, out: Path | None, epochs: int | None, threads: int | None, quiet: boo
     scores = score_all(embeddings, graph.y, resolve_protocol("honest-10-10-80"), display)
 
     display.say("drawing")
-    draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}, out / "spectrum.png")
+    save_figure(draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}), out / "spectrum.png")
     maps = {name: embeddings[name].numpy() for name in pairs[0].names}
-    draw_maps(maps, graph.y.numpy(), out / "embeddings.png", class_names=graph.class_names)
+    save_figure(draw_maps(maps, graph.y.numpy(), class_names=graph.class_names), out / "embeddings.png")
     _report({score.name: score for score in scores}, pairs, out)
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from sfa.cli.console import results_console
 from sfa.data import locate, names
 from sfa.evaluation import PROTOCOLS
+from sfa.figures import FIGURES
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
 from sfa.spectral import SPECTRAL_MAPS
@@ -34,6 +35,8 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield from ((protocol.name, protocol.description) for protocol in PROTOCOLS.values())
     elif kind == "recipes":
         yield from ((name, _first_comment(text)) for name, text in shipped_recipes())
+    elif kind == "figures":
+        yield from ((name, figure.description, figure.takes.value) for name, figure in FIGURES.items())
     else:
         for dataset in names():
             yield dataset.name, dataset.description, availability(dataset.name, dataset.bundled, data_root)

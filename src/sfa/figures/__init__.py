@@ -1,6 +1,22 @@
-"""Pictures of embeddings and their spectra."""
+"""Pictures: of embeddings and their spectra, and of runs as training goes on."""
 
+from sfa.figures.alignment import draw_alignment
 from sfa.figures.embedding_map import draw_maps
+from sfa.figures.resolver import FIGURES, resolve
+from sfa.figures.run_log import RunLog, read_runs
 from sfa.figures.spectrum import draw_spectra
+from sfa.figures.spectrum_evolution import draw_spectrum_evolution
+from sfa.figures.style import check_picture, save_figure
 
-__all__ = ["draw_maps", "draw_spectra"]
+__all__ = [
+    "FIGURES",
+    "RunLog",
+    "check_picture",
+    "draw_alignment",
+    "draw_maps",
+    "draw_spectra",
+    "draw_spectrum_evolution",
+    "read_runs",
+    "resolve",
+    "save_figure",
+]

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.spectral import SpectralMap
+
+
+class FeatureMaps(NamedTuple):
+    """The feature maps of one step, before and after the spectral map; to look at, not to differentiate."""
+
+    h_alpha: Tensor
+    h_beta: Tensor | None
+    """``None``, as :attr:`h_tilde_beta`, in a method of a single view."""
+    h_tilde_alpha: Tensor
+    h_tilde_beta: Tensor | None
+
+
+Observer = Callable[[FeatureMaps], None]
+"""Is shown the feature maps of a step while it is taken: they cost no second pass."""
 
 
 class ContrastiveMethod(nn.Module, ABC):
@@ -33,11 +49,13 @@ class ContrastiveMethod(nn.Module, ABC):
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         """The scalar to minimise."""
 
-    def forward(self, graph: Data, generator: torch.Generator | None = None) -> Tensor:
+    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.views(graph, generator)
         h_alpha, h_beta = self.encoder(alpha, generator), self.encoder(beta, generator)
-        h_alpha, h_beta = self.spectral.forward_pair(h_alpha, h_beta, generator)
-        return self.loss(self.head(h_alpha), self.head(h_beta))
+        h_tilde_alpha, h_tilde_beta = self.spectral.forward_pair(h_alpha, h_beta, generator)
+        if observe is not None:
+            observe(FeatureMaps(*(h.detach() for h in (h_alpha, h_beta, h_tilde_alpha, h_tilde_beta))))
+        return self.loss(self.head(h_tilde_alpha), self.head(h_tilde_beta))
 
     @torch.no_grad()
     def embed(self, graph: Data) -> Tensor:

@@ -31,6 +31,7 @@ class Training(BaseModel):
     patience: Count | None = 20
     seed: Natural = 0
     checkpoint_every: Count = 25
+    diagnose_every: Natural = 10
 
 
 class Recipe(BaseModel):

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from torch import nn
 from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
+from sfa.evaluation import diagnose
+from sfa.methods.base import FeatureMaps
 from sfa.seeding import step_generator
 from sfa.training.checkpoint import load_checkpoint, save_checkpoint
 from sfa.training.devices import make_fabric
@@ -36,6 +39,7 @@ def train(
     patience: int | None = 20,
     seed: int = 0,
     checkpoint_every: int = 25,
+    diagnose_every: int = 0,
     device: str = "auto",
     folder: RunFolder | None = None,
     resume: bool = False,
@@ -44,7 +48,8 @@ def train(
     """Train a method on one graph, in place.
 
     Args:
-        method: A module that gives the loss of one step: ``method(graph, generator)``.
+        method: A module that gives the loss of one step: ``method(graph, generator)``. For diagnostics it also takes
+            ``observe``, as a :class:`~sfa.methods.ContrastiveMethod` does.
         graph: The whole graph, one step per epoch.
         epochs: Steps at most.
         lr: Peak learning rate of Adam.
@@ -54,6 +59,8 @@ def train(
         patience: Stop when the running average of the loss has not improved for so many epochs; never, if ``None``.
         seed: Source of all randomness of the steps.
         checkpoint_every: Epochs between checkpoints, when there is a folder.
+        diagnose_every: Epochs between two looks at the feature maps (:class:`~sfa.evaluation.Diagnostics`), which go
+            with the metrics of the first epoch and of every multiple; never, if 0. Training is the same to the bit.
         device: See :func:`make_fabric`.
         folder: Where metrics and checkpoints go; nowhere, if ``None``.
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
@@ -81,7 +88,9 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate(epoch, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
 
-            loss = model(graph, step_generator(seed, epoch, fabric.device))
+            seen: list[FeatureMaps] = []
+            observing = {"observe": seen.append} if _is_due(epoch + 1, diagnose_every) else {}
+            loss = model(graph, step_generator(seed, epoch, fabric.device), **observing)
             _require_finite(loss.item(), epoch, folder)
             wrapped_optimizer.zero_grad()
             fabric.backward(loss)
@@ -91,11 +100,13 @@ def train(
             progress = progress.after(loss.item())
             exhausted = patience is not None and progress.stale >= patience
             progress = progress.finish_if(progress.epoch >= epochs or exhausted)
+            diagnostics = diagnose(*seen[0]) if seen else None
             metrics = {
                 "epoch": progress.epoch,
                 "loss": loss.item(),
                 "lr": optimizer.param_groups[0]["lr"],
                 "seconds": round(time.perf_counter() - started, 3),
+                **({} if diagnostics is None else {"diagnostics": asdict(diagnostics)}),
             }
             if on_epoch is not None:
                 on_epoch(metrics)
@@ -108,6 +119,11 @@ def train(
                 if stopping:
                     raise Interrupted(f"Stopped after epoch {progress.epoch} of {epochs}; {_go_on(folder)}")
     return progress
+
+
+def _is_due(epoch: int, every: int) -> bool:
+    """Whether a thing done at the first epoch and at every multiple is done at this one."""
+    return every > 0 and (epoch == 1 or epoch % every == 0)
 
 
 def _require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:

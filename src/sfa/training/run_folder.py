@@ -114,8 +114,13 @@ class RunFolder:
         """All complete lines of the metrics; a last line torn by a crash is left out."""
         if not self.metrics.exists():
             return []
+        try:
+            text = self.metrics.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"{self.metrics} cannot be read: {reason}.") from error
         rows = []
-        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+        for line in text.splitlines():
             try:
                 row = json.loads(line)
             except ValueError:
