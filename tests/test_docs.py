@@ -48,3 +48,20 @@ def test_the_example_trains_with_and_without_the_layer(
     rank = [float(line.rsplit(" ", 1)[1]) for line in (without, with_)]
     assert without.startswith("without SFA: accuracy")
     assert rank[0] != rank[1], "the layer changes what is learnt"
+
+
+def test_the_table_of_the_surrogates_error_is_what_the_code_computes() -> None:
+    from sfa.theory import expectation, variance
+
+    text = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    table = text.split("| $\\sigma_1$ | k |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) == 16
+    for leading, k, *printed in rows:
+        sigma = [float(leading), 1.5, 0.9, 0.2, 0.01]
+        computed = [
+            value
+            for of, power in ((expectation, 1), (variance, 0.5))
+            for value in (of(sigma, int(k))[0] ** power, of(sigma, int(k), "surrogate")[0] ** power)
+        ]
+        assert printed == [f"{value:.4f}" for value in computed]

@@ -1,5 +1,6 @@
 """Singular values in, their law under the incomplete power iteration out."""
 
+from sfa.theory import rivals
 from sfa.theory.alignment import alignment, alignment_terms, expected_alignment
 from sfa.theory.bounds import elementwise_bound, generalisation_bound
 from sfa.theory.push_forward import PushForward, jensen_bound, push_forward, upper_bound
@@ -18,6 +19,7 @@ __all__ = [
     "generalisation_bound",
     "jensen_bound",
     "push_forward",
+    "rivals",
     "simulate",
     "upper_bound",
     "variance",

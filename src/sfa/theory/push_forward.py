@@ -55,7 +55,7 @@ def upper_bound(sigma: ArrayLike) -> Array:
     """
     values = checked_spectrum(sigma)
     largest = np.argmax(values, axis=-1, keepdims=True)
-    bound = values.copy()
+    bound: Array = values.copy()
     np.put_along_axis(bound, largest, 0.0, axis=-1)
     np.put_along_axis(bound, largest, bound.max(axis=-1, keepdims=True), axis=-1)
     return bound

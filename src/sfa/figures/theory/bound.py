@@ -1,0 +1,44 @@
+"""The push-forward function and its bounds (the paper's bound figure, and where that bound fails)."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sfa.figures.style import PLAIN, style
+from sfa.figures.theory.settings import ITERATIONS, SIGMA, leading_values, spectra
+from sfa.theory import jensen_bound, push_forward, upper_bound
+
+LEADING = 3.0
+
+MOST = 10_000
+"""Values below the leading one in the right panel."""
+
+
+@style()
+def draw_bound() -> Figure:
+    """Left: φ(σ₁; k) under both bounds. Right: a leading value of 3 above a growing number of ones."""
+    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    leading = leading_values(241, low=0.001)
+    left.plot(leading, upper_bound(spectra(leading))[:, 0], color="black", linewidth=1.6, label="AxMin, the paper's")
+    for k, colour in ITERATIONS.items():
+        left.plot(
+            leading, push_forward(spectra(leading), k).mean[:, 0], color=colour, linewidth=1.8, label=f"$k = {k}$"
+        )
+        left.plot(leading, jensen_bound(spectra(leading), k)[:, 0], color=colour, linewidth=1, linestyle="--")
+    left.plot([], [], color=PLAIN, linewidth=1, linestyle="--", label="Jensen, ours")
+    left.set(xlabel=SIGMA, ylabel="$\\phi(\\sigma_1; k)$", title="the caption's five values", xlim=(0, 3), ylim=(0, 2))
+    left.legend(loc="upper left", fontsize=8)
+
+    counts = np.unique(np.geomspace(1, MOST, 17).round().astype(int))
+    for k, colour in ITERATIONS.items():
+        many = [np.append(LEADING, np.ones(count)) for count in counts]
+        right.plot(counts, [push_forward(sigma, k).mean[0] for sigma in many], color=colour, linewidth=1.8)
+        right.plot(counts, [jensen_bound(sigma, k)[0] for sigma in many], color=colour, linewidth=1, linestyle="--")
+    right.axhline(1.0, color="black", linewidth=1.6)
+    right.set(
+        xlabel="number of values $\\sigma_j = 1$", ylabel=f"$\\phi$ of $\\sigma_1 = {LEADING:g}$",
+        title="one leading value above many equal ones", xscale="log", ylim=(0, 3.1),
+    )  # fmt: skip
+    return figure

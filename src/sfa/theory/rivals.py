@@ -1,0 +1,110 @@
+"""Push-forward functions of SFA's rivals: the singular values of H in, those along its singular vectors out.
+
+Each has the name and the arguments of its map in :mod:`sfa.spectral` and returns the mean and the deviation of
+``uᵢᵀ H̃ vᵢ`` over the map's noise, both ``(..., d)``, for ``sigma`` ``(..., d)``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+from scipy.stats import norm
+
+from sfa.errors import InputError
+from sfa.theory.push_forward import PushForward
+from sfa.theory.spectra import Array, checked_spectrum
+
+
+def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForward:
+    r""":math:`1 - (1 - \sigma_i / \sum_j \sigma_j)^m` with :math:`m = \eta + \Delta\eta` rounded, at least 1."""
+    values = checked_spectrum(sigma)
+    total = values.sum(axis=-1, keepdims=True)
+    rest = 1 - values / np.where(total > 0, total, 1)
+    exponents = np.arange(1, int(np.ceil(eta + 10 * noise)) + 1) if noise else np.array([eta])
+    edges = np.concatenate([[-np.inf], exponents[:-1] + 0.5, [np.inf]])
+    chance = np.diff(norm.cdf(edges, eta, noise)) if noise else np.ones(1)
+    outcomes = 1 - rest[..., None] ** exponents
+    mean = outcomes @ chance
+    return PushForward(mean, np.sqrt((outcomes - mean[..., None]) ** 2 @ chance))
+
+
+def power_norm(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> PushForward:
+    r""":math:`(1-\beta')\sigma_i^{1/2} + \beta'\sigma_i^{3/4}` with :math:`\beta + \Delta\beta` clamped to [0, 1]."""
+    values = checked_spectrum(sigma)
+    half, steeper = values**0.5, values**0.75
+    mean, deviation = _clamped_normal(beta, noise, 0, 1)
+    return PushForward((1 - mean) * half + mean * steeper, deviation * np.abs(steeper - half))
+
+
+def power_norm_star(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> PushForward:
+    r""":math:`(1+\Delta\beta^*)((1-\beta)\sigma_i^{1/2} + \beta\sigma_i^{3/4})`, its first factor clamped to [0, 2]."""
+    flat = power_norm(sigma, beta, noise=0.0).mean
+    mean, deviation = _clamped_normal(1, noise, 0, 2)
+    return PushForward(mean * flat, deviation * flat)
+
+
+def grassmann(sigma: ArrayLike, kappa: int = 15, *, noise: float = 0.1) -> PushForward:
+    r""":math:`1 + \Delta\kappa_i` for the ``kappa`` leading values that are not zero, 0 for the rest."""
+    kept = _leading(checked_spectrum(sigma), kappa)
+    return PushForward(kept, noise * kept)
+
+
+def pca(sigma: ArrayLike, kappa: int = 20) -> PushForward:
+    r""":math:`\sigma_i` of the centred map for the ``kappa`` leading values, 0 for the rest."""
+    values = checked_spectrum(sigma)
+    return PushForward(values * _leading(values, kappa), np.zeros_like(values))
+
+
+def precondition(sigma: ArrayLike, ridge: float = 1e-3) -> PushForward:
+    r""":math:`\sigma_i / \sqrt{\sigma_i^2 + \varepsilon}` with :math:`\varepsilon` so many times the mean square."""
+    values = checked_spectrum(sigma)
+    largest = values.max(axis=-1, keepdims=True)
+    unit = values / np.where(largest > 0, largest, 1)
+    epsilon = ridge * (unit**2).mean(axis=-1, keepdims=True)
+    return PushForward(unit / np.sqrt(unit**2 + np.where(epsilon > 0, epsilon, 1)), np.zeros_like(values))
+
+
+def whiten(sigma: ArrayLike, n: int, ridge: float = 1e-3) -> PushForward:
+    r""":math:`\sqrt n` times that of :func:`precondition`, for the values of the centred map with ``n`` rows."""
+    mean, deviation = precondition(sigma, ridge)
+    return PushForward(np.sqrt(n) * mean, deviation)
+
+
+def noise(sigma: ArrayLike, n: int, strength: float = 0.1) -> PushForward:
+    r""":math:`\sigma_i`, with the same deviation for all: ``strength`` times the root mean square of the entries."""
+    values = checked_spectrum(sigma)
+    rms = np.sqrt((values**2).mean(axis=-1, keepdims=True) / n)
+    return PushForward(values, np.broadcast_to(strength * rms, values.shape).copy())
+
+
+def costa(sigma: ArrayLike, n: int, ratio: float = 0.5) -> PushForward:
+    r""":math:`\lVert \widetilde H v_i \rVert = \sigma_i \sqrt{\chi^2_m / m}`, ``m`` rows out of ``n``.
+
+    The rows are mixed, so that there is no :math:`u_i` to project on.
+    """
+    values = checked_spectrum(sigma)
+    m = max(1, round(ratio * n))
+    mean = np.exp(gammaln((m + 1) / 2) - gammaln(m / 2)) * np.sqrt(2 / m)
+    return PushForward(values * mean, values * np.sqrt(1 - mean**2))
+
+
+def _leading(values: Array, kappa: int) -> Array:
+    """1 for the ``kappa`` largest values that are not zero, 0 for the others."""
+    if kappa < 1:
+        raise InputError(f"kappa must be a whole number, 1 or more, not {kappa!r}.")
+    rank = np.argsort(np.argsort(-values, axis=-1, kind="stable"), axis=-1, kind="stable")
+    return ((rank < kappa) & (values > 0)).astype(np.float64)
+
+
+def _clamped_normal(mean: float, deviation: float, low: float, high: float) -> tuple[float, float]:
+    """Mean and deviation of a normal variable clamped to an interval."""
+    if deviation == 0:
+        return float(np.clip(mean, low, high)), 0.0
+    a, b = (low - mean) / deviation, (high - mean) / deviation
+    inside, slope = norm.cdf(b) - norm.cdf(a), norm.pdf(a) - norm.pdf(b)
+    curve = inside + a * norm.pdf(a) - b * norm.pdf(b)
+    first = low * norm.cdf(a) + high * norm.sf(b) + mean * inside + deviation * slope
+    second = low**2 * norm.cdf(a) + high**2 * norm.sf(b)
+    second += mean**2 * inside + 2 * mean * deviation * slope + deviation**2 * curve
+    return float(first), float(np.sqrt(max(0.0, second - first**2)))

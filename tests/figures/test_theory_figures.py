@@ -1,0 +1,113 @@
+"""Pictures of the theory show the theory's numbers, at the settings of the paper's captions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+from sfa import theory
+from sfa.figures import FIGURES
+from sfa.figures.resolver import Takes
+from sfa.figures.theory import (
+    bound,
+    draw_bound,
+    draw_density,
+    draw_power_law,
+    draw_push_forward,
+    draw_simulation,
+    draw_surrogate_error,
+    draw_variants,
+    simulation,
+)
+
+OTHERS = [1.5, 0.9, 0.2, 0.01]
+ITERATIONS = [1, 2, 4, 8]
+
+
+def line(panel: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
+    (found,) = [curve for curve in panel.lines if str(curve.get_label()).startswith(label)]
+    x, y = found.get_data()
+    return np.asarray(x), np.asarray(y)
+
+
+def test_density() -> None:
+    panels = draw_density().axes
+    assert [panel.get_title(loc="left") for panel in panels] == [f"$k = {k}$" for k in ITERATIONS]
+    for panel, k in zip(panels, ITERATIONS, strict=True):
+        z, exact = line(panel, "exact")
+        np.testing.assert_array_equal(exact, theory.density(z, [2, *OTHERS], 0, k))
+        np.testing.assert_array_equal(line(panel, "surrogate")[1], theory.density(z, [2, *OTHERS], 0, k, "surrogate"))
+        assert z[0] < 0.001
+        assert z[-1] > 0.98
+        assert f"{theory.expectation([2, *OTHERS], k)[0]:.3f}" in [str(c.get_label())[-5:] for c in panel.lines]
+
+
+def test_push_forward() -> None:
+    panels = draw_push_forward().axes
+    for panel, k in zip(panels, ITERATIONS, strict=True):
+        leading, mean = line(panel, "$\\phi")
+        assert (leading[0], leading[-1]) == (0, 3)
+        for place in (0, 60, 200):
+            assert mean[place] == theory.push_forward([leading[place], *OTHERS], k).mean[0]
+        (band,) = panel.collections
+        expected = theory.push_forward([3, *OTHERS], k)
+        assert band.get_paths()[0].vertices[:, 1].max() >= (expected.mean + expected.deviation)[0] - 1e-12
+
+
+def test_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "DRAWS", 200)
+    panels = draw_simulation().axes
+    assert len(panels) == 8
+    for panel, k in zip(panels[:4], ITERATIONS, strict=True):
+        leading, drawn = panel.containers[0].lines[0].get_data()
+        expected = theory.push_forward([[s, *OTHERS] for s in leading], k)
+        error = expected.deviation[:, 0] / np.sqrt(200)
+        assert (np.abs(drawn - expected.mean[:, 0]) <= 5 * error + 1e-9).all(), "the points lie on the curve"
+        assert np.abs(drawn - expected.mean[:, 0]).max() > 0, "and are drawn, not computed"
+    sigma = line(panels[4], "$\\sigma_i$ of $H$")[1]
+    interlaced = line(panels[4], "$\\sigma_i$ of $\\widetilde")[1]
+    assert (interlaced <= sigma[:-1]).all()
+    assert (interlaced >= sigma[1:]).all()
+
+
+def test_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "MOST", 30)
+    left, right = draw_bound().axes
+    leading, axmin = line(left, "AxMin")
+    np.testing.assert_array_equal(axmin, np.minimum(leading, 1.5))
+    for k in ITERATIONS:
+        assert (line(left, f"$k = {k}$")[1] <= axmin + 1e-12).all(), "on the toy spectrum the paper's bound holds"
+    counts, phi = right.lines[0].get_data()
+    assert phi[counts == 1] < 1 < phi[counts == 30], "above many equal values it does not"
+
+
+def test_power_law() -> None:
+    (panel,) = draw_power_law().axes
+    for k in ITERATIONS:
+        ratio, weight = line(panel, f"$k = {k}$")
+        np.testing.assert_allclose(weight, np.linspace(0, 1, len(ratio)) ** (2 * k))
+
+
+def test_surrogate_error() -> None:
+    of_mean, of_deviation, of_sum = draw_surrogate_error().axes
+    leading, error = line(of_mean, "$k = 1$")
+    at_one = int(np.abs(leading - 1).argmin())
+    assert error[at_one] == pytest.approx(0.260 - 0.235, abs=1e-3), "the errata's numbers"
+    assert of_deviation.lines[0].get_ydata().max() == pytest.approx(0.054, abs=1e-3)
+    assert of_sum.lines[0].get_ydata()[-1] == pytest.approx(1.186, abs=1e-3)
+
+
+def test_variants_show_every_map() -> None:
+    panels = draw_variants().axes
+    titles = [panel.get_title(loc="left").split(",")[0] for panel in panels]
+    from sfa.spectral import SPECTRAL_MAPS
+
+    assert sorted(titles) == sorted(set(SPECTRAL_MAPS) - {"none"})
+    sigma, flattened = panels[0].lines[0].get_data()
+    np.testing.assert_array_equal(flattened, theory.push_forward(sigma, 1).mean)
+
+
+def test_all_theory_figures_can_be_asked_for() -> None:
+    names = {name for name, figure in FIGURES.items() if figure.takes is Takes.NO_RUN}
+    assert names == {"density", "push-forward", "simulation", "variants", "bound", "power-law", "surrogate-error"}
