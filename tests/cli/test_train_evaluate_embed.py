@@ -20,6 +20,7 @@ from torch_geometric.data import Data
 from sfa.cli.run import Source, open_run
 from sfa.data import build_graph
 from sfa.recipes import Recipe, load_recipe
+from sfa.spectral import SPECTRAL_MAPS
 from sfa.training import RunFolder, load_tensors
 
 RunSfa = Callable[..., Any]
@@ -146,6 +147,16 @@ def test_training_ends_with_the_scores(planted_file: Path, run_sfa: RunSfa, tiny
     again = run_sfa("train", planted_file, *tiny, epochs=2)
     assert again.out == ""
     assert "runs/planted-grace-sfa-2" in again.err
+
+
+def test_every_spectral_map_trains_by_name(
+    planted_file: Path, run_sfa: RunSfa, tiny: list[str], workplace: Path
+) -> None:
+    for name in SPECTRAL_MAPS:
+        result = run_sfa("train", planted_file, *tiny, "--spectral", name, epochs=2)
+        assert result.code == 0, (name, result.err)
+    made = {path.name.removeprefix("planted-grace-") for path in (workplace / "runs").iterdir()}
+    assert made == {name.replace("*", "-star") for name in SPECTRAL_MAPS}, "no name that a shell would expand"
 
 
 def test_options_reach_the_recipe(planted_file: Path, run_sfa: RunSfa, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError
-from sfa.theory.shares import Method, expectation
-from sfa.theory.spectra import Array
+from sfa.theory.shares import Method, moments
+from sfa.theory.spectra import Array, as_array
 
 
 def alignment(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) -> float:
@@ -19,7 +19,7 @@ def alignment(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) -> flo
         h_alpha, h_beta: Feature maps ``(n, d)`` of the two views.
         tau: Temperature.
     """
-    alpha, beta = _checked(h_alpha, h_beta)
+    alpha, beta = _checked(h_alpha, h_beta, tau)
     return float((alpha * beta).sum() / (len(alpha) * tau))
 
 
@@ -64,26 +64,31 @@ def expected_alignment(
 
 
 def _terms(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float, iterations: int | None, method: Method) -> Array:
-    alpha, beta = _checked(h_alpha, h_beta)
+    alpha, beta = _checked(h_alpha, h_beta, tau)
     u_alpha, sigma_alpha, v_alpha = np.linalg.svd(alpha, full_matrices=False)
     u_beta, sigma_beta, v_beta = np.linalg.svd(beta, full_matrices=False)
     if iterations is not None:
         sigma_alpha, sigma_beta = (
-            sigma * (1 - _shares(sigma, alpha.shape[1], iterations, method)) for sigma in (sigma_alpha, sigma_beta)
+            sigma * _kept(sigma, alpha.shape[1], iterations, method) for sigma in (sigma_alpha, sigma_beta)
         )
     weights = np.outer(sigma_alpha, sigma_beta) / (len(alpha) * tau)
     terms: Array = weights * (u_alpha.T @ u_beta) * (v_alpha @ v_beta.T)
     return terms
 
 
-def _shares(sigma: Array, width: int, iterations: int, method: Method) -> Array:
-    """Shares in a map of this width: where it is wider than tall, the missing values are zeros, which k = 0 counts."""
+def _kept(sigma: Array, width: int, iterations: int, method: Method) -> Array:
+    """Shares kept in a map of this width: if wider than tall, the missing values are zeros, which k = 0 counts."""
     padded = np.concatenate([sigma, np.zeros(width - len(sigma))])
-    return expectation(padded, iterations, method)[: len(sigma)]
+    return moments(padded, iterations, method).complement[: len(sigma)]
 
 
-def _checked(h_alpha: ArrayLike, h_beta: ArrayLike) -> tuple[Array, Array]:
-    alpha, beta = (np.asarray(h, dtype=np.float64) for h in (h_alpha, h_beta))
+def _checked(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float) -> tuple[Array, Array]:
+    if not tau > 0:
+        raise InputError(f"The temperature tau is above 0, not {tau}.")
+    try:
+        alpha, beta = (as_array(h) for h in (h_alpha, h_beta))
+    except (TypeError, ValueError) as error:
+        raise InputError("Two views are maps (n, d) of numbers; these are none.") from error
     if alpha.ndim != 2 or alpha.shape != beta.shape or alpha.size == 0:
         raise InputError(f"Two views are maps (n, d) of one shape, not {alpha.shape} and {beta.shape}.")
     if not (np.isfinite(alpha).all() and np.isfinite(beta).all()):

@@ -27,12 +27,12 @@ def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> f
     Returns:
         The bound, at most ``2 - sigma``; above 1 it says nothing.
     """
-    if not -1 <= alignment <= 1:
+    if not abs(alignment) <= 1 + 1e-9:
         raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")
     if not epsilon > 0 or not 0 < sigma <= 1:
         raise InputError(f"epsilon is above 0 and sigma in (0, 1], not {epsilon} and {sigma}.")
-    squared = (2 - 2 * alignment) / epsilon**2
-    return (1 - sigma) + min(1.0, math.sqrt(squared), squared)
+    share = min(1.0, math.sqrt(max(0.0, 2 - 2 * alignment)) / epsilon)
+    return (1 - sigma) + share * share
 
 
 def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) -> float:
@@ -42,9 +42,9 @@ def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) 
         |\widetilde H_{ij} - H_{ij}| \le \eta = \frac{2 \varepsilon\, \Delta\tilde\sigma_{12}}{n (\pi + 2\varepsilon)}
         \quad\Longrightarrow\quad \lVert V - \widetilde V \rVert_2 \le \varepsilon
 
-    The paper's main text has its bracket wrong (``nπ + 2ε``; the appendix has the form above) and states the converse,
-    that a small turn bounds the entries. Its proof, the sin-theta theorem for self-adjoint maps, gives the direction
-    above. SFA itself is no such small perturbation: it removes one direction entirely.
+    This is the appendix's form; the main text has ``nπ + 2ε`` below the line, which does not follow from the proof.
+    Both state the converse, that a small turn bounds the entries; the proof, a sin-theta theorem for self-adjoint maps,
+    gives the direction above. SFA itself is no such small perturbation: it removes one direction entirely.
 
     Args:
         epsilon: The turn allowed, :math:`\lVert V - \widetilde V \rVert_2`.
@@ -56,4 +56,4 @@ def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) 
     if not epsilon > 0 or not gap >= 0 or n < 1 or (d is not None and d < 1):
         raise InputError(f"epsilon is above 0, gap not below, n and d at least 1; not {epsilon}, {gap}, {n}, {d}.")
     size = math.sqrt(n * (n if d is None else d))
-    return 2 * epsilon * gap / (size * (math.pi + 2 * epsilon))
+    return gap / (size * (math.pi / (2 * epsilon) + 1))

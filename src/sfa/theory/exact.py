@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, log_expit
 
 from sfa.theory.quadrature import FLAT, panels, segments, straight
 from sfa.theory.spectra import Array
@@ -55,13 +55,21 @@ def moments(log_beta: Array) -> Moments:
     order = np.argsort(-log_beta)[: weighted.sum()]
     mean, variance = np.zeros_like(log_beta), np.zeros_like(log_beta)
     mean[order], variance[order] = _mean_and_variance(log_beta[order] + np.log(2))
-    return Moments(mean, _sums_of_others(mean), variance)
+    return balanced(mean, _sums_of_others(mean), variance)
+
+
+def balanced(mean: Array, complement: Array, variance: Array) -> Moments:
+    """The larger of a share and its complement follows from the smaller, so that rounding takes neither above 1."""
+    return Moments(
+        np.where(complement < 0.5, 1 - complement, mean), np.where(mean < 0.5, 1 - mean, complement), variance
+    )
 
 
 def _mean_and_variance(b: Array) -> tuple[Array, Array]:
     r"""For :math:`b_l = \log 2\beta_l`, finite and in falling order from :math:`\log 2`."""
     mean, square = np.zeros_like(b), np.zeros_like(b)
-    # Of the leading share, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not.
+    # Of the leading share, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not. Its mass is
+    # at the second corner; the straight stretches add nothing to it.
     square_of_rest = 0.0
     stretches = segments(-b[:CORNERS], before=FLAT + np.log(len(b)), after=TAIL)
     for u, weight in _blocks(stretches, len(b)):
@@ -78,11 +86,6 @@ def _mean_and_variance(b: Array) -> tuple[Array, Array]:
         log_product = log_expit(-x).sum(axis=0) / 2
         mean += straight(high - low, log_logistic - np.log(2) + log_product)
         square += straight(high - low, 2 * log_logistic + np.log(3 / 4) + log_product)
-        log_rest = log_logistic[1:]
-        log_square = np.logaddexp(
-            2 * logsumexp(log_rest, axis=0) - np.log(4), logsumexp(2 * log_rest, axis=0) - np.log(2)
-        )
-        square_of_rest += float(straight(high - low, log_square + log_product))
     variance = square - mean**2
     if mean[0] > 0.5:
         variance[0] = square_of_rest - mean[1:].sum() ** 2
@@ -108,25 +111,29 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
         log_z, log_rest = np.log(z[place]), np.log1p(-z[place])
         from_others, from_i = log_z + others, log_rest + log_beta[i]
         both = np.logaddexp(from_others, from_i)
-        result[place] = np.exp(((from_i - both).sum()) / 2 - log_z - log_rest) * _cut_integral(from_others - both)
+        log_density = (from_i - both).sum() / 2 - log_z - log_rest + _log_cut_integral(from_others - both)
+        with np.errstate(over="ignore"):
+            result[place] = np.exp(log_density)
     result[z == 0] = np.inf
-    result[z == 1] = _density_at_one(others - log_beta[i])
+    if (z == 1).any():
+        result[z == 1] = _density_at_one(others - log_beta[i])
     return result
 
 
-def _cut_integral(log_q: Array) -> float:
-    corner = -log_q.max()
+def _log_cut_integral(log_q: Array) -> float:
+    largest = log_q.max()
     total = 0.0
-    for u, weight in _blocks([(corner - TAIL, corner + TAIL)], len(log_q)):
-        x = log_q[:, None] + u
+    for u, weight in _blocks([(-TAIL, TAIL)], len(log_q)):  # counted from the first corner
+        x = (log_q - largest)[:, None] + u
         total += float((weight * np.exp(log_expit(-x).sum(axis=0) / 2 - u / 2)) @ expit(x).sum(axis=0))
-    return total / (2 * np.pi)
+    return float(largest / 2 + np.log(total / (2 * np.pi)))
 
 
 def _density_at_one(log_ratio: Array) -> float:
     """The limit, from the number of others: the chance that all of them vanish at once."""
     if len(log_ratio) == 2:
-        return float(np.exp(-log_ratio.sum() / 2) / 2)
+        with np.errstate(over="ignore"):
+            return float(np.exp(-log_ratio.sum() / 2) / 2)
     return np.inf if len(log_ratio) == 1 else 0.0
 
 

@@ -43,9 +43,9 @@ def push_forward(sigma: ArrayLike, iterations: int = 1, method: Method = "exact"
 def upper_bound(sigma: ArrayLike) -> Array:
     r"""The paper's bound :math:`\bar\phi(\sigma_i) = \min(\sigma_i, \max_{j \ne i} \sigma_j)`, known as AxMin.
 
-    It says that the leading value comes down to the second. That holds for two values and ``k ≥ 1``, and for few
-    values, but **not in general**: many small values together hold the iteration off the leading one, so that with
-    ``σ = (10, 1, 1, …)`` and a million ones nearly all of 10 stays. :func:`jensen_bound` always holds.
+    It says that the leading value comes down to the second. That holds for few values and ``k ≥ 1``, but **not in
+    general**: many small values together hold the iteration off the leading one. It first fails for 8 values with
+    ``k = 1``, ``σ = (1.67, 1, …, 1)``, and for 19 with ``k = 2``. :func:`jensen_bound` always holds.
 
     Args:
         sigma: Singular values ``(..., d)``.

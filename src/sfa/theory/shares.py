@@ -71,7 +71,7 @@ def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method:
     values = checked_spectrum(sigma)
     if values.ndim != 1:
         raise InputError(f"The density is that of one spectrum (d,), not of an array of shape {values.shape}.")
-    if not -len(values) <= i < len(values):
+    if not isinstance(i, int | np.integer) or not -len(values) <= i < len(values):
         raise InputError(f"The spectrum has {len(values)} values, counted from 0: there is no number {i}.")
     i %= len(values)
     log_beta = log_weights(values, checked_iterations(iterations))
@@ -88,11 +88,14 @@ def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method:
 def moments(sigma: ArrayLike, iterations: int, method: Method) -> Moments:
     """Mean, its complement and variance of the shares, each of the shape ``(..., d)`` of the spectra."""
     module, values, k = _resolve(method), checked_spectrum(sigma), checked_iterations(iterations)
-    rows = [module.moments(log_weights(row, k)) for row in values.reshape(-1, values.shape[-1])]
-    return Moments(*(np.reshape(part, values.shape) for part in zip(*rows, strict=True)))
+    result = Moments(*(np.empty_like(values) for _ in Moments._fields))
+    for place in np.ndindex(values.shape[:-1]):
+        for part, row in zip(result, module.moments(log_weights(values[place], k)), strict=True):
+            part[place] = row
+    return result
 
 
 def _resolve(method: str) -> ModuleType:
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise unknown_name("method", method, _METHODS)
     return _METHODS[method]

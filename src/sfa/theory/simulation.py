@@ -39,7 +39,7 @@ def simulate(sigma: ArrayLike, iterations: int = 1, draws: int = 1000, *, seed: 
     values, k = checked_spectrum(sigma), checked_iterations(iterations)
     if values.ndim != 1:
         raise InputError(f"A simulation takes one spectrum (d,), not an array of shape {values.shape}.")
-    if draws < 1:
+    if not isinstance(draws, int | np.integer) or draws < 1:
         raise InputError(f"A simulation takes one draw or more, not {draws}.")
     d = len(values)
     generator = torch.Generator().manual_seed(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 
 from sfa.errors import InputError
@@ -12,10 +13,15 @@ from sfa.errors import InputError
 Array = NDArray[np.float64]
 
 
+def as_array(given: ArrayLike) -> Array:
+    """In float64; a tensor may be of any device and precision and need a gradient."""
+    return np.asarray(given.detach().to("cpu", torch.float64) if isinstance(given, torch.Tensor) else given, np.float64)
+
+
 def checked_spectrum(sigma: ArrayLike) -> Array:
     """Singular values ``(..., d)`` in float64, in any order; raises unless all are finite and none is negative."""
     try:
-        values = np.asarray(sigma, dtype=np.float64)
+        values = as_array(sigma)
     except (TypeError, ValueError) as error:
         raise InputError(f"A spectrum is an array of singular values (..., d), not {_short(sigma)}.") from error
     if values.ndim == 0 or values.shape[-1] == 0:

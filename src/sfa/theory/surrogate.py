@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, log_expit
 
-from sfa.theory.exact import Moments
+from sfa.theory.exact import Moments, balanced
 from sfa.theory.quadrature import FLAT, PANEL, panels, straight
 from sfa.theory.spectra import Array
 
@@ -68,7 +68,7 @@ def _moments(alpha: Array, log_gamma: Array) -> Moments:
     complement = _integral(1, alpha + 1, half, -log_gamma) * alpha
     square_of_rest = _integral(2, alpha + 2, half, -log_gamma) * alpha * (alpha + 1)
     variance = np.where(mean < 0.5, square - mean**2, square_of_rest - complement**2)
-    return Moments(mean, complement, np.maximum(variance, 0))
+    return balanced(mean, complement, np.maximum(variance, 0))
 
 
 def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
@@ -102,6 +102,7 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
     """The corrected density of Proposition 2 at ``z`` ``(m,)``, where ``β_i`` and another weight are positive."""
     log_alpha, log_gamma = (float(values[i]) for values in parameters(log_beta))
     alpha = np.exp(log_alpha)
+    power = 0.0 if abs(alpha - 1) < 1e-13 else alpha - 1  # two equal others, but for rounding
     with np.errstate(divide="ignore"):
         log_z, log_rest = np.log(z), np.log1p(-z)
         # γ z / (1 - (1-γ) z) and its complement share the denominator γ z + (1 - z).
@@ -110,7 +111,7 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
             log_gamma
             - 2 * log_denominator
             - (log_gamma + log_z - log_denominator) / 2
-            + (alpha - 1) * (log_rest - log_denominator)
+            + (power * (log_rest - log_denominator) if power else 0.0)
             - betaln(0.5, alpha)
         )
     result: Array = np.exp(log_density)
