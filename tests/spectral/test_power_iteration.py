@@ -13,6 +13,7 @@ from torch import Tensor
 
 import sfa
 from sfa.spectral import power_iteration
+from sfa.spectral.power_iteration import _orthonormal
 
 
 def algorithm_1(h: Tensor, r: Tensor, iterations: int, strength: float = 1.0) -> Tensor:
@@ -229,6 +230,111 @@ def test_wrong_arguments_are_named(h: Tensor, iterations: Any, message: str) -> 
         power_iteration(h, iterations)
 
 
+class TestDirections:
+    """The block form: several directions at a time."""
+
+    @staticmethod
+    def reference(h: Tensor, start: Tensor, iterations: int, strength: float = 1.0) -> Tensor:
+        """An orthonormal basis of ``(HᵀH)^k R`` by QR, and its part of ``h`` subtracted."""
+        for _ in range(iterations):
+            start, _ = torch.linalg.qr(h.T @ h @ start)
+        q, _ = torch.linalg.qr(start)
+        return h - strength * h @ q @ q.T
+
+    @pytest.mark.parametrize("detach", [True, False])
+    @pytest.mark.parametrize("iterations", [0, 1, 4])
+    @pytest.mark.parametrize("shape", [(12, 7), (5, 9), (2, 3, 8, 5)])
+    def test_value(self, shape: tuple[int, ...], iterations: int, detach: bool) -> None:
+        h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64)
+        h_tilde = power_iteration(h, iterations, strength=0.7, directions=3, detach=detach, generator=seeded(1))
+        starts = torch.randn(*shape[:-2], shape[-1], 3, generator=seeded(1), dtype=torch.float64)
+        for index in np.ndindex(*shape[:-2]):
+            expected = self.reference(h[index], starts[index], iterations, 0.7)
+            torch.testing.assert_close(h_tilde[index], expected, rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("detach", [True, False])
+    @pytest.mark.parametrize("iterations", [0, 1, 2])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+    def test_one_direction_is_the_same_to_the_bit_as_before_there_were_more(
+        self, dtype: torch.dtype, iterations: int, detach: bool
+    ) -> None:
+        def unit(vector: Tensor) -> Tensor:
+            vector = vector / vector.abs().amax(dim=-2, keepdim=True)
+            return vector / torch.linalg.vector_norm(vector, dim=-2, keepdim=True)
+
+        h = torch.randn(3, 20, 6, generator=seeded(0)).to(dtype)
+        wide = h.to(torch.float64 if dtype == torch.float64 else torch.float32)
+        r = torch.randn(3, 6, 1, generator=seeded(1), dtype=wide.dtype)
+        for _ in range(iterations):
+            r = unit(wide.mT @ unit(wide @ unit(r)))
+        r = unit(r)
+        expected = torch.addcmul(wide, wide @ r, r.mT, value=-0.7).to(dtype)
+        result = power_iteration(h, iterations, strength=0.7, detach=detach, directions=1, generator=seeded(1))
+        assert torch.equal(result, expected)
+
+    @pytest.mark.parametrize("iterations", [0, 1, 3])
+    def test_so_many_directions_are_gone(self, iterations: int) -> None:
+        h = torch.randn(40, 6, generator=seeded(0), dtype=torch.float64)
+        values = torch.linalg.svdvals(power_iteration(h, iterations, directions=4, generator=seeded(1)))
+        assert (values[2:] < 1e-12).all()
+        assert values[1] > 1e-2
+
+    def test_many_iterations_remove_the_leading_singular_values(self) -> None:
+        u, _ = torch.linalg.qr(torch.randn(30, 5, generator=seeded(0), dtype=torch.float64))
+        v, _ = torch.linalg.qr(torch.randn(5, 5, generator=seeded(1), dtype=torch.float64))
+        sigma = torch.tensor([9.0, 3.0, 1.5, 0.9, 0.2], dtype=torch.float64)
+        h_tilde = power_iteration(u * sigma @ v.T, 64, directions=2, generator=seeded(2))
+        torch.testing.assert_close(torch.linalg.svdvals(h_tilde)[:3], sigma[2:])
+
+    @pytest.mark.parametrize("iterations", [0, 1, 3])
+    @pytest.mark.parametrize("shape", [(6, 5), (4, 6)])
+    def test_gradient(self, shape: tuple[int, int], iterations: int) -> None:
+        h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(
+            lambda x: power_iteration(x, iterations, detach=False, directions=2, generator=seeded(1)), h
+        )
+        seen = torch.randn(*shape, generator=seeded(2), dtype=torch.float64)
+        h_tilde = power_iteration(h, iterations, directions=2, generator=seeded(1))
+        (gradient,) = torch.autograd.grad((h_tilde * seen).sum(), h)
+        start = torch.randn(shape[1], 2, generator=seeded(1), dtype=torch.float64)
+        for _ in range(iterations):
+            start = h.detach().T @ h.detach() @ start
+        q, _ = torch.linalg.qr(start)
+        torch.testing.assert_close(gradient, seen - seen @ q @ q.T)
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    def test_fewer_directions_than_asked_for_leave_zero_and_not_noise(self, dtype: torch.dtype) -> None:
+        """Rank 2 and four directions: what they span is the row space, and the whole map goes."""
+        h = torch.randn(30, 2, generator=seeded(0), dtype=dtype) @ torch.randn(2, 8, generator=seeded(1), dtype=dtype)
+        h.requires_grad_()
+        for detach in (True, False):
+            h_tilde = power_iteration(h, 2, directions=4, detach=detach, generator=seeded(2))
+            assert h_tilde.abs().max() < 1e3 * torch.finfo(dtype).eps
+            (gradient,) = torch.autograd.grad(h_tilde.square().sum(), h)
+            assert gradient.abs().max() < 1e-3
+
+    def test_a_steep_spectrum_does_not_lose_directions(self) -> None:
+        """Singular values of 1, 1e-3, 1e-5: after HᵀH they are 1e-10 apart, beyond float32."""
+        u, _ = torch.linalg.qr(torch.randn(30, 4, generator=seeded(0)))
+        h = u * torch.tensor([1.0, 1e-3, 1e-5, 1e-7])
+        h_tilde = power_iteration(h, 2, directions=2, generator=seeded(1))
+        assert torch.linalg.svdvals(h_tilde)[0] < 2e-5
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    def test_almost_parallel_columns_become_orthonormal_and_dependent_ones_zero(self, dtype: torch.dtype) -> None:
+        one, two, three = torch.randn(3, 20, generator=seeded(0), dtype=dtype)
+        step = 1e4 * torch.finfo(dtype).eps
+        columns = torch.stack([one, one + step * two, 3 * one, three, one - three], dim=-1) * 1e20
+        basis = _orthonormal(columns)
+        expected = torch.diag(torch.tensor([1, 1, 0, 1, 0], dtype=dtype))
+        torch.testing.assert_close(basis.mT @ basis, expected, rtol=0, atol=10 * torch.finfo(dtype).eps)
+
+    @pytest.mark.parametrize("directions", [4, 5])
+    def test_all_directions_or_more_are_refused(self, directions: int) -> None:
+        with pytest.raises(sfa.InputError, match=f"below the number of features, 4, not {directions}"):
+            power_iteration(torch.randn(9, 4), directions=directions)
+
+
 class TestModule:
     def test_trains_and_is_the_identity_in_eval(self) -> None:
         layer = sfa.SpectralFeatureAugmentation(iterations=2, strength=0.5)
@@ -239,7 +345,7 @@ class TestModule:
     def test_has_no_state_and_shows_its_settings(self) -> None:
         layer = sfa.SpectralFeatureAugmentation(3, detach=False)
         assert not layer.state_dict()
-        assert repr(layer) == "SpectralFeatureAugmentation(iterations=3, strength=1.0, detach=False)"
+        assert repr(layer) == "SpectralFeatureAugmentation(iterations=3, strength=1.0, detach=False, directions=1)"
 
     def test_refuses_negative_iterations(self) -> None:
         with pytest.raises(sfa.InputError, match="-2"):
@@ -247,11 +353,12 @@ class TestModule:
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
+@pytest.mark.parametrize("directions", [1, 2])
 @pytest.mark.parametrize("detach", [True, False])
-def test_compiles_as_one_graph(detach: bool) -> None:
+def test_compiles_as_one_graph(detach: bool, directions: int) -> None:
     """The compiled layer projects one direction out, as the eager one does, and has the same kind of gradient."""
     torch._dynamo.reset()
-    layer = sfa.SpectralFeatureAugmentation(iterations=1, detach=detach)
+    layer = sfa.SpectralFeatureAugmentation(iterations=1, detach=detach, directions=directions)
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     h = torch.randn(64, 8, generator=seeded(0), dtype=torch.float64, requires_grad=True)
     torch.manual_seed(3)

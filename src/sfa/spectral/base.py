@@ -9,14 +9,15 @@ from torch import Tensor, nn
 class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 
-    Subclasses implement :meth:`augment`. A map that must treat both views alike overrides :meth:`forward_pair`.
+    Subclasses implement :meth:`augment`. A map may change the number of rows, of both views alike; the number of
+    features stays. A map that must treat both views alike overrides :meth:`forward_pair`.
     """
 
     def __init__(self) -> None:
         super().__init__()
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """The augmented map ``h_tilde``, of the shape of ``h``."""
+        """The augmented map ``h_tilde`` of ``h``, ``(..., n, d)``, with as many features and as a rule as many rows."""
         return h
 
     def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:

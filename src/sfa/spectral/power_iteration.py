@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.ranges import Natural
+from sfa.ranges import Count, Natural
+from sfa.spectral.arguments import check_feature_map, check_whole
 from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import normal
 
 
 def power_iteration(
@@ -18,6 +20,7 @@ def power_iteration(
     *,
     strength: float = 1.0,
     detach: bool = True,
+    directions: int = 1,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     r"""Flatten and perturb the leading singular values of a feature map (Algorithm 1, Eq. 3).
@@ -34,36 +37,54 @@ def power_iteration(
     ``r`` is normalised in every step, which changes nothing in exact arithmetic and keeps many ``iterations`` and
     entries of ``1e±20`` finite.
 
+    More ``directions`` than one, ``q``, are the block form: ``q`` random starts, kept orthonormal, whose part
+    ``s H Q Qᵀ`` is subtracted. It balances more of a slowly falling spectrum in one step: about the ``q`` leading
+    singular values give way instead of one, and ``q`` of ``H~`` are zero instead of one.
+
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a direction of its own.
+        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets directions of its own.
         iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction; many remove the
             leading one alone.
         strength: ``s``, the share of the projection that is subtracted. ``1`` is the paper's.
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
             paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
+        directions: ``q``, how many directions are removed together, below ``d``. ``1`` is the paper's Algorithm 1.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
 
     Returns:
         ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32.
     """
-    if h.dim() < 2 or not h.is_floating_point():
-        raise InputError(
-            f"A feature map is a floating-point tensor (..., n, d), not {h.dtype} of shape {tuple(h.shape)}."
-        )
-    _check_iterations(iterations)
+    check_feature_map(h)
+    _check(iterations, directions)
     if h.numel() == 0:
         return h
+    if 1 < directions >= h.shape[-1]:
+        raise InputError(f"directions must be below the number of features, {h.shape[-1]}, not {directions}.")
     dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
     with torch.autocast(h.device.type, enabled=False):
         h_wide = h.to(dtype)
         source = h_wide.detach() if detach else h_wide
-        # The keyword alone, even as None, would keep torch.compile from maps whose width varies.
-        source_of_r: dict[str, Any] = {} if generator is None else {"generator": generator}
-        r = torch.randn(*h.shape[:-2], h.shape[-1], 1, dtype=dtype, device=h.device, **source_of_r)
+        r = normal((*h.shape[:-2], h.shape[-1], directions), h_wide, generator)
         for _ in range(iterations):
-            r = _unit(source.mT @ _unit(source @ _unit(r)))
+            r = _orthonormal(source.mT @ _orthonormal(source @ _orthonormal(r)))
         subtract = _SubtractConstantProjection.apply if detach else _subtract_projection
-        return subtract(h_wide, _unit(r), strength).to(h.dtype)
+        return subtract(h_wide, _orthonormal(r), strength).to(h.dtype)
+
+
+def _orthonormal(vectors: Tensor) -> Tensor:
+    """``(..., m, q)`` columns made orthonormal by Gram–Schmidt; one that depends on those before becomes zero."""
+    if vectors.shape[-1] == 1:
+        return _unit(vectors)
+    basis = _unit(vectors[..., :1])
+    for j in range(1, vectors.shape[-1]):
+        column = _unit(vectors[..., j : j + 1])
+        for _ in range(2):  # Twice is enough (Kahan and Parlett): the second removes what rounding left of the first.
+            column = column - basis @ (basis.mT @ column)
+            # What is left of a unit vector at the level of rounding is no direction, and its gradient would explode.
+            length = torch.linalg.vector_norm(column.detach(), dim=-2, keepdim=True)
+            column = _unit(torch.where(length < 100 * torch.finfo(column.dtype).eps, 0, column))
+        basis = torch.cat([basis, column], dim=-1)
+    return basis
 
 
 def _unit(vector: Tensor) -> Tensor:
@@ -75,7 +96,9 @@ def _unit(vector: Tensor) -> Tensor:
 
 
 def _subtract_projection(h: Tensor, r: Tensor, strength: float) -> Tensor:
-    """``h - strength · (h r) rᵀ`` in one pass, without the rank-one matrix as a tensor of its own."""
+    """``h - strength · (h r) rᵀ``; one direction in one pass, without the rank-one matrix as a tensor of its own."""
+    if r.shape[-1] > 1:
+        return h - strength * ((h @ r) @ r.mT)
     return torch.addcmul(h, h @ r, r.mT, value=-strength)
 
 
@@ -112,20 +135,33 @@ class SpectralFeatureAugmentation(SpectralMap):
     torch.Size([100, 16])
     """
 
-    def __init__(self, iterations: Natural = 1, strength: float = 1.0, detach: bool = True) -> None:
+    def __init__(
+        self, iterations: Natural = 1, strength: float = 1.0, detach: bool = True, directions: Count = 1
+    ) -> None:
         super().__init__()
-        _check_iterations(iterations)
+        _check(iterations, directions)
         self.iterations = iterations
         self.strength = strength
         self.detach = detach
+        self.directions = directions
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_iteration(h, self.iterations, strength=self.strength, detach=self.detach, generator=generator)
+        return power_iteration(
+            h,
+            self.iterations,
+            strength=self.strength,
+            detach=self.detach,
+            directions=self.directions,
+            generator=generator,
+        )
 
     def extra_repr(self) -> str:
-        return f"iterations={self.iterations}, strength={self.strength}, detach={self.detach}"
+        return (
+            f"iterations={self.iterations}, strength={self.strength}, detach={self.detach}, "
+            f"directions={self.directions}"
+        )
 
 
-def _check_iterations(iterations: int) -> None:
-    if not isinstance(iterations, int) or iterations < 0:
-        raise InputError(f"iterations must be a whole number, 0 or more, not {iterations!r}.")
+def _check(iterations: int, directions: int) -> None:
+    check_whole("iterations", iterations, 0)
+    check_whole("directions", directions, 1)

@@ -1,0 +1,138 @@
+"""Grassmann feature maps, a rival of SFA: the leading singular values set to one, the rest to zero."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from sfa.errors import unknown_name
+from sfa.ranges import Count, Natural, NonNegative
+from sfa.spectral.arguments import check_number, check_whole
+from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import normal, on_unit_scale
+from sfa.spectral.spectral_function import spectral_function
+
+Decomposition = Literal["svd", "randomised"]
+
+
+def grassmann(
+    h: Tensor,
+    kappa: int = 15,
+    *,
+    noise: float = 0.1,
+    method: Decomposition = "svd",
+    oversampling: int = 5,
+    power_iterations: int = 1,
+    detach: bool = False,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    r"""Set the leading singular values of a map to one, with noise, and the rest to zero ("Derivation of Grassman").
+
+    .. math::
+        \widetilde{H} = H B\, V \operatorname{Flat}(\Lambda; \kappa) V^\top
+        = U_\kappa \operatorname{diag}(1 + \Delta\kappa) V_\kappa^\top,
+        \qquad \Delta\kappa \sim \alpha\, \mathcal{N}(0, I)
+
+    Singular values below rounding of the leading one (100 units of the dtype of ``h``, half precision counting as
+    float32) become zero even where fewer than ``κ`` are above: their directions are noise.
+
+    ``randomised`` is the paper's "rand. SVD": a random basis ``Q`` of the leading column space (Halko et al., 2011) and
+    ``H~ = Q g(Qᵀ H)`` with ``g`` the map above. ``Q`` is random and a constant in backward.
+
+    The gradient is that of :func:`sfa.spectral.spectral_function.spectral_function`: finite on every map. It grows as
+    ``1 / (σ_κ - σ_κ+1)``, for with no gap there the subspace is not determined.
+
+    Args:
+        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets draws of its own.
+        kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.
+        noise: ``α``, the standard deviation of ``Δκ``; ``0`` is the paper's "w/o noise".
+        method: Exact (``svd``) or ``randomised`` decomposition.
+        oversampling: Columns of ``Q`` beyond ``κ``.
+        power_iterations: Products with ``H Hᵀ`` that turn ``Q`` to the leading directions; fewer leave it more random.
+        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
+        generator: Source of ``Δκ`` and ``Q``, on the device of ``h``; the global one if not given.
+
+    Returns:
+        ``h_tilde`` with the shape and dtype of ``h``, computed in float64.
+    """
+    _check(kappa, noise, method, oversampling, power_iterations)
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        kept = min(kappa, *unit.shape[-2:])
+        flat = 1 + noise * normal((*unit.shape[:-2], kept), unit, generator) if noise else unit.new_ones(kept)
+        rounding = 100 * torch.finfo(h.dtype if h.dtype == torch.float64 else torch.float32).eps
+
+        def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
+            f = torch.zeros_like(sigma)
+            f[..., :kept] = flat
+            return torch.where(sigma > rounding * sigma[..., :1], f, 0), torch.zeros_like(sigma)
+
+        if method == "svd":
+            return spectral_function(unit, push_forward, detach=detach)
+        q = _range_basis(unit.detach(), kept + oversampling, power_iterations, generator)
+        return q @ spectral_function(q.mT @ unit, push_forward, detach=detach)
+
+    return on_unit_scale(h, augment)
+
+
+def _range_basis(h: Tensor, size: int, iterations: int, generator: torch.Generator | None) -> Tensor:
+    """Orthonormal columns ``(..., n, size)`` that hold most of the column space of ``h``."""
+    size = min(size, *h.shape[-2:])
+    basis: Tensor = torch.linalg.qr(h @ normal((*h.shape[:-2], h.shape[-1], size), h, generator)).Q
+    for _ in range(iterations):
+        basis = torch.linalg.qr(h @ (h.mT @ basis)).Q
+    return basis
+
+
+class Grassmann(SpectralMap):
+    """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero.
+
+    It stores its arguments and calls :func:`grassmann`.
+    """
+
+    def __init__(
+        self,
+        kappa: Count = 15,
+        noise: NonNegative = 0.1,
+        method: Decomposition = "svd",
+        oversampling: Natural = 5,
+        power_iterations: Natural = 1,
+        detach: bool = False,
+    ) -> None:
+        super().__init__()
+        _check(kappa, noise, method, oversampling, power_iterations)
+        self.kappa = kappa
+        self.noise = noise
+        self.method: Decomposition = method
+        self.oversampling = oversampling
+        self.power_iterations = power_iterations
+        self.detach = detach
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return grassmann(
+            h,
+            self.kappa,
+            noise=self.noise,
+            method=self.method,
+            oversampling=self.oversampling,
+            power_iterations=self.power_iterations,
+            detach=self.detach,
+            generator=generator,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kappa={self.kappa}, noise={self.noise}, method={self.method!r}, oversampling={self.oversampling}, "
+            f"power_iterations={self.power_iterations}, detach={self.detach}"
+        )
+
+
+def _check(kappa: int, noise: float, method: str, oversampling: int, power_iterations: int) -> None:
+    check_whole("kappa", kappa, 1)
+    check_number("noise", noise)
+    if method not in get_args(Decomposition):
+        raise unknown_name("method of decomposition", method, get_args(Decomposition))
+    check_whole("oversampling", oversampling, 0)
+    check_whole("power_iterations", power_iterations, 0)

@@ -1,0 +1,97 @@
+"""MaxExp(F), a rival of SFA: the spectrum flattened by a soft maximum with a noisy exponent."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from sfa.ranges import Count, NonNegative
+from sfa.spectral.arguments import check_number, check_whole
+from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import identity, multiply_by_operator, normal, on_unit_scale, trace
+from sfa.spectral.newton_schulz import newton_schulz, smallest_ridge
+
+
+def maxexp(
+    h: Tensor, eta: int = 15, *, noise: float = 1.5, detach: bool = False, generator: torch.Generator | None = None
+) -> Tensor:
+    r"""Flatten the spectrum of a feature map by MaxExp(F) with a noisy exponent (section "Derivation of MaxExp(F)").
+
+    .. math::
+        \widetilde{H} = H B \bigl(I - (I - A / \operatorname{tr} A)^{\eta + \Delta\eta}\bigr)
+        = U \bigl(1 - (1 - \Sigma / \textstyle\sum_j \sigma_j)^{\eta + \Delta\eta}\bigr) V^\top, \qquad
+        A = (H^\top H)^{1/2},\ B = A^{-1},\ \Delta\eta \sim \alpha\, \mathcal{N}(0, 1)
+
+    No inverse is taken. With ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
+    ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``, which is as good on maps without full rank. The sum takes
+    ``log2 η`` doublings.
+
+    Args:
+        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets an exponent of its own.
+        eta: ``η``. At most ``η`` singular values can hold a share of ``1/η`` of the spectrum, and these come out above
+            ``1 - 1/e``; the paper finds that the 12 to 15 leading ones should be flattened and gives no ``η``.
+        noise: ``α``, the standard deviation of ``Δη``; ``η + Δη`` is rounded to the nearest whole number, 1 at least.
+            By default a tenth of ``η``. ``0`` is the paper's "w/o noise".
+        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant, as SFA does with its direction. By default
+            the gradient flows through the Newton–Schulz iteration, as in the paper.
+        generator: Source of ``Δη``, on the device of ``h``; the global one if not given.
+
+    Returns:
+        ``h_tilde`` with the shape and dtype of ``h`` and singular values in ``[0, 1]``, computed in float64.
+    """
+    _check(eta, noise)
+    # A number of doublings known beforehand lets torch.compile keep one graph; ten deviations are never exceeded.
+    bits = math.ceil(eta + 10 * noise).bit_length()
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        exponent = torch.full_like(scale, eta)
+        if noise:
+            exponent = (eta + noise * normal(scale.shape, scale, generator)).round().clamp(1, 2**bits - 1)
+        return multiply_by_operator(unit, lambda gram: _operator(gram, exponent.long(), bits), detach)
+
+    return on_unit_scale(h, augment)
+
+
+def _operator(gram: Tensor, exponent: Tensor, bits: int) -> Tensor:
+    """``(I - (I - A / tr A)^exponent) A⁻¹`` for ``A`` the root of ``gram``."""
+    root, inverse_root, _ = newton_schulz(gram)
+    # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay zero.
+    a = root - smallest_ridge(gram) * trace(gram) * inverse_root
+    return _geometric_sum(identity(a) - a / trace(a), exponent, bits) / trace(a)
+
+
+def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
+    """``I + r + … + r^(count-1)`` by doubling: the bits of every map's ``count`` from the first, ``bits`` of them."""
+    power, total = identity(r).expand_as(r), torch.zeros_like(r)
+    for bit in reversed(range(bits)):
+        power, total = power @ power, total + power @ total
+        odd = (count >> bit) & 1 == 1
+        power, total = torch.where(odd, power @ r, power), torch.where(odd, total + power, total)
+    return total
+
+
+class MaxExp(SpectralMap):
+    """MaxExp(F): flattens the spectrum by 1 - (1 - σ/Σσ)^η with a noisy exponent; noise on the smaller values.
+
+    It stores its arguments and calls :func:`maxexp`.
+    """
+
+    def __init__(self, eta: Count = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
+        super().__init__()
+        _check(eta, noise)
+        self.eta = eta
+        self.noise = noise
+        self.detach = detach
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return maxexp(h, self.eta, noise=self.noise, detach=self.detach, generator=generator)
+
+    def extra_repr(self) -> str:
+        return f"eta={self.eta}, noise={self.noise}, detach={self.detach}"
+
+
+def _check(eta: int, noise: float) -> None:
+    check_whole("eta", eta, 1)
+    check_number("noise", noise)

@@ -1,0 +1,105 @@
+"""Square root and inverse square root of a matrix by Newton–Schulz iteration (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sfa.errors import InputError
+from sfa.spectral.arguments import check_number, check_whole
+from sfa.spectral.feature_map import identity, trace
+
+
+class Roots(NamedTuple):
+    """What :func:`newton_schulz` returns.
+
+    Attributes:
+        root: ``A = M^½``, ``(..., d, d)``.
+        inverse_root: ``B = M^-½``, ``(..., d, d)``.
+        residual: ``‖A² - M‖ / ‖M‖`` in Frobenius norm, ``(...)``, without gradient. A few units of rounding say that
+            the leading eigenvalues have converged; NaN or a large number that they have not.
+    """
+
+    root: Tensor
+    inverse_root: Tensor
+    residual: Tensor
+
+
+def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:
+    r"""Both square roots of symmetric positive semi-definite matrices, by matrix products alone (Algorithm 2).
+
+    .. math::
+        Y_0 = M / \operatorname{tr} M, \quad Z_0 = I, \qquad
+        P = \tfrac{\rho_i}{2}(3 I - \rho_i^2 Z_i Y_i), \quad Y_{i+1} = Y_i P, \quad Z_{i+1} = P Z_i, \qquad
+        A = Y \sqrt{\operatorname{tr} M}, \quad B = Z / \sqrt{\operatorname{tr} M}
+
+    The last two are not as printed (errata): the paper's ``A = P √tr`` tends to a multiple of the identity.
+
+    Eigenvalues that are zero come out of floating-point arithmetic as tiny negative ones, and these the iteration
+    blows up. So a ridge is added first, and what is returned are the roots of ``M + ridge · tr(M) I``.
+
+    The paper's iteration is ``ρ = 1``: an eigenvalue ``x²`` of ``Z Y`` far below 1 grows by ``1.5²`` a step. As the
+    ridge bounds ``x`` from below by a known ``l``, the step may be stretched to where the ends of ``[l, 1]`` meet,
+    ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014), and the growth is ``2.55²``: less than half the steps. Their number
+    follows from the dtype alone, so that torch.compile sees one graph: 24 in float64, 12 in float32.
+
+    On a singular matrix the relative error of ``A`` is about ``eps / √ridge`` and that of ``H B`` about ``eps / ridge``
+    (``1e-9`` and ``5e-3`` with the default ridge in float64): to divide by the root, ask for a larger ridge.
+
+    Args:
+        m: Symmetric positive semi-definite matrices ``(..., d, d)``.
+        ridge: Share of the trace added to every eigenvalue; ten units of rounding of ``m``'s dtype by default. ``0``
+            if the smallest eigenvalue is known to be above that.
+        iterations: The paper's ``ζ``: so many plain steps (``ρ = 1``) after the first; ``10`` in the paper, enough for
+            eigenvalues of ``1e-3`` of the trace and more. By default the stretched steps, enough for the default ridge.
+
+    Returns:
+        Roots in the dtype of ``m``. A zero matrix has a zero root, and the inverse root of its ridge.
+    """
+    if m.dim() < 2 or m.shape[-1] != m.shape[-2] or not m.is_floating_point():
+        raise InputError(
+            f"Square matrices of floating-point numbers (..., d, d) have roots here, not {m.dtype} "
+            f"of shape {tuple(m.shape)}."
+        )
+    ridge = smallest_ridge(m) if ridge is None else ridge
+    check_number("ridge", ridge)
+    if iterations is None:
+        stretches = _stretches(smallest_ridge(m) / (1 + smallest_ridge(m)), torch.finfo(m.dtype).eps)
+    else:
+        check_whole("iterations", iterations, 0)
+        stretches = [1.0] * (iterations + 1)
+
+    eye = identity(m)
+    traces = trace(m)
+    empty = traces == 0
+    scale = torch.where(empty, 1, traces) * (1 + ridge)  # No eigenvalue of m + ridge · tr(m) I is above this.
+    y = start = m / scale + ridge / (1 + ridge) * eye
+    z = eye.expand_as(m)
+    for rho in stretches:
+        p = (1.5 * rho) * eye - (0.5 * rho**3) * (z @ y)
+        y, z = y @ p, p @ z
+    with torch.no_grad():
+        residual = torch.linalg.matrix_norm(y @ y - start) / torch.linalg.matrix_norm(start)
+    return Roots(torch.where(empty, 0, y * scale.sqrt()), z / scale.sqrt(), residual)
+
+
+def smallest_ridge(m: Tensor) -> float:
+    """Ten units of rounding: eigenvalues of the trace's size times this are the least that ``m`` can tell from zero."""
+    return 10 * torch.finfo(m.dtype).eps
+
+
+def _stretches(floor: float, eps: float) -> list[float]:
+    """``ρ`` of every step that takes eigenvalues in ``[floor, 1]`` to 1 within ``eps``.
+
+    A step maps ``x`` in ``[low, 1]`` to ``[min(step(low), step(1)), 1]``. The stretch is kept below 1.7 so that
+    ``step(1)`` stays above 0.1: the best one for a tiny ``low`` would take 1 to almost 0 and its digits with it.
+    """
+    low, stretches = math.sqrt(floor), []
+    while 1 - low > math.sqrt(eps):
+        rho = min(math.sqrt(3 / (1 + low + low**2)), 1.697)
+        stretches.append(rho)
+        low = min(rho * x * (3 - (rho * x) ** 2) / 2 for x in (low, 1.0))
+    return [*stretches, 1.0, 1.0]  # One squares the error below eps, one more lets rounding settle.

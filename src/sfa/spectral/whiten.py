@@ -1,0 +1,64 @@
+"""ZCA whitening, a rival of SFA: features without correlation, all of the same variance."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sfa.ranges import Positive
+from sfa.spectral.arguments import check_number
+from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
+from sfa.spectral.newton_schulz import newton_schulz
+
+
+def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
+    r"""Centre a feature map and make its covariance the identity (ZCA whitening).
+
+    .. math::
+        H_c = H - \tfrac1n \mathbf{1}\mathbf{1}^\top H, \qquad
+        C = \tfrac1n H_c^\top H_c + \varepsilon I, \qquad \widetilde{H} = H_c\, C^{-1/2}, \qquad
+        \varepsilon = \text{ridge} \cdot \operatorname{tr}(H_c^\top H_c) / (n d)
+
+    Not in the paper: the common way to balance the whole spectrum, by Newton–Schulz iteration. The singular values of
+    the centred map become ``σ / √(σ²/n + ε)``.
+
+    Args:
+        h: Feature map(s) of shape ``(..., n, d)``.
+        ridge: What is added to the covariance, as a share of the mean variance of the features.
+        detach: Treat ``C^-½`` as a constant. By default the gradient flows through it.
+
+    Returns:
+        ``h_tilde`` with the shape and dtype of ``h`` and columns of mean zero, computed in float64.
+    """
+    check_number("ridge", ridge, above=0)
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        n, d = unit.shape[-2:]
+
+        def operator(gram: Tensor) -> Tensor:
+            covariance = gram / n
+            return newton_schulz(covariance + ridge / d * trace(covariance) * identity(gram), ridge=0.0).inverse_root
+
+        return multiply_by_operator(unit - unit.mean(dim=-2, keepdim=True), operator, detach)
+
+    return on_unit_scale(h, augment)
+
+
+class Whiten(SpectralMap):
+    """ZCA whitening: centred features without correlation, all of variance one; no noise.
+
+    It stores its arguments and calls :func:`whiten`.
+    """
+
+    def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
+        super().__init__()
+        check_number("ridge", ridge, above=0)
+        self.ridge = ridge
+        self.detach = detach
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return whiten(h, self.ridge, detach=self.detach)
+
+    def extra_repr(self) -> str:
+        return f"ridge={self.ridge}, detach={self.detach}"
