@@ -51,6 +51,11 @@ def test_lists(run_sfa: RunSfa, kind: str, names: list[str]) -> None:
     assert all(len(line.split()) > 2 for line in lines), "every name is explained"
 
 
+def test_the_list_of_maps_tells_their_options(run_sfa: RunSfa) -> None:
+    (line,) = [line for line in run_sfa("list", "spectral").out.splitlines() if line.startswith("maxexp ")]
+    assert line.rstrip().endswith("eta=15, noise=1.5, detach=False")
+
+
 def test_where_data_sets_come_from(run_sfa: RunSfa, tmp_path: Path) -> None:
     lines = {line.split()[0]: line for line in run_sfa("list", "datasets").out.splitlines() if line[:1].isalpha()}
     assert "bundled" in lines["cora"]

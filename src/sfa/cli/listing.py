@@ -30,7 +30,8 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield from ((name, _summary(method)) for name, method in METHODS.items())
     elif kind == "spectral":
         yield "none", "The plain method: no spectral map."
-        yield from ((name, _summary(spectral)) for name, spectral in SPECTRAL_MAPS.items() if name != "none")
+        maps = {name: spectral for name, spectral in SPECTRAL_MAPS.items() if name != "none"}
+        yield from ((name, _summary(spectral), spectral().extra_repr()) for name, spectral in maps.items())
     elif kind == "protocols":
         yield from ((protocol.name, protocol.description) for protocol in PROTOCOLS.values())
     elif kind == "recipes":

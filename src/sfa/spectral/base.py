@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 from torch import Tensor, nn
 
@@ -9,8 +11,9 @@ from torch import Tensor, nn
 class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 
-    Subclasses implement :meth:`augment`. A map may change the number of rows, of both views alike; the number of
-    features stays. A map that must treat both views alike overrides :meth:`forward_pair`.
+    Subclasses store the arguments of their constructor under their names and implement :meth:`augment`. A map may
+    change the number of rows, of both views alike; the number of features stays. A map that must treat both views alike
+    overrides :meth:`forward_pair`.
     """
 
     def __init__(self) -> None:
@@ -28,3 +31,7 @@ class SpectralMap(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Both views of one batch; by default each gets a draw of its own, as in the paper."""
         return self(h_alpha, generator), self(h_beta, generator)
+
+    def extra_repr(self) -> str:
+        names = [name for name in inspect.signature(type(self)).parameters if hasattr(self, name)]
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)

@@ -114,9 +114,6 @@ class Costa(SpectralMap):
         alpha, beta = both.split([h_alpha.shape[-1], h_beta.shape[-1]], dim=-1)
         return alpha.to(h_alpha.dtype), beta.to(h_beta.dtype)
 
-    def extra_repr(self) -> str:
-        return f"ratio={self.ratio}"
-
 
 def _check(ratio: float) -> None:
     check_number("ratio", ratio, above=0, at_most=1)

@@ -122,12 +122,6 @@ class Grassmann(SpectralMap):
             generator=generator,
         )
 
-    def extra_repr(self) -> str:
-        return (
-            f"kappa={self.kappa}, noise={self.noise}, method={self.method!r}, oversampling={self.oversampling}, "
-            f"power_iterations={self.power_iterations}, detach={self.detach}"
-        )
-
 
 def _check(kappa: int, noise: float, method: str, oversampling: int, power_iterations: int) -> None:
     check_whole("kappa", kappa, 1)

@@ -88,9 +88,6 @@ class MaxExp(SpectralMap):
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return maxexp(h, self.eta, noise=self.noise, detach=self.detach, generator=generator)
 
-    def extra_repr(self) -> str:
-        return f"eta={self.eta}, noise={self.noise}, detach={self.detach}"
-
 
 def _check(eta: int, noise: float) -> None:
     check_whole("eta", eta, 1)

@@ -49,6 +49,3 @@ class GaussianNoise(SpectralMap):
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return add_noise(h, self.strength, generator=generator)
-
-    def extra_repr(self) -> str:
-        return f"strength={self.strength}"

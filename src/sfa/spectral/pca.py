@@ -56,6 +56,3 @@ class PCA(SpectralMap):
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return pca(h, self.kappa, detach=self.detach)
-
-    def extra_repr(self) -> str:
-        return f"kappa={self.kappa}, detach={self.detach}"

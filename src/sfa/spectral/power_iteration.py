@@ -155,12 +155,6 @@ class SpectralFeatureAugmentation(SpectralMap):
             generator=generator,
         )
 
-    def extra_repr(self) -> str:
-        return (
-            f"iterations={self.iterations}, strength={self.strength}, detach={self.detach}, "
-            f"directions={self.directions}"
-        )
-
 
 def _check(iterations: int, directions: int) -> None:
     check_whole("iterations", iterations, 0)

@@ -112,9 +112,6 @@ class PowerNorm(SpectralMap):
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return power_norm(h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator)
 
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, noise={self.noise}, ridge={self.ridge}, detach={self.detach}"
-
 
 class PowerNormStar(PowerNorm):
     """Power Norm.*: flattens the spectrum by a mixture of σ^½ and σ^¾ and scales it; noise on the leading values.

@@ -68,6 +68,3 @@ class Precondition(SpectralMap):
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return precondition(h, self.ridge, detach=self.detach)
-
-    def extra_repr(self) -> str:
-        return f"ridge={self.ridge}, detach={self.detach}"

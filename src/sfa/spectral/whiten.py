@@ -59,6 +59,3 @@ class Whiten(SpectralMap):
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return whiten(h, self.ridge, detach=self.detach)
-
-    def extra_repr(self) -> str:
-        return f"ridge={self.ridge}, detach={self.detach}"
