@@ -28,6 +28,7 @@ format: $(INSTALLED)
 
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/sfa_overhead.py
+	$(BIN)/python benchmarks/spectral_maps.py
 
 install: $(INSTALLED)
 

@@ -86,7 +86,7 @@ class _MultiplyByRandomMatrix(torch.autograd.Function):
 
 
 class Costa(SpectralMap):
-    """COSTA: replaces the rows of both views by the same random combinations of them, half as many by default.
+    """COSTA: replaces the rows of both views by the same random combinations of them, half as many.
 
     It stores its argument and calls :func:`costa`.
     """

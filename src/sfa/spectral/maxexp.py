@@ -73,7 +73,7 @@ def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
 
 
 class MaxExp(SpectralMap):
-    """MaxExp(F): flattens the spectrum by 1 - (1 - σ/Σσ)^η with a noisy exponent; noise on the smaller values.
+    """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; noise on the smaller values.
 
     It stores its arguments and calls :func:`maxexp`.
     """

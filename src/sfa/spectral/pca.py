@@ -43,7 +43,7 @@ def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
 
 
 class PCA(SpectralMap):
-    """Principal components: keeps the κ leading ones of the centred map as they are and drops the rest; no noise.
+    """Principal components: keeps the κ leading ones of the centred map and drops the rest; no noise.
 
     It stores its arguments and calls :func:`pca`.
     """

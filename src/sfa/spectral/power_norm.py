@@ -94,7 +94,7 @@ def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, de
 
 
 class PowerNorm(SpectralMap):
-    """Power Norm.: flattens the spectrum by a mixture of σ^½ and σ^¾ with noisy weights; noise on the small values.
+    """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; noise on the small values.
 
     It stores its arguments and calls :func:`power_norm`.
     """
@@ -114,7 +114,7 @@ class PowerNorm(SpectralMap):
 
 
 class PowerNormStar(PowerNorm):
-    """Power Norm.*: flattens the spectrum by a mixture of σ^½ and σ^¾ and scales it; noise on the leading values.
+    """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values.
 
     It stores its arguments and calls :func:`power_norm_star`.
     """

@@ -37,6 +37,7 @@ def draw_bound() -> Figure:
         right.plot(counts, [push_forward(sigma, k).mean[0] for sigma in many], color=colour, linewidth=1.8)
         right.plot(counts, [jensen_bound(sigma, k)[0] for sigma in many], color=colour, linewidth=1, linestyle="--")
     right.axhline(1.0, color="black", linewidth=1.6)
+    right.text(1, 1.04, "AxMin", va="bottom")
     right.set(
         xlabel="number of values $\\sigma_j = 1$", ylabel=f"$\\phi$ of $\\sigma_1 = {LEADING:g}$",
         title="one leading value above many equal ones", xscale="log", ylim=(0, 3.1),
