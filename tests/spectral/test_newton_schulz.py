@@ -38,7 +38,7 @@ def eigen_power(m: Tensor, power: float) -> Tensor:
 def test_both_roots(size: int, spread: float, scale: float, seed: int) -> None:
     """Eigenvalues over ``spread`` decades."""
     m = scale * with_eigenvalues(*(10 ** (-spread * i / size) for i in range(size)), seed=seed)
-    root, inverse_root, residual = newton_schulz(m, ridge=0.0)
+    root, inverse_root, residual, _ = newton_schulz(m, ridge=0.0)
     assert residual < 1e-9
     torch.testing.assert_close(root / scale**0.5, eigen_power(m / scale, 0.5), rtol=0, atol=1e-9)
     error = inverse_root * scale**0.5 - eigen_power(m / scale, -0.5)
@@ -131,17 +131,37 @@ def algorithm_2(m: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("iterations", [0, 1, 10])
 def test_with_iterations_it_is_algorithm_2(iterations: int) -> None:
     m = with_eigenvalues(2.0, 0.7, 0.01, 1e-5)
-    root, inverse_root, residual = newton_schulz(m, ridge=0.0, iterations=iterations)
+    root, inverse_root, residual, inverse_residual = newton_schulz(m, ridge=0.0, iterations=iterations)
     expected, expected_inverse = algorithm_2(m, iterations)
     torch.testing.assert_close(root, expected)
     torch.testing.assert_close(inverse_root, expected_inverse)
     assert float(residual) == pytest.approx(float((expected @ expected - m).norm() / m.norm()), rel=1e-6)
+    left = expected @ expected_inverse - torch.eye(4)
+    assert float(inverse_residual) == pytest.approx(float(left.norm() / 2), rel=1e-6)
 
 
 def test_the_residual_tells_what_has_not_converged() -> None:
     m = with_eigenvalues(2.0, 0.7, 0.01)
     assert newton_schulz(m, iterations=2).residual > 1e-2
     assert newton_schulz(m).residual < 1e-12
+
+
+def test_the_inverse_root_tells_by_itself_whether_it_has_converged() -> None:
+    """Small eigenvalues hardly count in the root, and are all of the inverse root."""
+    early = newton_schulz(torch.tensor([1.0, 1e-3], dtype=torch.float64).diag(), iterations=3)
+    assert early.residual < 2e-3
+    assert early.inverse_residual > 0.5, "5 instead of 32"
+    lost = newton_schulz(torch.tensor([1.0, 1e-30], dtype=torch.float64).diag(), ridge=0.0)
+    assert lost.residual < 1e-14
+    assert lost.inverse_residual > 0.5
+    assert newton_schulz(with_eigenvalues(2.0, 0.7, 0.01)).inverse_residual < 1e-10
+
+
+def test_autocast_is_left_outside() -> None:
+    m = with_eigenvalues(2.0, 0.7, 0.01, dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = newton_schulz(m)
+    torch.testing.assert_close(inside, newton_schulz(m))
 
 
 def test_zero_matrix_has_a_zero_root() -> None:

@@ -56,7 +56,7 @@ def maxexp(
 
 def _operator(gram: Tensor, exponent: Tensor, bits: int) -> Tensor:
     """``(I - (I - A / tr A)^exponent) A⁻¹`` for ``A`` the root of ``gram``."""
-    root, inverse_root, _ = newton_schulz(gram)
+    root, inverse_root, *_ = newton_schulz(gram)
     # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay zero.
     a = root - smallest_ridge(gram) * trace(gram) * inverse_root
     return _geometric_sum(identity(a) - a / trace(a), exponent, bits) / trace(a)
@@ -73,7 +73,7 @@ def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
 
 
 class MaxExp(SpectralMap):
-    """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; noise on the smaller values.
+    """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; relative noise grows towards the tail.
 
     It stores its arguments and calls :func:`maxexp`.
     """

@@ -20,12 +20,15 @@ class Roots(NamedTuple):
         root: ``A = M^½``, ``(..., d, d)``.
         inverse_root: ``B = M^-½``, ``(..., d, d)``.
         residual: ``‖A² - M‖ / ‖M‖`` in Frobenius norm, ``(...)``, without gradient. A few units of rounding say that
-            the leading eigenvalues have converged; NaN or a large number that they have not.
+            the leading eigenvalues have converged, and the root with them; NaN or a large number that they have not.
+        inverse_residual: ``‖A B - I‖ / √d``, likewise. It sees every eigenvalue: the inverse root has converged if it
+            is small.
     """
 
     root: Tensor
     inverse_root: Tensor
     residual: Tensor
+    inverse_residual: Tensor
 
 
 def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:
@@ -72,23 +75,29 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
         check_whole("iterations", iterations, 0)
         stretches = [1.0] * (iterations + 1)
 
-    eye = identity(m)
-    traces = trace(m)
-    empty = traces == 0
-    scale = torch.where(empty, 1, traces) * (1 + ridge)  # No eigenvalue of m + ridge · tr(m) I is above this.
-    y = start = m / scale + ridge / (1 + ridge) * eye
-    z = eye.expand_as(m)
-    for rho in stretches:
-        p = (1.5 * rho) * eye - (0.5 * rho**3) * (z @ y)
-        y, z = y @ p, p @ z
-    with torch.no_grad():
-        residual = torch.linalg.matrix_norm(y @ y - start) / torch.linalg.matrix_norm(start)
-    return Roots(torch.where(empty, 0, y * scale.sqrt()), z / scale.sqrt(), residual)
+    with torch.autocast(m.device.type, enabled=False):
+        eye = identity(m)
+        traces = trace(m)
+        empty = traces == 0
+        scale = torch.where(empty, 1, traces) * (1 + ridge)  # No eigenvalue of m + ridge · tr(m) I is above this.
+        y = start = m / scale + ridge / (1 + ridge) * eye
+        z = eye.expand_as(m)
+        for rho in stretches:
+            p = (1.5 * rho) * eye - (0.5 * rho**3) * (z @ y)
+            y, z = y @ p, p @ z
+        with torch.no_grad():
+            residual = torch.linalg.matrix_norm(y @ y - start) / torch.linalg.matrix_norm(start)
+            inverse_residual = torch.linalg.matrix_norm(y @ z - eye) / m.shape[-1] ** 0.5
+        return Roots(torch.where(empty, 0, y * scale.sqrt()), z / scale.sqrt(), residual, inverse_residual)
 
 
 def smallest_ridge(m: Tensor) -> float:
     """Ten units of rounding: eigenvalues of the trace's size times this are the least that ``m`` can tell from zero."""
     return 10 * torch.finfo(m.dtype).eps
+
+
+SMALLEST_INVERTED = 1e-12
+"""Least share of the trace to add before an inverse root is taken in float64: with it the result has four digits."""
 
 
 def _stretches(floor: float, eps: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -55,7 +56,7 @@ def power_iteration(
         ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32.
     """
     check_feature_map(h)
-    _check(iterations, directions)
+    _check(iterations, strength, directions)
     if h.numel() == 0:
         return h
     if 1 < directions >= h.shape[-1]:
@@ -139,7 +140,7 @@ class SpectralFeatureAugmentation(SpectralMap):
         self, iterations: Natural = 1, strength: float = 1.0, detach: bool = True, directions: Count = 1
     ) -> None:
         super().__init__()
-        _check(iterations, directions)
+        _check(iterations, strength, directions)
         self.iterations = iterations
         self.strength = strength
         self.detach = detach
@@ -156,6 +157,8 @@ class SpectralFeatureAugmentation(SpectralMap):
         )
 
 
-def _check(iterations: int, directions: int) -> None:
+def _check(iterations: int, strength: float, directions: int) -> None:
     check_whole("iterations", iterations, 0)
     check_whole("directions", directions, 1)
+    if not abs(strength) < math.inf:  # NaN too
+        raise InputError(f"strength must be a finite number, not {strength!r}.")

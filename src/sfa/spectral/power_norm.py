@@ -31,6 +31,9 @@ def power_norm(
     with ``β' = β + Δβ`` clamped to ``[0, 1]`` and ``Δβ ∼ α N(0, 1)``. The paper prints the same formula for Power
     Norm.*, which is read as :func:`power_norm_star` (errata). The roots are three Newton–Schulz iterations.
 
+    The deviation is about ``α |σ^¾ - σ^½|``: on the small values, as the paper has it, for maps with ``σ₁ ≤ 1``, and on
+    the large ones for others. Neither map is free of scale.
+
     ``σ^½`` has infinite slope at zero, so maps without full rank have no gradient; the ridge gives them one. What is
     computed, and differentiated, is ``σ ((1-β') (σ² + ε)^(-1/4) + β' (σ² + ε)^(-1/8))``, with a slope of about
     ``ridge^(-1/4)`` at zero.
@@ -94,7 +97,7 @@ def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, de
 
 
 class PowerNorm(SpectralMap):
-    """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; noise on the small values.
+    """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; no noise at σ = 1.
 
     It stores its arguments and calls :func:`power_norm`.
     """

@@ -9,7 +9,7 @@ from sfa.ranges import Positive
 from sfa.spectral.arguments import check_number
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
-from sfa.spectral.newton_schulz import newton_schulz
+from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz
 
 
 def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
@@ -27,7 +27,7 @@ def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Ten
 
     Args:
         h: Feature map(s) of shape ``(..., n, d)``.
-        ridge: What is added to the Gram matrix, as a share of its mean eigenvalue.
+        ridge: What is added to the Gram matrix, as a share of its mean eigenvalue; no less than ``1e-12`` of its trace.
         detach: Treat ``M`` as a constant. By default the gradient flows through it.
 
     Returns:
@@ -36,7 +36,8 @@ def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Ten
     check_number("ridge", ridge, above=0)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        share = ridge / unit.shape[-1]  # The features of h, also where the Gram matrix of its transpose is smaller.
+        # The features of h, also where the Gram matrix of its transpose is smaller.
+        share = max(ridge / unit.shape[-1], SMALLEST_INVERTED)
 
         def operator(gram: Tensor) -> Tensor:
             return newton_schulz(_inverse_by_lu(gram + share * trace(gram) * identity(gram)), ridge=0.0).root

@@ -9,7 +9,7 @@ from sfa.ranges import Positive
 from sfa.spectral.arguments import check_number
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
-from sfa.spectral.newton_schulz import newton_schulz
+from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz
 
 
 def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
@@ -25,7 +25,8 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
 
     Args:
         h: Feature map(s) of shape ``(..., n, d)``.
-        ridge: What is added to the covariance, as a share of the mean variance of the features.
+        ridge: What is added to the covariance, as a share of the mean variance of the features; no less than ``1e-12``
+            of their sum.
         detach: Treat ``C^-½`` as a constant. By default the gradient flows through it.
 
     Returns:
@@ -38,7 +39,8 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
 
         def operator(gram: Tensor) -> Tensor:
             covariance = gram / n
-            return newton_schulz(covariance + ridge / d * trace(covariance) * identity(gram), ridge=0.0).inverse_root
+            added = max(ridge / d, SMALLEST_INVERTED) * trace(covariance) * identity(gram)
+            return newton_schulz(covariance + added, ridge=0.0).inverse_root
 
         return multiply_by_operator(unit - unit.mean(dim=-2, keepdim=True), operator, detach)
 

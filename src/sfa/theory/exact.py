@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, log_expit
 
+from sfa.theory.moments import Moments, balanced
 from sfa.theory.quadrature import FLAT, panels, segments, straight
-from sfa.theory.spectra import Array
+from sfa.theory.spectra import Array, sums_of_others
 
 TAIL = 75.0
 """Behind the last corner that matters the integrands fall at least as fast as exp(-u/2)."""
@@ -38,15 +38,6 @@ BLOCK = 1 << 19
 """Matrix entries held at once."""
 
 
-class Moments(NamedTuple):
-    """Of every ``z_i``; each to a relative error near rounding, however small it is."""
-
-    mean: Array
-    complement: Array
-    """``1 - mean``, without the cancellation."""
-    variance: Array
-
-
 def moments(log_beta: Array) -> Moments:
     """Moments of the shares removed, for weights ``(d,)``. Without any weight nothing is removed."""
     weighted = np.isfinite(log_beta)
@@ -55,14 +46,7 @@ def moments(log_beta: Array) -> Moments:
     order = np.argsort(-log_beta)[: weighted.sum()]
     mean, variance = np.zeros_like(log_beta), np.zeros_like(log_beta)
     mean[order], variance[order] = _mean_and_variance(log_beta[order] + np.log(2))
-    return balanced(mean, _sums_of_others(mean), variance)
-
-
-def balanced(mean: Array, complement: Array, variance: Array) -> Moments:
-    """The larger of a share and its complement follows from the smaller, so that rounding takes neither above 1."""
-    return Moments(
-        np.where(complement < 0.5, 1 - complement, mean), np.where(mean < 0.5, 1 - mean, complement), variance
-    )
+    return balanced(mean, sums_of_others(mean), variance)
 
 
 def _mean_and_variance(b: Array) -> tuple[Array, Array]:
@@ -144,11 +128,3 @@ def _blocks(stretches: list[tuple[float, float]], rows: int) -> Iterator[tuple[A
         u, weight = panels(low, high)
         for start in range(0, len(u), step):
             yield u[start : start + step], weight[start : start + step]
-
-
-def _sums_of_others(values: Array) -> Array:
-    """For each value the sum of all others, without subtracting it from the total."""
-    before = np.concatenate([[0.0], np.cumsum(values[:-1])])
-    after = np.concatenate([np.cumsum(values[:0:-1])[::-1], [0.0]])
-    sums: Array = before + after
-    return sums

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import erfcx
 
 from sfa.theory.shares import Method, moments
-from sfa.theory.spectra import Array, checked_iterations, checked_spectrum, log_weights
-from sfa.theory.surrogate import log_sums_of_others
+from sfa.theory.spectra import Array, checked_iterations, checked_spectrum, log_sums_of_others, log_weights
 
 
 class PushForward(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sfa.errors import InputError, unknown_name
 from sfa.theory import exact, surrogate
-from sfa.theory.exact import Moments
+from sfa.theory.moments import Moments
 from sfa.theory.spectra import Array, checked_iterations, checked_spectrum, log_weights
 
 Method = Literal["exact", "surrogate"]

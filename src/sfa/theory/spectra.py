@@ -54,6 +54,23 @@ def log_weights(sigma: Array, iterations: int) -> Array:
     return logarithms
 
 
+def sums_of_others(values: Array) -> Array:
+    """For each value the sum of all others, without subtracting it from the total."""
+    before = np.concatenate([[0.0], np.cumsum(values[:-1])])
+    after = np.concatenate([np.cumsum(values[:0:-1])[::-1], [0.0]])
+    sums: Array = before + after
+    return sums
+
+
+def log_sums_of_others(logarithms: Array) -> Array:
+    """For each entry the logarithm of the sum of all others."""
+    nothing = [-np.inf]
+    before = np.concatenate([nothing, np.logaddexp.accumulate(logarithms[:-1])])
+    after = np.concatenate([np.logaddexp.accumulate(logarithms[:0:-1])[::-1], nothing])
+    sums: Array = np.logaddexp(before, after)
+    return sums
+
+
 def _short(given: Any) -> str:
     text = repr(given)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, log_expit
 
-from sfa.theory.exact import Moments, balanced
+from sfa.theory.moments import Moments, balanced
 from sfa.theory.quadrature import FLAT, PANEL, panels, straight
-from sfa.theory.spectra import Array
+from sfa.theory.spectra import Array, log_sums_of_others
 
 TAIL = 80.0
 
@@ -116,12 +116,3 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
         )
     result: Array = np.exp(log_density)
     return result
-
-
-def log_sums_of_others(logarithms: Array) -> Array:
-    """For each entry the logarithm of the sum of all others."""
-    nothing = [-np.inf]
-    before = np.concatenate([nothing, np.logaddexp.accumulate(logarithms[:-1])])
-    after = np.concatenate([np.logaddexp.accumulate(logarithms[:0:-1])[::-1], nothing])
-    sums: Array = np.logaddexp(before, after)
-    return sums
