@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa.evaluation import alignment, diagnose, effective_rank, relative_alignment, uniformity
+from sfa.evaluation import diagnose, effective_rank, relative_view_distance, uniformity, view_distance
 from sfa.evaluation.diagnostics import UNIFORMITY_ROWS
 
 
@@ -37,25 +37,25 @@ def slow_uniformity(h: Tensor) -> float:
 def test_alignment_against_its_definition() -> None:
     a, b = random_map(seed=1), random_map(seed=2)
     size = (slow_alignment(a, torch.zeros_like(a)) + slow_alignment(b, torch.zeros_like(b))) / 2
-    assert alignment(a, b) == pytest.approx(slow_alignment(a, b), rel=1e-12)
-    assert relative_alignment(a, b) == pytest.approx(slow_alignment(a, b) / size, rel=1e-12)
+    assert view_distance(a, b) == pytest.approx(slow_alignment(a, b), rel=1e-12)
+    assert relative_view_distance(a, b) == pytest.approx(slow_alignment(a, b) / size, rel=1e-12)
 
 
 @given(seed=st.integers(0, 10**6), scale=st.floats(1e-10, 1e10))
 def test_scaling_both_views_changes_the_distance_and_not_the_relative_one(seed: int, scale: float) -> None:
     a, b = random_map(seed=seed).double(), random_map(seed=seed + 1).double()
-    assert alignment(scale * a, scale * b) == pytest.approx(scale**2 * alignment(a, b))
-    assert relative_alignment(scale * a, scale * b) == pytest.approx(relative_alignment(a, b))
-    assert 0 < relative_alignment(a, b) < 4
+    assert view_distance(scale * a, scale * b) == pytest.approx(scale**2 * view_distance(a, b))
+    assert relative_view_distance(scale * a, scale * b) == pytest.approx(relative_view_distance(a, b))
+    assert 0 < relative_view_distance(a, b) < 4
 
 
 def test_ends_of_the_scale() -> None:
     h = random_map()
-    assert alignment(h, h) == relative_alignment(h, h) == 0
-    assert relative_alignment(h, -h) == pytest.approx(4)
-    assert relative_alignment(0 * h, 0 * h) == 0
+    assert view_distance(h, h) == relative_view_distance(h, h) == 0
+    assert relative_view_distance(h, -h) == pytest.approx(4)
+    assert relative_view_distance(0 * h, 0 * h) == 0
     wide = random_map(2000, 50, seed=1), random_map(2000, 50, seed=2)
-    assert relative_alignment(*wide) == pytest.approx(2, abs=0.05)
+    assert relative_view_distance(*wide) == pytest.approx(2, abs=0.05)
 
 
 def test_uniformity_against_its_definition() -> None:
@@ -104,7 +104,7 @@ def test_all_of_them() -> None:
         assert values["effective_rank"] == pytest.approx(effective_rank(a), rel=1e-6)
         assert values["uniformity"] == pytest.approx(slow_uniformity(a), rel=1e-6)
         assert getattr(found, f"alignment{suffix}") == pytest.approx(slow_alignment(a, b), rel=1e-6)
-        assert getattr(found, f"alignment_relative{suffix}") == pytest.approx(relative_alignment(a, b), rel=1e-6)
+        assert getattr(found, f"alignment_relative{suffix}") == pytest.approx(relative_view_distance(a, b), rel=1e-6)
 
 
 def test_plain_short_numbers_that_survive_json() -> None:

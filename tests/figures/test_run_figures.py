@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sfa.errors import InputError
 from sfa.evaluation import Diagnostics, diagnose
 from sfa.figures import FIGURES, RunLog, draw_alignment, draw_spectrum_evolution, read_runs, resolve, save_figure
-from sfa.figures.spectrum_evolution import CURVES, LEADING
+from sfa.figures.run_spectrum import CURVES, LEADING
 from sfa.training import RunFolder
 
 

@@ -20,6 +20,7 @@ from sfa.figures.theory import (
     draw_variants,
     simulation,
 )
+from sfa.figures.theory.settings import spectra
 
 OTHERS = [1.5, 0.9, 0.2, 0.01]
 ITERATIONS = [1, 2, 4, 8]
@@ -39,7 +40,7 @@ def test_density() -> None:
         np.testing.assert_array_equal(exact, theory.density(z, [2, *OTHERS], 0, k))
         np.testing.assert_array_equal(line(panel, "surrogate")[1], theory.density(z, [2, *OTHERS], 0, k, "surrogate"))
         assert z[0] < 0.001
-        assert z[-1] > 0.98
+        assert z[-1] > 0.9999
         assert f"{theory.expectation([2, *OTHERS], k)[0]:.3f}" in [str(c.get_label())[-5:] for c in panel.lines]
 
 
@@ -51,8 +52,11 @@ def test_push_forward() -> None:
         for place in (0, 60, 200):
             assert mean[place] == theory.push_forward([leading[place], *OTHERS], k).mean[0]
         (band,) = panel.collections
+        edges = band.get_paths()[0].vertices
         expected = theory.push_forward([3, *OTHERS], k)
-        assert band.get_paths()[0].vertices[:, 1].max() >= (expected.mean + expected.deviation)[0] - 1e-12
+        at_three = sorted(edges[edges[:, 0] == 3, 1])
+        assert at_three[0] == pytest.approx((expected.mean - expected.deviation)[0])
+        assert at_three[-1] == pytest.approx((expected.mean + expected.deviation)[0])
 
 
 def test_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,8 +71,7 @@ def test_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.abs(drawn - expected.mean[:, 0]).max() > 0, "and are drawn, not computed"
     sigma = line(panels[4], "$\\sigma_i$ of $H$")[1]
     interlaced = line(panels[4], "$\\sigma_i$ of $\\widetilde")[1]
-    assert (interlaced <= sigma[:-1]).all()
-    assert (interlaced >= sigma[1:]).all()
+    np.testing.assert_allclose(interlaced, theory.simulate(sigma, 1, 200).spectrum.mean(axis=0)[:-1])
 
 
 def test_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +80,16 @@ def test_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     leading, axmin = line(left, "AxMin")
     np.testing.assert_array_equal(axmin, np.minimum(leading, 1.5))
     for k in ITERATIONS:
-        assert (line(left, f"$k = {k}$")[1] <= axmin + 1e-12).all(), "on the toy spectrum the paper's bound holds"
+        phi = line(left, f"$k = {k}$")[1]
+        assert (phi <= axmin + 1e-12).all(), "on the toy spectrum the paper's bound holds"
+        np.testing.assert_array_equal(phi, theory.push_forward(spectra(leading), k).mean[:, 0])
+    dashed = [curve.get_ydata() for curve in left.lines if curve.get_linestyle() == "--" and len(curve.get_ydata())]
+    for k, jensen in zip(ITERATIONS, dashed, strict=True):
+        np.testing.assert_array_equal(jensen, theory.jensen_bound(spectra(leading), k)[:, 0])
     counts, phi = right.lines[0].get_data()
     assert phi[counts == 1] < 1 < phi[counts == 30], "above many equal values it does not"
+    exact = [theory.push_forward([3.0, *[1.0] * count], 1).mean[0] for count in counts]
+    np.testing.assert_allclose(phi, exact, rtol=1e-10)
 
 
 def test_power_law() -> None:
@@ -104,8 +114,18 @@ def test_variants_show_every_map() -> None:
     from sfa.spectral import SPECTRAL_MAPS
 
     assert sorted(titles) == sorted(set(SPECTRAL_MAPS) - {"none"})
-    sigma, flattened = panels[0].lines[0].get_data()
-    np.testing.assert_array_equal(flattened, theory.push_forward(sigma, 1).mean)
+    for panel, title in zip(panels, titles, strict=True):
+        sigma, drawn = panel.lines[0].get_data()
+        of = {"sfa": lambda s: theory.push_forward(s, 1), "power-norm*": theory.rivals.power_norm_star}.get(
+            title, getattr(theory.rivals, title.replace("-", "_").replace("*", ""), None)
+        )
+        expected = of(sigma, 1000) if title in ("whiten", "noise", "costa") else of(sigma)
+        np.testing.assert_array_equal(drawn, expected.mean)
+        (band,) = panel.collections
+        edges = band.get_paths()[0].vertices
+        widest = int(np.argmax(expected.deviation))
+        there = edges[np.isclose(edges[:, 0], sigma[widest], rtol=1e-12), 1]
+        assert there.max() - there.min() == pytest.approx(2 * expected.deviation[widest], abs=1e-9), title
 
 
 def test_all_theory_figures_can_be_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 import torch
@@ -259,3 +260,24 @@ def test_one_compilation_serves_maps_of_all_lengths() -> None:
         h = random_map(n, 5, dtype=torch.float64)
         torch.testing.assert_close(compiled(h), layer(h))
     assert len(graphs) == 1
+
+
+@pytest.mark.parametrize("name", ["precondition", "whiten"])
+@pytest.mark.parametrize("ridge", [1e-9, 1e-16, 1e-30])
+def test_a_tiny_ridge_does_not_make_noise_of_zeros(name: str, ridge: float) -> None:
+    h = random_map(20, 3, dtype=torch.float64) @ random_map(3, 8, dtype=torch.float64)
+    h_tilde = resolve(name)(ridge=ridge)(h)
+    limit = 20**0.5 if name == "whiten" else 1
+    sigma = torch.linalg.svdvals(h_tilde) / limit
+    torch.testing.assert_close(sigma[:3], torch.ones(3, dtype=torch.float64), rtol=1e-3, atol=0)
+    assert (sigma[3:] < 1e-2).all()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    import numpy as np
+
+    assert resolve("maxexp")(eta=np.int64(3), noise=np.float32(0.5)).eta == 3
+    assert resolve("sfa")(iterations=np.int64(2)).iterations == 2
+    for wrong in ({"iterations": True}, {"iterations": 1.0}, {"strength": float("nan")}, {"strength": float("inf")}):
+        with pytest.raises(sfa.InputError, match=next(iter(wrong))):
+            resolve("sfa")(**wrong)

@@ -110,6 +110,28 @@ def test_batches_orders_and_zeros(of: Callable[[np.ndarray], PushForward]) -> No
     assert not mean[2].any()
 
 
-def test_kappa_is_a_number_of_values() -> None:
-    with pytest.raises(InputError, match="kappa must be a whole number, 1 or more, not 0"):
-        rivals.pca(SIGMA, 0)
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [
+        (lambda: rivals.pca(SIGMA, 0), "kappa"),
+        (lambda: rivals.grassmann(SIGMA, 1.5), "kappa"),  # type: ignore[arg-type]
+        (lambda: rivals.maxexp(SIGMA, 0), "eta"),
+        (lambda: rivals.maxexp(SIGMA, 3, noise=-1.0), "noise"),
+        (lambda: rivals.power_norm(SIGMA, 5.0), "beta"),
+        (lambda: rivals.power_norm_star(SIGMA, 0.5, noise=float("nan")), "noise"),
+        (lambda: rivals.precondition(SIGMA, 0.0), "ridge"),
+        (lambda: rivals.whiten(SIGMA, -4), "n"),
+        (lambda: rivals.noise(SIGMA, 0), "n"),
+        (lambda: rivals.costa(SIGMA, 8, 1.5), "ratio"),
+    ],
+)
+def test_what_the_map_refuses_is_refused(wrong: Callable[[], PushForward], key: str) -> None:
+    with pytest.raises(InputError, match=f"^{key} must be "):
+        wrong()
+
+
+def test_a_map_with_fewer_rows_than_features_has_zeros_that_count() -> None:
+    h = torch.randn(3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    sigma = np.append(torch.linalg.svdvals(h).numpy(), np.zeros(3))
+    flattened = torch.linalg.svdvals(spectral.precondition(h, 0.2)).numpy()
+    np.testing.assert_allclose(rivals.precondition(sigma, 0.2).mean[:3], flattened, rtol=1e-9)

@@ -62,8 +62,8 @@ def test_the_numbers_are_those_of_the_steps_own_maps(planted: Data, small_recipe
     assert history[0]["diagnostics"] == asdict(expected)
 
 
-@pytest.mark.parametrize(("every", "epochs"), [(0, []), (1, list(range(1, 11))), (4, [1, 4, 8]), (99, [1])])
-def test_the_first_epoch_and_every_multiple(
+@pytest.mark.parametrize(("every", "epochs"), [(0, []), (1, list(range(1, 11))), (4, [1, 4, 8, 10]), (99, [1, 10])])
+def test_the_first_epoch_every_multiple_and_the_last(
     planted: Data, small_recipe: SmallRecipe, every: int, epochs: list[int]
 ) -> None:
     assert diagnosed(fit(small_recipe(training__diagnose_every=every), planted)[1]) == epochs

@@ -1,6 +1,6 @@
 """Scores and diagnostics of embeddings."""
 
-from sfa.evaluation.diagnostics import Diagnostics, alignment, diagnose, relative_alignment, uniformity
+from sfa.evaluation.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
 from sfa.evaluation.protocols import PROTOCOLS, Protocol, resolve
 from sfa.evaluation.scores import Difference, Score, paired_difference
 from sfa.evaluation.spectrum import effective_rank, singular_values
@@ -11,12 +11,12 @@ __all__ = [
     "Difference",
     "Protocol",
     "Score",
-    "alignment",
     "diagnose",
     "effective_rank",
     "paired_difference",
-    "relative_alignment",
+    "relative_view_distance",
     "resolve",
     "singular_values",
     "uniformity",
+    "view_distance",
 ]

@@ -27,7 +27,7 @@ class Diagnostics:
     uniformity: float
     uniformity_tilde: float
     alignment: float | None
-    """See :func:`alignment`; ``None`` if the method has a single view."""
+    """See :func:`view_distance`; ``None`` if the method has a single view."""
     alignment_tilde: float | None
     alignment_relative: float | None
     alignment_relative_tilde: float | None
@@ -52,18 +52,18 @@ def diagnose(
     return result if _all_finite(result) else None
 
 
-def alignment(h_alpha: Tensor, h_beta: Tensor) -> float:
+def view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
     r"""Squared distance of two views' feature maps (the paper's alignment figure); lower is better.
 
     .. math::
         \lVert H^\alpha - H^\beta \rVert_F^2
 
-    It falls when the maps shrink, whether or not the views come closer: see :func:`relative_alignment`.
+    It falls when the maps shrink, whether or not the views come closer: see :func:`relative_view_distance`.
     """
     return float((to_float64(h_alpha) - to_float64(h_beta)).square().sum())
 
 
-def relative_alignment(h_alpha: Tensor, h_beta: Tensor) -> float:
+def relative_view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
     r"""Squared distance of two views' feature maps over their mean squared size: from 0 (aligned) to 4 (opposite).
 
     .. math::
@@ -74,7 +74,7 @@ def relative_alignment(h_alpha: Tensor, h_beta: Tensor) -> float:
     """
     alpha, beta = to_float64(h_alpha), to_float64(h_beta)
     size = float(alpha.square().sum() + beta.square().sum()) / 2
-    return alignment(alpha, beta) / size if size else 0.0
+    return view_distance(alpha, beta) / size if size else 0.0
 
 
 def uniformity(h: Tensor, *, rows: int = UNIFORMITY_ROWS) -> float:
@@ -104,8 +104,8 @@ def _numbers(h_alpha: Tensor, h_beta: Tensor | None) -> dict[str, Any]:
         "sigma": [_rounded(value) for value in sigma.tolist()],
         "effective_rank": _rounded(effective_rank(sigma)),
         "uniformity": _rounded(uniformity(h_alpha)),
-        "alignment": None if h_beta is None else _rounded(alignment(h_alpha, h_beta)),
-        "alignment_relative": None if h_beta is None else _rounded(relative_alignment(h_alpha, h_beta)),
+        "alignment": None if h_beta is None else _rounded(view_distance(h_alpha, h_beta)),
+        "alignment_relative": None if h_beta is None else _rounded(relative_view_distance(h_alpha, h_beta)),
     }
 
 

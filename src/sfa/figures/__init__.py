@@ -1,11 +1,11 @@
 """Pictures: of embeddings and their spectra, and of runs as training goes on."""
 
-from sfa.figures.alignment import draw_alignment
 from sfa.figures.embedding_map import draw_maps
+from sfa.figures.embedding_spectra import draw_spectra
 from sfa.figures.resolver import FIGURES, resolve
+from sfa.figures.run_alignment import draw_alignment
 from sfa.figures.run_log import RunLog, read_runs
-from sfa.figures.spectrum import draw_spectra
-from sfa.figures.spectrum_evolution import draw_spectrum_evolution
+from sfa.figures.run_spectrum import draw_spectrum_evolution
 from sfa.figures.style import check_picture, save_figure
 
 __all__ = [

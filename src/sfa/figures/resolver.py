@@ -9,8 +9,8 @@ from enum import Enum
 from matplotlib.figure import Figure
 
 from sfa.errors import unknown_name
-from sfa.figures.alignment import draw_alignment
-from sfa.figures.spectrum_evolution import draw_spectrum_evolution
+from sfa.figures.run_alignment import draw_alignment
+from sfa.figures.run_spectrum import draw_spectrum_evolution
 from sfa.figures.theory import (
     draw_bound,
     draw_density,

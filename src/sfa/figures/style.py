@@ -33,6 +33,9 @@ CATEGORIES = (
 )
 """Colours of classes, distinguishable by colour-blind readers (Paul Tol)."""
 
+OPAQUE: Any = {"frameon": True, "framealpha": 1, "edgecolor": "none"}
+"""Of a legend that must hide a line behind it."""
+
 _SETTINGS: Any = {
     "font.size": 10,
     "axes.spines.top": False,

@@ -18,6 +18,10 @@ def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> f
     The paper prints the square root; its proof, Markov's inequality for the squared distance, gives the other term,
     which is the smaller one whenever either says anything.
 
+    The lemma behind it asks for more than that proof gives: a classifier that is right on the main part of each class
+    wherever *all* views of a sample are close, and :math:`R_\varepsilon` the chance that they are not. Markov's
+    inequality speaks of one random pair. The number bounds the error only as far as the two agree.
+
     Args:
         alignment: :math:`\mathcal{L}_a`, the mean inner product of the two views of a sample, **with embeddings of
             length 1** and ``tau = 1``: from -1 to 1. (With other lengths the theorem does not apply.)

@@ -1,7 +1,8 @@
 """Push-forward functions of SFA's rivals: the singular values of H in, those along its singular vectors out.
 
-Each has the name and the arguments of its map in :mod:`sfa.spectral` and returns the mean and the deviation of
-``uᵢᵀ H̃ vᵢ`` over the map's noise, both ``(..., d)``, for ``sigma`` ``(..., d)``.
+Each has the name and the arguments of its map in :mod:`sfa.spectral`, but for what does not change values, and returns
+the mean and the deviation of ``uᵢᵀ H̃ vᵢ`` over the map's noise, both ``(..., d)``. ``sigma`` ``(..., d)`` holds a
+value for each of the ``d`` features: of a map with fewer rows than that, the missing values are zeros and count.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from sfa.errors import InputError
+from sfa.spectral.arguments import check_number, check_whole
 from sfa.theory.push_forward import PushForward
 from sfa.theory.spectra import Array, checked_spectrum
 
 
 def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForward:
     r""":math:`1 - (1 - \sigma_i / \sum_j \sigma_j)^m` with :math:`m = \eta + \Delta\eta` rounded, at least 1."""
+    check_whole("eta", eta, 1)
+    check_number("noise", noise)
     values = checked_spectrum(sigma)
     total = values.sum(axis=-1, keepdims=True)
     rest = 1 - values / np.where(total > 0, total, 1)
@@ -31,6 +34,8 @@ def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForwar
 
 def power_norm(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> PushForward:
     r""":math:`(1-\beta')\sigma_i^{1/2} + \beta'\sigma_i^{3/4}` with :math:`\beta + \Delta\beta` clamped to [0, 1]."""
+    check_number("beta", beta, at_most=1)
+    check_number("noise", noise)
     values = checked_spectrum(sigma)
     half, steeper = values**0.5, values**0.75
     mean, deviation = _clamped_normal(beta, noise, 0, 1)
@@ -39,6 +44,7 @@ def power_norm(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> Pu
 
 def power_norm_star(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> PushForward:
     r""":math:`(1+\Delta\beta^*)((1-\beta)\sigma_i^{1/2} + \beta\sigma_i^{3/4})`, its first factor clamped to [0, 2]."""
+    check_number("noise", noise)
     flat = power_norm(sigma, beta, noise=0.0).mean
     mean, deviation = _clamped_normal(1, noise, 0, 2)
     return PushForward(mean * flat, deviation * flat)
@@ -46,6 +52,7 @@ def power_norm_star(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) 
 
 def grassmann(sigma: ArrayLike, kappa: int = 15, *, noise: float = 0.1) -> PushForward:
     r""":math:`1 + \Delta\kappa_i` for the ``kappa`` leading values that are not zero, 0 for the rest."""
+    check_number("noise", noise)
     kept = _leading(checked_spectrum(sigma), kappa)
     return PushForward(kept, noise * kept)
 
@@ -58,6 +65,7 @@ def pca(sigma: ArrayLike, kappa: int = 20) -> PushForward:
 
 def precondition(sigma: ArrayLike, ridge: float = 1e-3) -> PushForward:
     r""":math:`\sigma_i / \sqrt{\sigma_i^2 + \varepsilon}` with :math:`\varepsilon` so many times the mean square."""
+    check_number("ridge", ridge, above=0)
     values = checked_spectrum(sigma)
     largest = values.max(axis=-1, keepdims=True)
     unit = values / np.where(largest > 0, largest, 1)
@@ -67,12 +75,15 @@ def precondition(sigma: ArrayLike, ridge: float = 1e-3) -> PushForward:
 
 def whiten(sigma: ArrayLike, n: int, ridge: float = 1e-3) -> PushForward:
     r""":math:`\sqrt n` times that of :func:`precondition`, for the values of the centred map with ``n`` rows."""
+    check_whole("n", n, 1)
     mean, deviation = precondition(sigma, ridge)
     return PushForward(np.sqrt(n) * mean, deviation)
 
 
 def noise(sigma: ArrayLike, n: int, strength: float = 0.1) -> PushForward:
     r""":math:`\sigma_i`, with the same deviation for all: ``strength`` times the root mean square of the entries."""
+    check_whole("n", n, 1)
+    check_number("strength", strength)
     values = checked_spectrum(sigma)
     rms = np.sqrt((values**2).mean(axis=-1, keepdims=True) / n)
     return PushForward(values, np.broadcast_to(strength * rms, values.shape).copy())
@@ -83,6 +94,8 @@ def costa(sigma: ArrayLike, n: int, ratio: float = 0.5) -> PushForward:
 
     The rows are mixed, so that there is no :math:`u_i` to project on.
     """
+    check_whole("n", n, 1)
+    check_number("ratio", ratio, above=0, at_most=1)
     values = checked_spectrum(sigma)
     m = max(1, round(ratio * n))
     mean = np.exp(gammaln((m + 1) / 2) - gammaln(m / 2)) * np.sqrt(2 / m)
@@ -91,8 +104,7 @@ def costa(sigma: ArrayLike, n: int, ratio: float = 0.5) -> PushForward:
 
 def _leading(values: Array, kappa: int) -> Array:
     """1 for the ``kappa`` largest values that are not zero, 0 for the others."""
-    if kappa < 1:
-        raise InputError(f"kappa must be a whole number, 1 or more, not {kappa!r}.")
+    check_whole("kappa", kappa, 1)
     rank = np.argsort(np.argsort(-values, axis=-1, kind="stable"), axis=-1, kind="stable")
     return ((rank < kappa) & (values > 0)).astype(np.float64)
 

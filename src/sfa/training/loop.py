@@ -60,7 +60,8 @@ def train(
         seed: Source of all randomness of the steps.
         checkpoint_every: Epochs between checkpoints, when there is a folder.
         diagnose_every: Epochs between two looks at the feature maps (:class:`~sfa.evaluation.Diagnostics`), which go
-            with the metrics of the first epoch and of every multiple; never, if 0. Training is the same to the bit.
+            with the metrics of the first epoch, of every multiple and of the last planned; never, if 0. Training is the
+            same to the bit.
         device: See :func:`make_fabric`.
         folder: Where metrics and checkpoints go; nowhere, if ``None``.
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
@@ -89,7 +90,7 @@ def train(
                 group["lr"] = learning_rate(epoch, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
 
             seen: list[FeatureMaps] = []
-            observing = {"observe": seen.append} if _is_due(epoch + 1, diagnose_every) else {}
+            observing = {"observe": seen.append} if _is_due(epoch + 1, epochs, diagnose_every) else {}
             loss = model(graph, step_generator(seed, epoch, fabric.device), **observing)
             _require_finite(loss.item(), epoch, folder)
             wrapped_optimizer.zero_grad()
@@ -121,9 +122,9 @@ def train(
     return progress
 
 
-def _is_due(epoch: int, every: int) -> bool:
-    """Whether a thing done at the first epoch and at every multiple is done at this one."""
-    return every > 0 and (epoch == 1 or epoch % every == 0)
+def _is_due(epoch: int, epochs: int, every: int) -> bool:
+    """Whether a thing done at the first epoch, at every multiple and at the last is done at this one."""
+    return every > 0 and (epoch in (1, epochs) or epoch % every == 0)
 
 
 def _require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:

@@ -34,7 +34,9 @@ def draw_bound() -> Figure:
     counts = np.unique(np.geomspace(1, MOST, 17).round().astype(int))
     for k, colour in ITERATIONS.items():
         many = [np.append(LEADING, np.ones(count)) for count in counts]
-        right.plot(counts, [push_forward(sigma, k).mean[0] for sigma in many], color=colour, linewidth=1.8)
+        # Of equal others the surrogate is exact, and takes no time.
+        means = [push_forward(sigma, k, "surrogate").mean[0] for sigma in many]
+        right.plot(counts, means, color=colour, linewidth=1.8)
         right.plot(counts, [jensen_bound(sigma, k)[0] for sigma in many], color=colour, linewidth=1, linestyle="--")
     right.axhline(1.0, color="black", linewidth=1.6)
     right.text(1, 1.04, "AxMin", va="bottom")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from sfa.figures.style import style
+from sfa.figures.style import OPAQUE, style
 from sfa.figures.theory.settings import ITERATIONS, OTHERS
 from sfa.theory import density, expectation
 
@@ -17,19 +17,17 @@ def draw_density() -> Figure:
     """Exact density and the paper's surrogate of ``z`` for σ₁ = 2, one panel per number of iterations."""
     figure = Figure(figsize=(9.6, 2.9), layout="constrained")
     panels = figure.subplots(1, len(ITERATIONS), sharey=True)
-    # Dense at both ends, where the density is steep; its fall to 0 behind 0.99 would show as a wall.
-    z = np.sin(np.linspace(0.004, np.arcsin(np.sqrt(0.99)), 400)) ** 2
+    # Dense at both ends, where the density is steep.
+    z = np.sin(np.linspace(0, np.pi / 2, 402)[1:-1]) ** 2
     sigma = (LEADING, *OTHERS)
     for panel, (k, colour) in zip(panels, ITERATIONS.items(), strict=True):
-        mean = expectation(sigma, k)[0]
-        exact = density(z, sigma, 0, k)
+        exact, surrogate = (density(z, sigma, 0, k, method) for method in ("exact", "surrogate"))
         panel.fill_between(z, exact, color=colour, alpha=0.12, linewidth=0)
         panel.plot(z, exact, color=colour, linewidth=1.8, label="exact")
-        panel.plot(
-            z, density(z, sigma, 0, k, "surrogate"), color="black", linewidth=1.1, linestyle=":", label="surrogate"
-        )
+        panel.plot(z, surrogate, color="black", linewidth=1.1, linestyle=":", label="surrogate")
+        mean = expectation(sigma, k)[0]
         panel.axvline(mean, color=colour, linewidth=1, linestyle="--", label=f"mean {mean:.3f}")
         panel.set(title=f"$k = {k}$", xlabel="share removed $z$", xlim=(0, 1), ylim=(0, 4), xticks=[0, 0.5, 1])
-        panel.legend(loc="upper left", bbox_to_anchor=(0.08, 1), fontsize=8)
-    panels[0].set_ylabel(f"density $x(z)$ at $\\sigma_1 = {LEADING:g}$")
+        panel.legend(loc="upper center", fontsize=8, handlelength=1.4, bbox_to_anchor=(0.42, 1.0), **OPAQUE)
+    panels[0].set_ylabel(f"density of $z$ at $\\sigma_1 = {LEADING:g}$")
     return figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from sfa.figures.style import PLAIN, style
+from sfa.figures.style import OPAQUE, PLAIN, style
 from sfa.figures.theory.push_forward import draw_theory
 from sfa.figures.theory.settings import ITERATIONS, SIGMA, leading_values, spectra
 from sfa.theory import simulate
@@ -31,7 +31,7 @@ def draw_simulation() -> Figure:
             label=f"Algorithm 1, {DRAWS} draws",
         )  # fmt: skip
         panel.set(title=f"$k = {k}$", xlabel=SIGMA, xlim=(0, 3.05), ylim=(0, 2.6), xticks=[0, 1, 2, 3])
-    above[0].legend(loc="upper left", fontsize=7.5)
+    above[-1].legend(loc="upper right", fontsize=7.5, **OPAQUE)
     above[0].set_ylabel("$\\phi'(\\sigma_1, k)$")
     for panel, (k, colour) in zip(below, ITERATIONS.items(), strict=True):
         index = np.arange(1, len(decay) + 1)

@@ -22,9 +22,13 @@ def draw_alignment(*runs: RunLog) -> Figure:
     _draw_curves(absolute, runs, "alignment")
     _draw_curves(relative, runs, "alignment_relative")
     logarithmic_y(absolute)
-    absolute.set_title(r"distance of the views, $\Vert H^\alpha - H^\beta \Vert_F^2$")
+    absolute.set_title("distance of the two views")
+    absolute.set_ylabel(r"$\Vert H^\alpha - H^\beta \Vert_F^2$")
     relative.set_ylim(bottom=0)
-    relative.set_title(r"over their size, $\frac{1}{2}\,(\Vert H^\alpha \Vert_F^2 + \Vert H^\beta \Vert_F^2)$")
+    relative.set_title("the same, relative to their size")
+    relative.set_ylabel(
+        r"$\Vert H^\alpha - H^\beta \Vert_F^2\,/\,\frac{1}{2}(\Vert H^\alpha \Vert_F^2 + \Vert H^\beta \Vert_F^2)$"
+    )
     figure.legend(handles=_legend(runs), loc="outside lower center", ncols=4)
     return figure
 
