@@ -35,11 +35,12 @@ class ContrastiveMethod(nn.Module, ABC):
     the feature maps of both views, so that every method works with every map.
     """
 
-    def __init__(self, encoder: nn.Module, head: nn.Module, spectral: SpectralMap | None) -> None:
+    def __init__(self, encoder: nn.Module, head: nn.Module, spectral: SpectralMap | None, hidden: int) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = head
         self.spectral = SpectralMap() if spectral is None else spectral
+        self.spectral.check_width(hidden)
 
     @abstractmethod
     def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Data, Data]:

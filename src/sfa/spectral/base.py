@@ -19,6 +19,9 @@ class SpectralMap(nn.Module):
     def __init__(self) -> None:
         super().__init__()
 
+    def check_width(self, features: int) -> None:
+        """Raise unless the map takes feature maps of this width; methods ask before any work starts."""
+
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """The augmented map ``h_tilde`` of ``h``, ``(..., n, d)``, with as many features and as a rule as many rows."""
         return h

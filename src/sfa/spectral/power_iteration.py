@@ -59,8 +59,7 @@ def power_iteration(
     _check(iterations, strength, directions)
     if h.numel() == 0:
         return h
-    if 1 < directions >= h.shape[-1]:
-        raise InputError(f"directions must be below the number of features, {h.shape[-1]}, not {directions}.")
+    _check_width(directions, h.shape[-1])
     dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
     with torch.autocast(h.device.type, enabled=False):
         h_wide = h.to(dtype)
@@ -146,6 +145,9 @@ class SpectralFeatureAugmentation(SpectralMap):
         self.detach = detach
         self.directions = directions
 
+    def check_width(self, features: int) -> None:
+        _check_width(self.directions, features)
+
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return power_iteration(
             h,
@@ -155,6 +157,11 @@ class SpectralFeatureAugmentation(SpectralMap):
             directions=self.directions,
             generator=generator,
         )
+
+
+def _check_width(directions: int, features: int) -> None:
+    if 1 < directions >= features:
+        raise InputError(f"directions must be below the number of features, {features}, not {directions}.")
 
 
 def _check(iterations: int, strength: float, directions: int) -> None:

@@ -49,7 +49,7 @@ class GBT(ContrastiveMethod):
         spectral: SpectralMap | None = None,
     ) -> None:
         encoder = GCN(in_features, hidden, layers=layers, widths=widths, activation=activation, batch_norm=batch_norm)
-        super().__init__(encoder, nn.Identity(), spectral)
+        super().__init__(encoder, nn.Identity(), spectral, hidden)
         self.edge_drop = edge_drop
         self.feature_drop = feature_drop
         self.off_diagonal = off_diagonal

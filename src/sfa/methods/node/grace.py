@@ -56,7 +56,7 @@ class GRACE(ContrastiveMethod):
         spectral: SpectralMap | None = None,
     ) -> None:
         encoder = GCN(in_features, hidden, layers=layers, widths=widths, activation=activation, batch_norm=batch_norm)
-        super().__init__(encoder, projection_head(hidden, projection, head_activation), spectral)
+        super().__init__(encoder, projection_head(hidden, projection, head_activation), spectral, hidden)
         self.edge_drop = edge_drop
         self.feature_drop = feature_drop
         self.tau = tau
