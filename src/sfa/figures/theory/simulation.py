@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from sfa.figures.style import OPAQUE, PLAIN, style
 from sfa.figures.theory.push_forward import draw_theory
-from sfa.figures.theory.settings import ITERATIONS, SIGMA, leading_values, spectra
+from sfa.figures.theory.settings import ITERATIONS, leading_values, spectra
 from sfa.theory import simulate
 
 DRAWS = 1000
@@ -20,7 +20,6 @@ def draw_simulation() -> Figure:
     above, below = figure.subplots(2, len(ITERATIONS), sharey="row")
     decay = 3 * np.arange(1, 31) ** -0.8
     for panel, (k, colour) in zip(above, ITERATIONS.items(), strict=True):
-        panel.plot([0, 3], [0, 3], color=PLAIN, linewidth=0.8, linestyle=":")
         draw_theory(panel, k, colour)
         leading = leading_values(13, low=0.001)
         drawn = np.stack(
@@ -30,7 +29,7 @@ def draw_simulation() -> Figure:
             leading, drawn.mean(axis=1), drawn.std(axis=1), fmt="o", markersize=3, color="black", linewidth=0.8,
             label=f"Algorithm 1, {DRAWS} draws",
         )  # fmt: skip
-        panel.set(title=f"$k = {k}$", xlabel=SIGMA, xlim=(0, 3.05), ylim=(0, 2.6), xticks=[0, 1, 2, 3])
+        panel.set(xlim=(0, 3.05), ylim=(0, 2.6))
     above[-1].legend(loc="upper right", fontsize=7.5, **OPAQUE)
     above[0].set_ylabel("$\\phi'(\\sigma_1, k)$")
     for panel, (k, colour) in zip(below, ITERATIONS.items(), strict=True):
