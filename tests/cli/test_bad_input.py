@@ -22,29 +22,6 @@ RunSfa = Callable[..., Any]
 
 ABSENT = "mps" if torch.cuda.is_available() else "cuda"
 
-Snapshot = dict[Path, bytes | None]
-
-
-def snapshot(path: Path) -> Snapshot:
-    return {file: file.read_bytes() if file.is_file() else None for file in path.rglob("*")}
-
-
-@pytest.fixture
-def refuses(run_sfa: RunSfa, tmp_path: Path) -> Callable[..., str]:
-    """Run a command that must be refused, and give back the one sentence it says."""
-
-    def run(*words: Any, **options: Any) -> str:
-        before = snapshot(tmp_path)
-        result = run_sfa(*words, **options)
-        assert (result.code, result.out) == (2, ""), result
-        assert len(result.err.splitlines()) == 1, result.err
-        assert result.err.startswith("sfa: ")
-        assert "Traceback" not in result.err
-        assert snapshot(tmp_path) == before
-        return str(result.err)
-
-    return run
-
 
 def x(n: int = 4) -> np.ndarray:
     return np.ones((n, 3), dtype=np.float32)

@@ -19,22 +19,6 @@ RunSfa = Callable[..., Any]
 
 
 @pytest.fixture
-def refuses(run_sfa: RunSfa, workplace: Path) -> Callable[..., str]:
-    """Run a command that must be refused with one sentence, and leave no file behind."""
-
-    def run(*words: Any, **options: Any) -> str:
-        before = sorted(workplace.rglob("*"))
-        result = run_sfa("figure", *words, **options)
-        assert (result.code, result.out) == (2, ""), result
-        assert len(result.err.splitlines()) == 1, result.err
-        assert result.err.startswith("sfa: ")
-        assert sorted(workplace.rglob("*")) == before
-        return str(result.err)
-
-    return run
-
-
-@pytest.fixture
 def bare_run(trained_run: Path, tmp_path: Path) -> Path:
     """A run of which nothing is left but its record and its metrics."""
     run = tmp_path / "bare"
@@ -97,11 +81,11 @@ def test_a_figure_of_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytes
 
 def test_names_and_numbers(trained_run: Path, refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FIGURES, "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
-    assert "did you mean 'spectrum'" in refuses("spectra", trained_run)
-    assert "exactly one run, not from 0" in refuses("spectrum")
-    assert "exactly one run, not from 2" in refuses("spectrum", trained_run, trained_run)
-    assert "one run or more, not from 0" in refuses("alignment")
-    assert "no run, not from 1" in refuses("blank", trained_run)
+    assert "did you mean 'spectrum'" in refuses("figure", "spectra", trained_run)
+    assert "exactly one run, not from 0" in refuses("figure", "spectrum")
+    assert "exactly one run, not from 2" in refuses("figure", "spectrum", trained_run, trained_run)
+    assert "one run or more, not from 0" in refuses("figure", "alignment")
+    assert "no run, not from 1" in refuses("figure", "blank", trained_run)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +109,7 @@ def test_where_it_cannot_go(
     (workplace / "taken.png").mkdir()
     (workplace / "file").touch()
     monkeypatch.setattr("sfa.cli.figure.read_runs", None)  # refused before any work
-    assert reason in refuses("spectrum", trained_run, out=out)
+    assert reason in refuses("figure", "spectrum", trained_run, out=out)
 
 
 def test_a_folder_that_cannot_be_written(
@@ -135,27 +119,27 @@ def test_a_folder_that_cannot_be_written(
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("tempfile.mkstemp", read_only)
-    assert "Read-only file system" in refuses("spectrum", trained_run)
+    assert "Read-only file system" in refuses("figure", "spectrum", trained_run)
 
 
 @pytest.mark.parametrize("name", ["spectrum", "alignment"])
 def test_runs(bare_run: Path, tmp_path: Path, refuses: Callable[..., str], name: str) -> None:
     metrics = bare_run / "metrics.jsonl"
-    assert "not a run folder" in refuses(name, tmp_path)
-    assert "not a run folder" in refuses(name, "nowhere")
-    assert "not a run folder" in refuses(name, metrics)
+    assert "not a run folder" in refuses("figure", name, tmp_path)
+    assert "not a run folder" in refuses("figure", name, "nowhere")
+    assert "not a run folder" in refuses("figure", name, metrics)
     rows = [json.loads(line) for line in metrics.read_text().splitlines()]
     old = [{key: value for key, value in row.items() if key != "diagnostics"} for row in rows]
     metrics.write_text("".join(json.dumps(row) + "\n" for row in old))
-    assert "--set training.diagnose_every=10" in refuses(name, bare_run)
+    assert "--set training.diagnose_every=10" in refuses("figure", name, bare_run)
     metrics.write_text('{"epoch": 1, "seconds": 1, "diagnostics": [1]}\n')
-    assert "damaged" in refuses(name, bare_run)
+    assert "damaged" in refuses("figure", name, bare_run)
     metrics.write_bytes(b"\xff\xfe")
-    assert "not text" in refuses(name, bare_run)
+    assert "not text" in refuses("figure", name, bare_run)
     metrics.unlink()
-    assert "diagnose_every" in refuses(name, bare_run)
+    assert "diagnose_every" in refuses("figure", name, bare_run)
     (bare_run / "run.json").write_text('{"format": 999}')
-    assert "another version" in refuses(name, bare_run)
+    assert "another version" in refuses("figure", name, bare_run)
 
 
 def test_an_old_run_can_be_resumed_and_then_drawn(

@@ -103,7 +103,7 @@ def test_surrogate_error() -> None:
     of_mean, of_deviation, of_sum = draw_surrogate_error().axes
     leading, error = line(of_mean, "$k = 1$")
     at_one = int(np.abs(leading - 1).argmin())
-    assert error[at_one] == pytest.approx(0.260 - 0.235, abs=1e-3), "the errata's numbers"
+    assert error[at_one] == pytest.approx(0.260 - 0.235, abs=1e-3), "0.260 for 0.235"
     assert of_deviation.lines[0].get_ydata().max() == pytest.approx(0.054, abs=1e-3)
     assert of_sum.lines[0].get_ydata()[-1] == pytest.approx(1.186, abs=1e-3)
 

@@ -118,7 +118,7 @@ def test_stretched_steps_lead_all_eigenvalues_to_one_in_half_the_plain_steps(dty
 
 
 def algorithm_2(m: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
-    """The paper's Algorithm 2, literally but for its last line (errata)."""
+    """The paper's Algorithm 2, literally but for its last line, which returns other matrices."""
     eye = torch.eye(len(m), dtype=m.dtype)
     p = (3 * eye - m / m.trace()) / 2
     y, z = m / m.trace() @ p, p

@@ -183,7 +183,7 @@ def test_many_iterations_remove_the_leading_singular_value_alone() -> None:
 
 
 def test_early_stopping_balances_the_spectrum_on_average() -> None:
-    """Prop. 1 for the paper's toy spectrum: E[u₁ᵀ H~ v₁] = σ₁(1-λ₁), with λ₁ = 0.595 at σ₁ = 2, k = 1 (errata)."""
+    """Prop. 1 for the paper's toy spectrum: E[u₁ᵀ H~ v₁] = σ₁(1-λ₁), with λ₁ = 0.595 at σ₁ = 2, k = 1."""
     sigma = torch.tensor([2.0, 1.5, 0.9, 0.2, 0.01], dtype=torch.float64)
     draws = power_iteration(sigma.diag().expand(40_000, 5, 5), 1, generator=seeded(0))
     assert float(1 - draws[:, 0, 0].mean() / 2) == pytest.approx(0.595, abs=0.006)

@@ -141,7 +141,7 @@ def test_histogram_of_draws(i: int) -> None:
 
 
 @pytest.mark.parametrize(("sigma", "k"), [(CAPTION, 1), (CAPTION, 4), ([1.0, 5.0, 2.0], 0), ([1.0, 0.0, 3.0, 2.0], 2)])
-def test_surrogate_equals_the_errata(sigma: list[float], k: int) -> None:
+def test_surrogate_is_a_transformed_beta_density(sigma: list[float], k: int) -> None:
     """γ/(1-(1-γ)z)² · BetaPDF(γz/(1-(1-γ)z); ½, α)."""
     beta = np.array(sigma) ** (4 * k)
     for i in (0, 2):

@@ -1,4 +1,4 @@
-"""Exact shares against the errata's integrals in 40 digits and more, closed forms, random draws, and what must hold."""
+"""Exact shares against the integrals in 40 digits and more, closed forms, random draws, and what must hold."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def weights(sigma: list[float], k: int) -> list[mpf]:
 
 
 def reference(sigma: list[float], k: int) -> tuple[list[mpf], list[mpf], list[mpf]]:
-    """Mean, 1 - mean and variance: the errata's integrals with t = e^u, by the trapezoidal rule.
+    """Mean, 1 - mean and variance: the integrals with t = e^u, by the trapezoidal rule.
 
     For functions analytic in the strip |Im u| < π it errs by exp(-2π² / step). The last two results cancel, so that
     the reference needs as many digits more as the largest value is far above the others.
@@ -85,7 +85,7 @@ def reference(sigma: list[float], k: int) -> tuple[list[mpf], list[mpf], list[mp
 
 
 def quad_reference(sigma: list[float], k: int) -> tuple[list[mpf], list[mpf]]:
-    """E[z] and E[z²]: the errata's integrals as printed, over t, split where the factors turn."""
+    """E[z] and E[z²]: the integrals as they stand, over t, split where the factors turn."""
     with mp.workdps(30):
         beta = weights(sigma, k)
         splits = sorted({1 / (2 * b) for b in beta if b > 0})
@@ -261,7 +261,7 @@ def test_mean_and_deviation_of_a_million_draws(k: int) -> None:
     assert (np.abs(squares.mean(axis=0) - spread) < 4.5 * squares.std(axis=0) / 1000)[drawn].all()
 
 
-def test_errata() -> None:
+def test_the_surrogate_beside_the_exact_value() -> None:
     """ "λ₁ 0.260 against 0.235 by simulation (σ₁=1, k=1), 0.069 against 0.046 (σ₁=0.5)"."""
     assert expectation([1.0, *CAPTION])[0] == pytest.approx(0.235, abs=6e-4)
     assert expectation([0.5, *CAPTION])[0] == pytest.approx(0.046, abs=6e-4)

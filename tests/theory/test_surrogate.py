@@ -1,4 +1,4 @@
-"""The paper's Gamma surrogate against the errata's closed form in many digits, and where it is exact."""
+"""The paper's Gamma surrogate against its right closed form in many digits, and where it is exact."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPECTRA: dict[str, tuple[list[float], int]] = {
 
 
 def closed_form(sigma: list[float], k: int, i: int) -> tuple[mpf, mpf, mpf]:
-    """E[z], 1 - E[z] and Var(z): the errata's closed form with α and γ of Proposition 2, all as printed.
+    """E[z], 1 - E[z] and Var(z): the right closed form with α and γ of Proposition 2, all as printed.
 
     The last two cancel, and so does the function itself: digits for the distance between the values.
     """

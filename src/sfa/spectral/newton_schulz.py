@@ -39,7 +39,7 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
         P = \tfrac{\rho_i}{2}(3 I - \rho_i^2 Z_i Y_i), \quad Y_{i+1} = Y_i P, \quad Z_{i+1} = P Z_i, \qquad
         A = Y \sqrt{\operatorname{tr} M}, \quad B = Z / \sqrt{\operatorname{tr} M}
 
-    The last two are not as printed (errata): the paper's ``A = P √tr`` tends to a multiple of the identity.
+    The last two are not as the paper prints them: its ``A = P √tr`` tends to a multiple of the identity.
 
     Eigenvalues that are zero come out of floating-point arithmetic as tiny negative ones, and these the iteration
     blows up. So a ridge is added first, and what is returned are the roots of ``M + ridge · tr(M) I``.

@@ -1,4 +1,4 @@
-"""Power Norm. and Power Norm.*, rivals of SFA: the spectrum flattened by roots, noise on its small or large end."""
+"""Power Norm. and Power Norm.*, rivals of SFA: the spectrum flattened by roots, noise in the mixture or the size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def power_norm(
         A = (H^\top H + \varepsilon I)^{1/2},\ \varepsilon = \text{ridge} \cdot \operatorname{tr} H^\top H
 
     with ``β' = β + Δβ`` clamped to ``[0, 1]`` and ``Δβ ∼ α N(0, 1)``. The paper prints the same formula for Power
-    Norm.*, which is read as :func:`power_norm_star` (errata). The roots are three Newton–Schulz iterations.
+    Norm.*, which its text allows to be read as :func:`power_norm_star`. The roots are three Newton–Schulz iterations.
 
     The deviation is about ``α |σ^¾ - σ^½|``: on the small values, as the paper has it, for maps with ``σ₁ ≤ 1``, and on
     the large ones for others. Neither map is free of scale.
@@ -73,7 +73,7 @@ def power_norm_star(
         \widetilde{H} = (1 + \Delta\beta^*)\, H \bigl((1-\beta) A^{-1/2} + \beta A^{-1/4}\bigr)
 
     with ``1 + Δβ*`` clamped to ``[0, 2]``: the reading of the paper's text that puts the noise on the leading singular
-    values, as its figure says (errata). All else is as in :func:`power_norm`.
+    values, as its figure says. All else is as in :func:`power_norm`.
     """
     _check(beta, noise, ridge)
 
