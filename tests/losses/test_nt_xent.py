@@ -1,6 +1,8 @@
 """NT-Xent against Eq. 2 written as loops."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -9,10 +11,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.losses import nt_xent
+from sfa.losses import nt_xent, similarities
+from sfa.losses.nt_xent import Precision
+
+Pairs = frozenset[frozenset[int]]
 
 
-def slow_nt_xent(z_alpha: Tensor, z_beta: Tensor, tau: float, intraview: bool) -> Tensor:
+def slow_nt_xent(
+    z_alpha: Tensor, z_beta: Tensor, tau: float, intraview: bool, not_negatives: Pairs = frozenset()
+) -> Tensor:
     """Eq. 2, anchor by anchor and negative by negative."""
     views = [z / z.norm(dim=1, keepdim=True) for z in (z_alpha, z_beta)]
     total = torch.zeros((), dtype=z_alpha.dtype)
@@ -21,6 +28,8 @@ def slow_nt_xent(z_alpha: Tensor, z_beta: Tensor, tau: float, intraview: bool) -
         for i in range(n):
             partition = torch.zeros((), dtype=z_alpha.dtype)
             for j in range(n):
+                if frozenset([i, j]) in not_negatives:
+                    continue
                 partition = partition + (own[i] @ other[j] / tau).exp()
                 if intraview and j != i:
                     partition = partition + (own[i] @ own[j] / tau).exp()
@@ -40,17 +49,125 @@ def random_views(n: int, d: int, seed: int) -> tuple[Tensor, Tensor]:
     d=st.integers(1, 5),
     tau=st.sampled_from([0.1, 0.4, 1.0]),
     intraview=st.booleans(),
+    rows=st.integers(1, 9),
+    columns=st.integers(1, 9),
+    keep_bytes=st.sampled_from([0, 100, 1 << 20]),
+    excluded=st.floats(0, 1),
     seed=st.integers(0, 100),
 )
-def test_value_and_gradient_equal_the_loops(n: int, d: int, tau: float, intraview: bool, seed: int) -> None:
+def test_value_and_gradient_equal_the_loops(
+    n: int,
+    d: int,
+    tau: float,
+    intraview: bool,
+    rows: int,
+    columns: int,
+    keep_bytes: int,
+    excluded: float,
+    seed: int,
+) -> None:
+    """Whatever the tiles are, those that do not divide the rows and those larger than all of them included."""
     z_alpha, z_beta = random_views(n, d, seed)
-    fast = nt_xent(z_alpha, z_beta, tau=tau, intraview=intraview)
-    slow = slow_nt_xent(z_alpha, z_beta, tau, intraview)
+    draw = torch.rand(n, n, generator=torch.Generator().manual_seed(seed))
+    pairs = ((draw < excluded) & ~torch.eye(n, dtype=torch.bool)).nonzero().T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similarities, "ROWS", rows)
+        patch.setattr(similarities, "COLUMNS", columns)
+        fast = nt_xent(z_alpha, z_beta, tau=tau, intraview=intraview, not_negatives=pairs, keep_bytes=keep_bytes)
+        gradients = torch.autograd.grad(fast, (z_alpha, z_beta))
+    slow = slow_nt_xent(z_alpha, z_beta, tau, intraview, frozenset(frozenset(pair) for pair in pairs.T.tolist()))
     torch.testing.assert_close(fast, slow)
-    for a, b in zip(
-        torch.autograd.grad(fast, (z_alpha, z_beta)), torch.autograd.grad(slow, (z_alpha, z_beta)), strict=True
-    ):
+    for a, b in zip(gradients, torch.autograd.grad(slow, (z_alpha, z_beta)), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-9)
+
+
+def dense_nt_xent(z_alpha: Tensor, z_beta: Tensor, tau: float, intraview: bool) -> Tensor:
+    """The 2n × 2n matrix at once, which loops would take too long for."""
+    n = len(z_alpha)
+    u = torch.nn.functional.normalize(torch.cat([z_alpha, z_beta]))
+    logits = (u @ u.T / tau).fill_diagonal_(-math.inf)
+    if not intraview:
+        logits[:n, :n] = logits[n:, n:] = -math.inf
+    return (logits.logsumexp(1) - (u * u.roll(n, 0)).sum(1) / tau).mean()
+
+
+@pytest.mark.parametrize("intraview", [True, False])
+@pytest.mark.parametrize("keep_bytes", [0, 1_000_000, 1 << 30])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_several_tiles_of_their_own_size(intraview: bool, keep_bytes: int, dtype: torch.dtype) -> None:
+    exact = random_views(700, 24, 0)
+    expected = dense_nt_xent(*exact, 0.4, intraview)
+    z = tuple(one.detach().to(dtype).requires_grad_() for one in exact)
+    loss = nt_xent(*z, tau=0.4, intraview=intraview, keep_bytes=keep_bytes)
+    assert loss.dtype == dtype
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+    torch.testing.assert_close(loss.double(), expected, rtol=tolerance, atol=0)
+    for ours, theirs in zip(torch.autograd.grad(loss, z), torch.autograd.grad(expected, exact), strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=tolerance, atol=tolerance * float(theirs.abs().max()))
+
+
+def test_bfloat16_similarities_come_close() -> None:
+    exact = random_views(700, 24, 0)
+    expected = dense_nt_xent(*exact, 0.4, True)
+    gradients = torch.autograd.grad(expected, exact)
+    z = tuple(one.detach().float().requires_grad_() for one in exact)
+    loss = nt_xent(*z, tau=0.4, precision="bfloat16")
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-3)
+    assert loss.item() != nt_xent(*z, tau=0.4).item()
+    for ours, theirs in zip(torch.autograd.grad(loss, z), gradients, strict=True):
+        assert float((ours - theirs).norm() / theirs.norm()) < 0.02
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_rows_are_computed_in_float32(dtype: torch.dtype) -> None:
+    z = tuple(one.detach().to(dtype).requires_grad_() for one in random_views(50, 8, 0))
+    wide = tuple(one.detach().float().requires_grad_() for one in z)
+    loss, expected = nt_xent(*z), nt_xent(*wide)
+    assert loss.dtype == torch.float32
+    assert torch.equal(loss, expected)
+    for ours, theirs in zip(torch.autograd.grad(loss, z), torch.autograd.grad(expected, wide), strict=True):
+        assert torch.equal(ours, theirs.to(dtype))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(nt_xent(*wide), expected)
+
+
+def test_backward_twice_and_not_at_all() -> None:
+    """Kept tiles are given back after the first backward, and must not be read by the second."""
+    z = random_views(40, 8, 0)
+    loss = nt_xent(*z)
+    first = torch.autograd.grad(loss, z, retain_graph=True)
+    nt_xent(*random_views(40, 8, 1)).backward()  # takes the memory over
+    for ours, theirs in zip(torch.autograd.grad(loss, z), first, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    with torch.no_grad():
+        torch.testing.assert_close(nt_xent(*z), loss)
+
+
+def test_two_losses_at_once_do_not_share_tiles() -> None:
+    pairs = [random_views(60, 8, seed) for seed in (0, 1)]
+    alone = [torch.autograd.grad(nt_xent(*z), z) for z in pairs]
+    losses = [nt_xent(*z) for z in pairs]
+    for loss, z, expected in zip(losses, pairs, alone, strict=True):
+        for ours, theirs in zip(torch.autograd.grad(loss, z), expected, strict=True):
+            assert torch.equal(ours, theirs)
+
+
+MEMORY = """
+import resource, torch
+from sfa.losses import nt_xent
+nt_xent(*(torch.randn(64, 8, requires_grad=True) for _ in range(2))).backward()
+z = [torch.randn(6000, 32, requires_grad=True) for _ in range(2)]
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+nt_xent(*z, keep_bytes=0).backward()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def test_memory_is_not_quadratic() -> None:
+    """One 12,000 × 12,000 matrix in float32 would be 576 MB."""
+    result = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    assert float(result.stdout) < 120
 
 
 @pytest.mark.parametrize("intraview", [True, False])
@@ -73,15 +190,17 @@ def test_known_values() -> None:
     assert nt_xent(eye, eye, tau=1.0, intraview=True).item() == pytest.approx(math.log(math.e + both) - 1)
 
 
-@pytest.mark.parametrize("tau", [0.001, 0.01])
-def test_small_temperatures_stay_finite_in_float32(tau: float) -> None:
+@pytest.mark.parametrize("tau", [0.002, 0.01, 0.016, 0.017, 50.0])
+@pytest.mark.parametrize("intraview", [True, False])
+def test_temperatures_at_the_ends_of_the_range_in_float32(tau: float, intraview: bool) -> None:
     """exp(1/tau) overflows float32 below tau = 0.011."""
-    z_alpha, z_beta = (z.detach().float().requires_grad_() for z in random_views(20, 4, 0))
-    loss = nt_xent(z_alpha, z_beta, tau=tau)
-    loss.backward()
-    assert loss.isfinite()
-    assert z_alpha.grad is not None
-    assert z_alpha.grad.isfinite().all()
+    exact = random_views(20, 4, 0)
+    expected = dense_nt_xent(*exact, tau, intraview)
+    z = tuple(one.detach().float().requires_grad_() for one in exact)
+    loss = nt_xent(*z, tau=tau, intraview=intraview)
+    torch.testing.assert_close(loss.double(), expected, rtol=1e-5, atol=1e-6)
+    for ours, theirs in zip(torch.autograd.grad(loss, z), torch.autograd.grad(expected, exact), strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-3, atol=1e-5 * float(theirs.abs().max()))
 
 
 def test_zero_rows_and_a_single_node_have_finite_gradients() -> None:
@@ -93,8 +212,41 @@ def test_zero_rows_and_a_single_node_have_finite_gradients() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shapes", "tau", "message"), [(((3, 2), (4, 2)), 0.5, "one shape"), (((3, 2), (3, 2)), 0.0, "above 0")]
+    ("shapes", "tau", "message"),
+    [
+        (((3, 2), (4, 2)), 0.5, "one shape"),
+        (((3, 2), (3, 2)), 0.0, "above 0"),
+        (((3, 2), (3, 2)), float("nan"), "above 0"),
+        (((3, 2), (3, 2)), 0.001, "at least 0.0017"),
+    ],
 )
 def test_wrong_arguments_are_named(shapes: tuple[tuple[int, int], ...], tau: float, message: str) -> None:
     with pytest.raises(InputError, match=message):
         nt_xent(*(torch.ones(shape) for shape in shapes), tau=tau)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (torch.tensor([[0], [3]]), "name row 3; there are rows 0 to 2"),
+        (torch.tensor([[0], [-1]]), "name row -1"),
+        (torch.tensor([[0, 1], [2, 1]]), "with itself"),
+        (torch.tensor([[0, 1]]), "pairs of rows"),
+        (torch.tensor([[0.0], [1.0]]), "pairs of rows"),
+    ],
+)
+def test_wrong_pairs_are_named(pairs: Tensor, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        nt_xent(torch.ones(3, 2), torch.ones(3, 2), not_negatives=pairs)
+
+
+def test_an_unknown_precision_is_named() -> None:
+    wrong: Precision = "half"  # type: ignore[assignment]
+    with pytest.raises(InputError, match="'half'"):
+        nt_xent(torch.ones(3, 2), torch.ones(3, 2), precision=wrong)
+
+
+def test_nan_is_not_hidden() -> None:
+    z = torch.ones(5, 3)
+    z[2, 1] = math.nan
+    assert nt_xent(z, torch.ones(5, 3)).isnan()

@@ -1,15 +1,38 @@
-"""InfoNCE between two views, in the form of GRACE and of the paper's Eq. 2 (NT-Xent)."""
+"""InfoNCE between two views, in the form of GRACE and of the paper's Eq. 2 (NT-Xent), in memory linear in the rows."""
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.autograd.function import once_differentiable
 
 from sfa.errors import InputError
+from sfa.losses.similarities import Similarities
+from sfa.processes import all_reduce_sum, gather_rows
+
+Precision = Literal["full", "bfloat16"]
+
+FLOAT32_LOGITS = 60.0
+"""Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over."""
+FLOAT64_LOGITS = 600.0
+SHORTEST = 1e-12
+"""Rows shorter than this have no direction, and are divided by this instead of by their length."""
+KEPT_BYTES = 1 << 26
 
 
-def nt_xent(z_alpha: Tensor, z_beta: Tensor, *, tau: float = 0.4, intraview: bool = True) -> Tensor:
+def nt_xent(
+    z_alpha: Tensor,
+    z_beta: Tensor,
+    *,
+    tau: float = 0.4,
+    intraview: bool = True,
+    not_negatives: Tensor | None = None,
+    precision: Precision = "full",
+    keep_bytes: int = KEPT_BYTES,
+    across_processes: bool = False,
+) -> Tensor:
     r"""Normalised temperature-scaled cross entropy, the mean over both directions.
 
     Row ``i`` of one view should be nearer to row ``i`` of the other than to every other row:
@@ -18,32 +41,132 @@ def nt_xent(z_alpha: Tensor, z_beta: Tensor, *, tau: float = 0.4, intraview: boo
         \ell(z_i) = -\frac{z_i^\top z_i^+}{\tau} + \log\Big(
             \sum_j e^{z_i^\top z_j^{\beta} / \tau} + \sum_{j \neq i} e^{z_i^\top z_j^{\alpha} / \tau} \Big)
 
+    Both directions and both sums are one symmetric matrix of similarities of the ``2 n`` rows with each other. It is
+    computed tile by tile, one triangle of it, and a tile serves its rows and its columns. No more than ``keep_bytes``
+    of it is ever kept: the result is exact, and memory grows with ``n d``.
+
     Args:
         z_alpha: Projections ``(n, d)`` of the first view; rows are normalised here.
         z_beta: The same nodes in the second view.
         tau: Temperature.
         intraview: Keep the second sum, the negatives from the anchor's own view (Eq. 2). Without it only the other
             view is contrasted, as in the code of COSTA.
+        not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
+            either direction: known neighbours, say, or rows of one class.
+        precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster, on
+            hardware that has it, by about as much as the loss differs (relatively, some 1e-3).
+        keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
+        across_processes: The rows of all processes are one batch: each row has negatives on all of them, and the loss
+            is that of the whole batch (see :mod:`sfa.processes`).
 
     Returns:
-        A scalar. Memory is quadratic in ``n``.
+        A scalar.
     """
+    _check(z_alpha, z_beta, tau, not_negatives, precision)
+    narrow = z_alpha.dtype != torch.float64 and 1 / tau <= FLOAT32_LOGITS
+    dtype = torch.float32 if narrow else torch.float64
+    options = (tau, intraview, not_negatives, dtype, precision, keep_bytes, across_processes)
+    with torch.autocast(z_alpha.device.type, enabled=False):
+        own: Tensor = _NTXent.apply(z_alpha, z_beta, *options)  # type: ignore[no-untyped-call]
+        loss = all_reduce_sum(own) if across_processes else own
+    return loss.to(torch.promote_types(z_alpha.dtype, torch.float32))
+
+
+class _NTXent(torch.autograd.Function):
+    """This process's share of the loss. With ``x = z / (|z| √τ)`` of both views, logits are ``x xᵀ``, and
+
+    .. math::
+        L = \\frac1n \\sum_i \\tfrac12 (\\log R_i + \\log R_{i+n}) - x_i^\\top x_{i+n}, \\qquad
+        R_i = \\sum_j e^{x_i^\\top x_j}, \\qquad
+        \\frac{\\partial L}{\\partial x_i} = \\frac{1}{2n} \\sum_j e^{x_i^\\top x_j}
+            \\Big( \\frac{1}{R_i} + \\frac{1}{R_j} \\Big) x_j - \\frac1n x_{i \\pm n}.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        z_alpha: Tensor,
+        z_beta: Tensor,
+        tau: float,
+        intraview: bool,
+        not_negatives: Tensor | None,
+        dtype: torch.dtype,
+        precision: Precision,
+        keep_bytes: int,
+        across_processes: bool,
+    ) -> Tensor:
+        n, d = z_alpha.shape
+        x = torch.empty(2 * n, d, dtype=dtype, device=z_alpha.device)
+        factor = torch.cat([_scale_rows(z_alpha, tau, x[:n]), _scale_rows(z_beta, tau, x[n:])])
+        own, everyone = None, x
+        if across_processes:
+            (alpha, first), (beta, _) = gather_rows(x[:n]), gather_rows(x[n:])
+            own = slice(first, first + n), slice(len(alpha) + first, len(alpha) + first + n)
+            everyone = torch.cat([alpha, beta])
+            not_negatives = None if not_negatives is None else not_negatives + first
+        similarities = Similarities(
+            everyone,
+            intraview=intraview,
+            own=own,
+            without=not_negatives,
+            bfloat16=precision == "bfloat16",
+            keep_bytes=keep_bytes if any(ctx.needs_input_grad) else 0,
+        )
+        partition = similarities.row_sums()
+        if across_processes:
+            partition = all_reduce_sum(partition)
+        positive = torch.linalg.vecdot(x[:n], x[n:])
+        ctx.save_for_backward(x, factor, partition)
+        ctx.similarities, ctx.tau, ctx.total = similarities, tau, len(everyone) // 2
+        ctx.dtypes = z_alpha.dtype, z_beta.dtype
+        loss: Tensor = (0.5 * _own(partition, own).log().sum() - positive.sum()) / ctx.total
+        return loss
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        x, factor, partition = ctx.saved_tensors
+        n = len(x) // 2
+        share = gradient / ctx.total
+        grad_x = _own(ctx.similarities.weighted_products(0.5 * share / partition), ctx.similarities.own)
+        grad_x[:n].addcmul_(x[n:], share, value=-1)
+        grad_x[n:].addcmul_(x[:n], share, value=-1)
+        # x = z · factor, and the factor is 1 / (|z| √τ): what points along the row itself does not count.
+        along = torch.linalg.vecdot(x, grad_x) * ctx.tau
+        has_direction = factor < 1 / (SHORTEST * ctx.tau**0.5)
+        grad_x.addcmul_(x, along.where(has_direction, 0)[:, None], value=-1).mul_(factor[:, None])
+        return grad_x[:n].to(ctx.dtypes[0]), grad_x[n:].to(ctx.dtypes[1]), *[None] * 7
+
+
+def _own(rows: Tensor, own: tuple[slice, slice] | None) -> Tensor:
+    return rows if own is None else torch.cat([rows[part] for part in own])
+
+
+def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
+    """Write rows of length ``1/√τ`` to ``out``; returns the factor of each."""
+    length = torch.linalg.vector_norm(z.detach(), dim=1, dtype=out.dtype)
+    factor: Tensor = 1 / (length.clamp_min(SHORTEST) * tau**0.5)
+    torch.mul(z, factor[:, None], out=out)
+    return factor
+
+
+def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | None, precision: str) -> None:
     if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2:
         raise InputError(
             f"Two views of one shape (n, d) are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
         )
     if not tau > 0:
         raise InputError(f"The temperature tau must be above 0, not {tau}.")
-    u, v = functional.normalize(z_alpha), functional.normalize(z_beta)
-    across = u @ v.mT / tau
-    partition_alpha, partition_beta = across.logsumexp(1), across.logsumexp(0)
-    if intraview:
-        partition_alpha = torch.logaddexp(partition_alpha, _log_sum_of_others(u, tau))
-        partition_beta = torch.logaddexp(partition_beta, _log_sum_of_others(v, tau))
-    return (0.5 * (partition_alpha + partition_beta) - across.diagonal()).mean()
-
-
-def _log_sum_of_others(u: Tensor, tau: float) -> Tensor:
-    """``log Σ_{j≠i} exp(uᵢᵀuⱼ / tau)`` for every row ``i``."""
-    within = (u @ u.mT / tau).fill_diagonal_(-torch.inf)
-    return within.logsumexp(1)
+    if 1 / tau > FLOAT64_LOGITS:
+        raise InputError(f"The temperature tau must be at least {1 / FLOAT64_LOGITS:.4f} to stay in range, not {tau}.")
+    if precision not in ("full", "bfloat16"):
+        raise InputError(f"The precision of similarities is 'full' or 'bfloat16', not {precision!r}.")
+    if not_negatives is None or not_negatives.numel() == 0:
+        return
+    if not_negatives.dim() != 2 or len(not_negatives) != 2 or not_negatives.is_floating_point():
+        raise InputError(f"not_negatives are pairs of rows (2, p), not a tensor of shape {tuple(not_negatives.shape)}.")
+    low, high = int(not_negatives.min()), int(not_negatives.max())
+    if low < 0 or high >= len(z_alpha):
+        raise InputError(f"not_negatives name row {low if low < 0 else high}; there are rows 0 to {len(z_alpha) - 1}.")
+    if bool((not_negatives[0] == not_negatives[1]).any()):
+        raise InputError("not_negatives pair a row with itself, which is its own positive.")

@@ -1,0 +1,44 @@
+"""Memory that is used again: a fresh large buffer costs a page fault for every few kilobytes that are first written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+import torch
+from torch import Tensor
+
+_SPARE: list[Tensor] = []
+"""Buffers on the CPU that nobody uses; an accelerator's own allocator keeps such memory itself."""
+SPARES = 4
+_LOCK = Lock()
+
+
+def borrow(size: int, like: Tensor) -> Tensor:
+    """``(size,)`` numbers of any value, with the dtype and device of ``like``."""
+    if like.device.type == "cpu":
+        with _LOCK:
+            for i, spare in enumerate(_SPARE):  # the smallest that is large enough
+                if spare.dtype == like.dtype and spare.numel() >= size:
+                    return _SPARE.pop(i)
+    return torch.empty(size, dtype=like.dtype, device=like.device)
+
+
+def give_back(buffer: Tensor) -> None:
+    """Let a borrowed buffer be used again; of more than a few the largest stay."""
+    if buffer.device.type == "cpu":
+        with _LOCK:
+            _SPARE.append(buffer)
+            _SPARE.sort(key=Tensor.numel)
+            del _SPARE[:-SPARES]
+
+
+@contextmanager
+def borrowed(size: int, like: Tensor) -> Iterator[Tensor]:
+    """A buffer for the time being."""
+    buffer = borrow(size, like)
+    try:
+        yield buffer
+    finally:
+        give_back(buffer)

@@ -1,0 +1,172 @@
+"""Exponentials of all similarities of two views' rows, tile by tile: sums over them, products with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sfa.losses.buffers import borrow, borrowed, give_back
+
+ROWS = 512
+COLUMNS = 8192
+
+
+class Tile(NamedTuple):
+    """A rectangle of the matrix."""
+
+    rows: slice
+    columns: slice
+    mirror: slice
+    """Those of the columns whose entries stand for the other triangle too, where rows and columns change places."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def mirrored(self) -> slice:
+        """The mirror's columns, counted within the tile."""
+        return slice(self.mirror.start - self.columns.start, self.mirror.stop - self.columns.start)
+
+
+class Similarities:
+    r"""The matrix :math:`E_{ij} = e^{x_i^\top x_j}` of two views' rows with each other; never whole in memory.
+
+    Args:
+        x: ``(2 n, d)``, view alpha above view beta, of lengths that keep the exponentials in range.
+        intraview: All pairs of different rows count; else only pairs from different views, positives among them.
+        own: Which rows of each view this process answers for; all, if not given.
+        without: ``(2, p)`` pairs of different nodes that do not count in any combination of views.
+        bfloat16: Compute and hold tiles in bfloat16.
+        keep_bytes: Tiles of so many bytes are kept by :meth:`row_sums` for one call of :meth:`weighted_products`.
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        *,
+        intraview: bool,
+        own: tuple[slice, slice] | None = None,
+        without: Tensor | None = None,
+        bfloat16: bool = False,
+        keep_bytes: int = 0,
+    ) -> None:
+        self.x = x
+        self.factors = x.bfloat16() if bfloat16 else x
+        self.intraview = intraview
+        self.own = own
+        self.tiles = list(_triangle(len(x), intraview) if own is None else _stripes(len(x), intraview, own))
+        self.without = None if without is None else _entries(without, len(x) // 2)
+        ends = list(accumulate(tile.size for tile in self.tiles))
+        self._kept_ends = [end for end in ends if end * self.factors.element_size() <= keep_bytes]
+        self._kept: Tensor | None = None
+        self._largest = max((tile.size for tile in self.tiles), default=0)
+
+    def row_sums(self) -> Tensor:
+        """``Σ_j E_ij`` of all rows ``(2 n,)``; 0 for rows that are not one's own."""
+        sums = self.x.new_zeros(len(self.x))
+        if self._kept_ends:
+            self._kept = borrow(self._kept_ends[-1], self.factors)
+        with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as wide:
+            for number, tile in enumerate(self.tiles):
+                e = self._compute(tile, self._place(number, buffer))
+                if e.dtype != sums.dtype:
+                    e = wide[: tile.size].view(tile.shape).copy_(e)
+                sums[tile.rows] += e.sum(1)
+                sums[tile.mirror] += e[:, tile.mirrored].sum(0)
+        return sums
+
+    def weighted_products(self, weight: Tensor) -> Tensor:
+        """``Σ_j E_ij (w_i + w_j) x_j`` of all rows ``(2 n, d)``; 0 for rows that are not one's own.
+
+        Args:
+            weight: ``w`` ``(2 n,)``, of all rows.
+        """
+        products = torch.zeros_like(self.x)
+        weight = weight.to(self.factors.dtype)
+        with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
+            for number, tile in enumerate(self.tiles):
+                e = self._place(number, buffer)
+                if not self._is_kept(number):
+                    self._compute(tile, e)
+                p = other[: tile.size].view(tile.shape)
+                torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
+                _add_product(products[tile.rows], p, self.factors[tile.columns])
+                _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
+        if self._kept is not None:
+            give_back(self._kept)
+            self._kept = None
+        return products
+
+    def _is_kept(self, number: int) -> bool:
+        return self._kept is not None and number < len(self._kept_ends)
+
+    def _place(self, number: int, buffer: Tensor) -> Tensor:
+        """Where a tile is, or is to be written."""
+        tile = self.tiles[number]
+        if self._kept is not None and self._is_kept(number):
+            end = self._kept_ends[number]
+            return self._kept[end - tile.size : end].view(tile.shape)
+        return buffer[: tile.size].view(tile.shape)
+
+    def _compute(self, tile: Tile, e: Tensor) -> Tensor:
+        torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e)
+        e.exp_()
+        if self.intraview and tile.rows.start < tile.columns.stop and tile.columns.start < tile.rows.stop:
+            e.diagonal(tile.rows.start - tile.columns.start).zero_()
+        if self.without is not None:
+            row, column = self.without
+            first, last = torch.searchsorted(row, row.new_tensor([tile.rows.start, tile.rows.stop])).tolist()
+            row, column = row[first:last] - tile.rows.start, column[first:last] - tile.columns.start
+            inside = (column >= 0) & (column < tile.shape[1])
+            e[row[inside], column[inside]] = 0
+        return e
+
+
+def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
+    """Tiles that cover each pair of rows once: the upper triangle, or the rectangle of view alpha with view beta.
+
+    A tile on the diagonal is a square of both triangles, followed by columns of the upper one.
+    """
+    n = size // 2
+    for rows in _ranges(0, size if intraview else n, ROWS):
+        for columns in _ranges(rows.start if intraview else n, size, COLUMNS):
+            mirror = slice(min(max(columns.start, rows.stop), columns.stop), columns.stop) if intraview else columns
+            yield Tile(rows, columns, mirror)
+
+
+def _stripes(size: int, intraview: bool, own: tuple[slice, slice]) -> Iterator[Tile]:
+    """Tiles that cover one's own rows, with all columns that count."""
+    n = size // 2
+    for view, others in zip(own, (slice(n, size), slice(0, n)), strict=True):
+        for rows in _ranges(view.start, view.stop, ROWS):
+            for columns in _ranges(0, size, COLUMNS) if intraview else _ranges(others.start, others.stop, COLUMNS):
+                yield Tile(rows, columns, slice(columns.stop, columns.stop))
+
+
+def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
+    return (slice(first, min(first + step, stop)) for first in range(start, stop, step))
+
+
+def _entries(pairs: Tensor, n: int) -> Tensor:
+    """``(2, 8 p)`` places in the matrix of pairs of nodes, in all combinations of views, sorted by row."""
+    both = torch.cat([pairs, pairs.flip(0)], dim=1)
+    views = [both + both.new_tensor([[alpha * n], [beta * n]]) for alpha in (0, 1) for beta in (0, 1)]
+    entries = torch.cat(views, dim=1)
+    return entries[:, entries[0].argsort()]
+
+
+def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+    """``total += a @ b``, in the precision of the total."""
+    if a.dtype == total.dtype:
+        total.addmm_(a, b)
+    else:
+        total += a @ b

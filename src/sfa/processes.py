@@ -1,0 +1,141 @@
+"""Several processes that act as one: the rows which they hold between them are one batch.
+
+A function with ``across_processes=True`` gives every process what one process alone would get for its rows, had it the
+rows of all, in the order of the ranks. How many rows each holds is free, none included; all must call it alike, with
+the same dtype and width. Outside ``torch.distributed``, or with one process, it is the function without.
+
+Gradients keep one convention: **every process backpropagates its own copy of the loss of the whole batch.** What
+crosses processes in forward crosses back in backward, where gradients are summed; so each process differentiates the
+sum of all copies, and of the ``p`` processes each finds ``p`` times its share of the true gradient. The average that
+``DistributedDataParallel`` takes of the parameters' gradients is then the gradient of one process on the whole batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch import distributed as dist
+
+from sfa.errors import InputError
+
+T = TypeVar("T")
+
+
+def count() -> int:
+    """The number of processes; 1 outside ``torch.distributed``."""
+    return dist.get_world_size() if _initialised() else 1
+
+
+def rank() -> int:
+    """The number of this process, from 0; 0 outside ``torch.distributed``."""
+    return dist.get_rank() if _initialised() else 0
+
+
+def all_reduce_sum(x: Tensor) -> Tensor:
+    r"""The sum over processes of a tensor that has one shape on all of them, differentiable any number of times.
+
+    .. math::
+        y = \sum_i x_i, \qquad
+        \frac{\partial \mathcal{L}}{\partial x_i} = \sum_j \frac{\partial \mathcal{L}_j}{\partial y}, \qquad
+        \mathcal{L} = \sum_j \mathcal{L}_j
+
+    Half precision is summed in float32. Backward communicates too, so all processes must run it.
+    """
+    if count() == 1:
+        return x
+    total: Tensor = _AllReduceSum.apply(x)  # type: ignore[no-untyped-call]
+    return total
+
+
+def count_rows(x: Tensor) -> int:
+    """The number of rows, ``x.shape[0]``, of all processes together."""
+    return int(all_reduce_sum(torch.tensor(x.shape[0], device=x.device)))
+
+
+@torch.no_grad()
+def gather_rows(x: Tensor) -> tuple[Tensor, int]:
+    """The rows of all processes in the order of the ranks, ``(Σ nᵢ, ...)``, and where one's own begin; no gradient.
+
+    Args:
+        x: This process's rows, ``(nᵢ, ...)``; as many as it has.
+    """
+    if count() == 1:
+        return x.detach(), 0
+    own = torch.tensor([x.shape[0]], device=x.device)
+    sizes = [int(size) for size in _all_gather(own)]
+    padded = x.new_zeros(max(sizes), *x.shape[1:])  # The collectives of NCCL and gloo take one shape from all.
+    padded[: x.shape[0]] = x
+    parts = [part[:size] for part, size in zip(_all_gather(padded), sizes, strict=True)]
+    return torch.cat(parts), sum(sizes[: rank()])
+
+
+@torch.no_grad()
+def shared(x: Tensor) -> Tensor:
+    """Rank 0's tensor, for every process; all give one of the same shape. No gradient."""
+    if count() == 1:
+        return x.detach()
+    taken = x.detach().clone(memory_format=torch.contiguous_format)
+    dist.broadcast(taken, src=0)
+    return taken
+
+
+def any_of(flag: bool) -> bool:
+    """Whether the flag is set on any process; every process gets the same answer, at the same time."""
+    if count() == 1:
+        return flag
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    return bool(all_reduce_sum(torch.tensor(int(flag), device=device)) > 0)
+
+
+def agreed(value: T) -> T:
+    """Rank 0's value of some small object, for every process."""
+    if count() == 1:
+        return value
+    values = [value]
+    dist.broadcast_object_list(values, src=0)
+    return values[0]
+
+
+def synchronise(module: nn.Module) -> None:
+    """Make every part of a module that can act across processes do so: sets their ``across_processes``.
+
+    Raises:
+        InputError: A part, such as most spectral maps, needs all rows in one process (``spans_processes`` is false).
+            Nothing has been set then.
+    """
+    for part in module.modules():
+        if not getattr(part, "spans_processes", True):
+            raise InputError(
+                f"{type(part).__name__} needs all rows of a feature map in one process: train with one process, "
+                "or with a spectral map that spans several (none, sfa or noise)."
+            )
+    for part in module.modules():
+        if hasattr(part, "across_processes"):
+            part.across_processes = True  # type: ignore[assignment]
+
+
+def _initialised() -> bool:
+    return dist.is_available() and dist.is_initialized()
+
+
+def _all_gather(x: Tensor) -> list[Tensor]:
+    parts = [torch.empty_like(x) for _ in range(count())]
+    dist.all_gather(parts, x)
+    return parts
+
+
+class _AllReduceSum(torch.autograd.Function):
+    """A linear map, and its own transpose: backward is the same sum, and can itself be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        half = x.dtype in (torch.float16, torch.bfloat16)
+        total = x.to(torch.float32 if half else x.dtype, copy=True, memory_format=torch.contiguous_format)
+        dist.all_reduce(total)
+        return total.to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return all_reduce_sum(grads[0])
