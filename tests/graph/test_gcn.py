@@ -9,6 +9,8 @@ from torch_geometric.utils import to_dense_adj, to_undirected
 from sfa.errors import InputError
 from sfa.graph import GCN
 from sfa.graph.activations import ACTIVATIONS, RandomisedReLU
+from sfa.graph.products import csr_matrix
+from sfa.graph.propagation import Adjacency
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_equals_eq_1(graph: Data, weighted: bool) -> None:
     expected = graph.x
     for convolution in encoder.convolutions:
         assert not convolution.bias.any()
-        expected = dense_layer(expected, adjacency, convolution.lin.weight.T).relu()
+        expected = dense_layer(expected, adjacency, convolution.weight).relu()
     torch.testing.assert_close(encoder(graph), expected)
 
 
@@ -52,7 +54,7 @@ def test_equals_eq_1(graph: Data, weighted: bool) -> None:
 )
 def test_widths(layers: int, widths: str, sizes: list[tuple[int, int]], graph: Data) -> None:
     encoder = GCN(5, 4, layers=layers, widths=widths)  # type: ignore[arg-type]
-    assert [(c.in_channels, c.out_channels) for c in encoder.convolutions] == sizes
+    assert [tuple(c.weight.shape) for c in encoder.convolutions] == sizes
     assert encoder(graph).shape == (12, 4)
 
 
@@ -63,14 +65,14 @@ def test_activations_by_name(activation: str, graph: Data) -> None:
     own = {"relu": nn.ReLU(), "prelu": nn.PReLU(), "rrelu": nn.RReLU(), "elu": nn.ELU()}[activation].eval()
     h = graph.x
     for convolution in encoder.convolutions:
-        h = own(convolution(h, graph.edge_index))
+        h = own(convolution(h, Adjacency.of(graph)))
     torch.testing.assert_close(encoder(graph), h)
 
 
 def test_batch_norm_normalises_before_the_activation(graph: Data) -> None:
     encoder = GCN(5, 4, layers=1, activation="elu", batch_norm=True)
     h = encoder(graph)
-    before = encoder.convolutions[0](graph.x, graph.edge_index)
+    before = encoder.convolutions[0](graph.x, Adjacency.of(graph))
     normalised = (before - before.mean(0)) / (before.var(0, unbiased=False) + 1e-5).sqrt()
     torch.testing.assert_close(h, nn.functional.elu(normalised), rtol=1e-4, atol=1e-5)
 
@@ -85,6 +87,46 @@ def test_randomised_relu_draws_from_the_generator_given() -> None:
     assert slopes.min() >= 1 / 8
     assert slopes.max() <= 1 / 3
     assert torch.equal(first[x > 0], x[x > 0])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("features", [3, 40])
+def test_a_view_equals_the_graph_without_what_it_lacks(features: int, sparse: bool, graph: Data) -> None:
+    """Value and gradients, dense and CSR, for an encoder that is wider and one that is narrower than the features."""
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(12, features, generator=generator, dtype=torch.float64)
+    x = x * (torch.rand(x.shape, generator=generator) < 0.3)
+    mask = torch.rand(features, generator=generator) < 0.6
+    weight = ((graph.edge_index[0] * graph.edge_index[1]) % 3 > 0).double()
+    view = Data(x=csr(x) if sparse else x, feature_mask=mask, edge_index=graph.edge_index, edge_weight=weight)
+    encoder = GCN(features, 8, batch_norm=True, activation="elu").double()
+    plain = Data(x=x * mask, edge_index=graph.edge_index[:, weight > 0])
+    h, expected = encoder(view), encoder(plain)
+    torch.testing.assert_close(h, expected)
+    direction = torch.randn(h.shape, generator=generator, dtype=h.dtype)
+    grads = [torch.autograd.grad((out * direction).sum(), list(encoder.parameters())) for out in (h, expected)]
+    for ours, theirs in zip(*grads, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 12, 100])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_embedding_in_chunks_is_the_embedding(chunk: int, sparse: bool, graph: Data) -> None:
+    for features in (5, 40):
+        x = torch.randn(12, features, generator=torch.Generator().manual_seed(2))
+        data = Data(x=csr(x) if sparse else x, edge_index=graph.edge_index)
+        encoder = GCN(features, 8, activation="rrelu", batch_norm=True)
+        encoder(data, torch.Generator())  # the running statistics are no longer those of a new module
+        assert encoder.training
+        chunked = encoder.embed(data, chunk=chunk)
+        assert encoder.training
+        assert not chunked.requires_grad
+        torch.testing.assert_close(chunked, encoder.eval()(data))
+
+
+def csr(x: Tensor) -> Tensor:
+    rowptr = torch.cat([torch.zeros(1, dtype=torch.long), (x != 0).sum(1).cumsum(0)])
+    return csr_matrix(rowptr, x.nonzero()[:, 1], x[x != 0], (x.shape[0], x.shape[1]))
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -16,7 +16,8 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 @pytest.fixture
 def edges() -> Tensor:
-    return to_undirected(torch.randint(0, 300, (2, 4000), generator=seeded()))
+    edges = to_undirected(torch.randint(0, 300, (2, 4000), generator=seeded()))
+    return edges[:, edges[0] != edges[1]]
 
 
 def as_set(edge_index: Tensor) -> set[tuple[int, int]]:
@@ -25,62 +26,82 @@ def as_set(edge_index: Tensor) -> set[tuple[int, int]]:
 
 class TestRemoveEdges:
     @pytest.mark.parametrize("rate", [0.2, 0.7])
-    def test_both_directions_go_together_at_the_given_rate(self, edges: Tensor, rate: float) -> None:
-        kept, _ = remove_edges(edges, rate, generator=seeded())
-        assert is_undirected(kept)
-        assert as_set(kept) < as_set(edges)
-        assert kept.shape[1] / edges.shape[1] == pytest.approx(1 - rate, abs=0.04)
+    @pytest.mark.parametrize("shuffled", [False, True])
+    def test_both_directions_go_together_at_the_given_rate(self, edges: Tensor, rate: float, shuffled: bool) -> None:
+        if shuffled:
+            edges = edges[:, torch.randperm(edges.shape[1], generator=seeded(5))]
+        weight = remove_edges(edges, 300, rate, generator=seeded())
+        assert weight is not None
+        assert set(weight.unique().tolist()) == {0.0, 1.0}
+        assert is_undirected(edges[:, weight > 0])
+        assert float(weight.mean()) == pytest.approx(1 - rate, abs=0.04)
 
     def test_extremes(self, edges: Tensor) -> None:
-        assert remove_edges(edges, 0.0)[0] is edges
-        assert remove_edges(edges, 1.0)[0].shape == (2, 0)
-        assert remove_edges(torch.empty(2, 0, dtype=torch.long), 0.5)[0].shape == (2, 0)
+        weight = torch.ones(edges.shape[1])
+        assert remove_edges(edges, 300, 0.0) is None
+        assert remove_edges(edges, 300, 0.0, edge_weight=weight) is weight
+        gone = remove_edges(edges, 300, 1.0)
+        assert gone is not None
+        assert not gone.any()
+        none = remove_edges(torch.empty(2, 0, dtype=torch.long), 3, 0.5)
+        assert none is not None
+        assert none.shape == (0,)
 
-    def test_order_is_kept_and_weights_follow_their_edges(self, edges: Tensor) -> None:
+    def test_weights_stay_with_their_edges(self, edges: Tensor) -> None:
         weight = (edges[0] * 1000 + edges[1]).float()
-        kept, kept_weight = remove_edges(edges, 0.5, edge_weight=weight, generator=seeded())
-        assert kept_weight is not None
-        assert torch.equal(kept_weight, (kept[0] * 1000 + kept[1]).float())
-        position = {edge: i for i, edge in enumerate(map(tuple, edges.T.tolist()))}
-        places = [position[edge] for edge in map(tuple, kept.T.tolist())]
-        assert places == sorted(places)
+        after = remove_edges(edges, 300, 0.5, edge_weight=weight, generator=seeded())
+        assert after is not None
+        assert torch.equal(after[after > 0], weight[after > 0])
+        assert torch.equal(after > 0, remove_edges(edges, 300, 0.5, generator=seeded()) == 1)
 
     def test_every_edge_can_go_and_can_stay(self) -> None:
         triangle = to_undirected(torch.tensor([[0, 1, 2], [1, 2, 0]]))
         generator = seeded()
-        seen = {frozenset(as_set(remove_edges(triangle, 0.5, generator=generator)[0])) for _ in range(200)}
+        weights = [remove_edges(triangle, 3, 0.5, generator=generator) for _ in range(200)]
+        seen = {frozenset(as_set(triangle[:, weight > 0])) for weight in weights if weight is not None}
         assert len(seen) == 2**3
+
+    def test_one_direction_only_is_refused(self) -> None:
+        with pytest.raises(InputError, match="one direction only"):
+            remove_edges(torch.tensor([[0, 1], [1, 2]]), 3, 0.5)
 
 
 class TestMaskFeatures:
-    def test_whole_columns_go_at_the_given_rate_and_the_rest_is_untouched(self) -> None:
-        x = torch.rand(20, 5000, generator=seeded()) + 0.1
-        masked = mask_features(x, 0.3, generator=seeded(1))
-        gone = (masked == 0).all(0)
-        assert torch.equal(masked[:, ~gone], x[:, ~gone])
-        assert float(gone.float().mean()) == pytest.approx(0.3, abs=0.02)
+    def test_columns_go_at_the_given_rate(self) -> None:
+        mask = mask_features(5000, 0.3, generator=seeded(1))
+        assert mask is not None
+        assert mask.shape == (5000,)
+        assert float(mask.float().mean()) == pytest.approx(0.7, abs=0.02)
 
     def test_extremes(self) -> None:
-        x = torch.ones(3, 4)
-        assert mask_features(x, 0.0) is x
-        assert not mask_features(x, 1.0).any()
+        assert mask_features(4, 0.0) is None
+        gone = mask_features(4, 1.0)
+        assert gone is not None
+        assert not gone.any()
 
 
 def test_two_views_have_their_own_rates_and_draws(edges: Tensor) -> None:
     graph = Data(x=torch.ones(300, 2000), edge_index=edges)
     alpha, beta = random_views(graph, (0.1, 0.6), (0.0, 0.5), seeded())
-    assert alpha.edge_index.shape[1] > 1.5 * beta.edge_index.shape[1]
-    assert alpha.x is graph.x
-    assert 800 < int((beta.x == 0).all(0).sum()) < 1200
+    assert alpha.edge_weight.sum() > 1.5 * beta.edge_weight.sum()
+    assert "feature_mask" not in alpha
+    assert 800 < int((~beta.feature_mask).sum()) < 1200
     again, _ = random_views(graph, (0.1, 0.6), (0.0, 0.5), seeded())
-    assert torch.equal(alpha.edge_index, again.edge_index)
+    assert torch.equal(alpha.edge_weight, again.edge_weight)
     same_rates = random_views(graph, (0.5, 0.5), (0.0, 0.0), seeded())
-    assert not torch.equal(same_rates[0].edge_index, same_rates[1].edge_index)
+    assert not torch.equal(same_rates[0].edge_weight, same_rates[1].edge_weight)
+
+
+def test_views_share_the_features_and_edges_of_their_graph(edges: Tensor) -> None:
+    graph = Data(x=torch.ones(300, 20), edge_index=edges)
+    for view in random_views(graph, (0.3, 0.6), (0.2, 0.5), seeded()):
+        assert view.x is graph.x
+        assert view.edge_index is graph.edge_index
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.5, float("nan")])
 def test_rates_outside_zero_to_one_are_refused(rate: float, edges: Tensor) -> None:
     with pytest.raises(InputError, match="edge_drop is a probability"):
-        remove_edges(edges, rate)
+        remove_edges(edges, 300, rate)
     with pytest.raises(InputError, match="feature_drop is a probability"):
-        mask_features(torch.ones(2, 2), rate)
+        mask_features(2, rate)

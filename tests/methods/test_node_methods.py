@@ -27,6 +27,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 @pytest.fixture
 def graph() -> Data:
     edge_index = to_undirected(torch.randint(0, 30, (2, 80), generator=seeded()))
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]]
     return Data(x=torch.rand(30, 6, generator=seeded()), edge_index=edge_index)
 
 
@@ -92,9 +93,20 @@ class TestEveryMethod:
         expected = method.eval().encoder(graph)
         for mode in (True, False):
             method.train(mode)
-            assert torch.equal(method.embed(graph), expected)
+            torch.testing.assert_close(method.embed(graph), expected)
             assert method.training is mode
         assert not method.embed(graph).requires_grad
+
+    def test_only_the_roots_of_a_batch_count(self, name: str, graph: Data) -> None:
+        """The other nodes send messages, and are seen neither by the spectral map nor by the loss."""
+        recorder = Recorder()
+        method = self.build(name, recorder)
+        everyone = [method.encoder(view) for view in method.views(graph, seeded())]
+        graph.roots = 12
+        loss = method(graph, seeded())
+        for h, expected in zip(recorder.seen, everyone, strict=True):
+            torch.testing.assert_close(h, expected[:12])
+        torch.testing.assert_close(loss, method.loss(*(method.head(2 * h[:12]) for h in everyone)))
 
     def test_every_parameter_learns(self, name: str, graph: Data) -> None:
         method = self.build(name, SpectralFeatureAugmentation())
@@ -139,6 +151,14 @@ def test_g_bt_is_barlow_twins_on_the_encoder_output(graph: Data) -> None:
     alpha, beta = random_views(graph, method.edge_drop, method.feature_drop, seeded(3))
     expected = barlow_twins(method.encoder(alpha), method.encoder(beta), off_diagonal=0.2)
     torch.testing.assert_close(method(graph, seeded(3)), expected)
+
+
+def test_grace_with_bfloat16_similarities(graph: Data) -> None:
+    full, half = (GRACE(6, hidden=8, precision=precision) for precision in ("full", "bfloat16"))  # type: ignore[arg-type]
+    half.load_state_dict(full.state_dict())
+    losses = full(graph, seeded(3)).item(), half(graph, seeded(3)).item()
+    assert losses[0] != losses[1]
+    assert losses[1] == pytest.approx(losses[0], rel=5e-3)
 
 
 def test_unknown_method_suggests_the_nearest() -> None:

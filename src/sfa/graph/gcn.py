@@ -8,12 +8,17 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import GCNConv
 
 from sfa.errors import InputError
 from sfa.graph.activations import Activation, activate, make_activation
+from sfa.graph.batch_norm import BatchNorm
+from sfa.graph.products import feature_product, some_rows
+from sfa.graph.propagation import Adjacency
 
 Widths = Literal["constant", "halving"]
+
+CHUNK = 1 << 16
+"""Rows that an embedding in chunks works on at a time."""
 
 
 class GCN(nn.Module):
@@ -47,13 +52,65 @@ class GCN(nn.Module):
             raise InputError(f"An encoder needs hidden ≥ 1 and layers ≥ 1, not {hidden} and {layers}.")
         inner = 2 * hidden if widths == "halving" else hidden
         sizes = [in_features] + [inner] * (layers - 1) + [hidden]
-        self.convolutions = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(sizes))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(size) if batch_norm else nn.Identity() for size in sizes[1:])
+        self.convolutions = nn.ModuleList(Convolution(a, b) for a, b in pairwise(sizes))
+        self.norms = nn.ModuleList(BatchNorm(size) if batch_norm else nn.Identity() for size in sizes[1:])
         self.activations = nn.ModuleList(make_activation(activation) for _ in sizes[1:])
 
     def forward(self, graph: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Node embeddings ``h`` of shape ``(n, hidden)``."""
+        """Node embeddings ``h`` of shape ``(n, hidden)``; columns of ``x`` count as ``graph.feature_mask`` says."""
+        adjacency = Adjacency.of(graph, next(self.parameters()).dtype)
+        h: Tensor = graph.x
+        mask = graph.get("feature_mask")
+        for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
+            h, mask = activate(activation, norm(convolution(h, adjacency, mask)), generator), None
+        return h
+
+    @torch.no_grad()
+    def embed(self, graph: Data, *, chunk: int = CHUNK) -> Tensor:
+        """What :meth:`forward` gives in ``eval()``, layer by layer and in chunks of rows.
+
+        Beside the graph no more is held than two matrices of a layer's output, whatever the number of edges.
+        """
+        was_training = self.training
+        self.eval()
+        adjacency = Adjacency.of(graph, next(self.parameters()).dtype)
         h: Tensor = graph.x
         for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
-            h = activate(activation, norm(convolution(h, graph.edge_index, graph.edge_weight)), generator)
+            assert isinstance(convolution, Convolution)
+            h = convolution.in_chunks(h, adjacency, nn.Sequential(norm, activation), chunk)
+        self.train(was_training)
         return h
+
+
+class Convolution(nn.Module):
+    """One graph convolution before its activation; features ``(n, in_features)`` may be dense or CSR."""
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.zeros(out_features))
+        nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, x: Tensor, adjacency: Adjacency, mask: Tensor | None = None) -> Tensor:
+        if self._propagates_first(x):
+            return feature_product(adjacency @ x, self.weight, mask) + self.bias
+        return adjacency @ feature_product(x, self.weight, mask) + self.bias
+
+    def in_chunks(self, x: Tensor, adjacency: Adjacency, then: nn.Module, chunk: int) -> Tensor:
+        """The convolution, followed by a module that treats rows one by one, so many rows at a time."""
+        starts = range(0, len(x), chunk)
+        weight: Tensor | None = self.weight
+        if not self._propagates_first(x):
+            product = self.bias.new_empty(len(x), len(self.bias))
+            for start in starts:
+                product[start : start + chunk] = feature_product(some_rows(x, start, start + chunk), self.weight)
+            x, weight = product, None
+        result = self.bias.new_empty(len(x), len(self.bias))
+        for start in starts:
+            rows = adjacency.rows(start, min(start + chunk, len(x))) @ x
+            result[start : start + chunk] = then((rows if weight is None else rows @ weight) + self.bias)
+        return result
+
+    def _propagates_first(self, x: Tensor) -> bool:
+        """The product with the adjacency costs least on the narrower side."""
+        return x.layout == torch.strided and x.shape[1] < len(self.bias)

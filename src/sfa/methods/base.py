@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa.graph import GCN
 from sfa.spectral import SpectralMap
 
 
@@ -35,12 +36,14 @@ class ContrastiveMethod(nn.Module, ABC):
     the feature maps of both views, so that every method works with every map.
     """
 
-    def __init__(self, encoder: nn.Module, head: nn.Module, spectral: SpectralMap | None, hidden: int) -> None:
+    def __init__(self, encoder: GCN, head: nn.Module, spectral: SpectralMap | None, hidden: int) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = head
         self.spectral = SpectralMap() if spectral is None else spectral
         self.spectral.check_width(hidden)
+        self.across_processes = False
+        """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
 
     @abstractmethod
     def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Data, Data]:
@@ -52,17 +55,14 @@ class ContrastiveMethod(nn.Module, ABC):
 
     def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.views(graph, generator)
-        h_alpha, h_beta = self.encoder(alpha, generator), self.encoder(beta, generator)
+        roots = graph.get("roots", graph.num_nodes)  # of a sampled batch, the others only send them messages
+        h_alpha, h_beta = self.encoder(alpha, generator)[:roots], self.encoder(beta, generator)[:roots]
         h_tilde_alpha, h_tilde_beta = self.spectral.forward_pair(h_alpha, h_beta, generator)
         if observe is not None:
             observe(FeatureMaps(*(h.detach() for h in (h_alpha, h_beta, h_tilde_alpha, h_tilde_beta))))
         return self.loss(self.head(h_tilde_alpha), self.head(h_tilde_beta))
 
-    @torch.no_grad()
     def embed(self, graph: Data) -> Tensor:
         """Embeddings ``(n, hidden)`` of the uncorrupted graph: no views, no spectral map, no head."""
-        was_training = self.training
-        self.eval()
-        embeddings: Tensor = self.encoder(graph)
-        self.train(was_training)
+        embeddings: Tensor = self.encoder.embed(graph)
         return embeddings

@@ -58,4 +58,4 @@ class GBT(ContrastiveMethod):
         return random_views(graph, self.edge_drop, self.feature_drop, generator)
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        return barlow_twins(z_alpha, z_beta, off_diagonal=self.off_diagonal)
+        return barlow_twins(z_alpha, z_beta, off_diagonal=self.off_diagonal, across_processes=self.across_processes)

@@ -10,6 +10,7 @@ from sfa.graph import GCN, random_views
 from sfa.graph.activations import Activation
 from sfa.graph.gcn import Widths
 from sfa.losses import nt_xent
+from sfa.losses.nt_xent import Precision
 from sfa.methods.base import ContrastiveMethod
 from sfa.methods.heads import projection_head
 from sfa.ranges import Count, Positive, Share
@@ -35,6 +36,7 @@ class GRACE(ContrastiveMethod):
         feature_drop: Share of feature columns masked in view alpha and beta.
         tau: Temperature.
         intraview: Negatives from the anchor's own view too (Eq. 2).
+        precision: Of the similarities in the loss: ``full``, or ``bfloat16`` where speed counts for more.
         spectral: The map applied to both feature maps while training.
     """
 
@@ -53,6 +55,7 @@ class GRACE(ContrastiveMethod):
         feature_drop: tuple[Share, Share] = (0.3, 0.4),
         tau: Positive = 0.4,
         intraview: bool = True,
+        precision: Precision = "full",
         spectral: SpectralMap | None = None,
     ) -> None:
         encoder = GCN(in_features, hidden, layers=layers, widths=widths, activation=activation, batch_norm=batch_norm)
@@ -61,9 +64,17 @@ class GRACE(ContrastiveMethod):
         self.feature_drop = feature_drop
         self.tau = tau
         self.intraview = intraview
+        self.precision = precision
 
     def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Data, Data]:
         return random_views(graph, self.edge_drop, self.feature_drop, generator)
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        return nt_xent(z_alpha, z_beta, tau=self.tau, intraview=self.intraview)
+        return nt_xent(
+            z_alpha,
+            z_beta,
+            tau=self.tau,
+            intraview=self.intraview,
+            precision=self.precision,
+            across_processes=self.across_processes,
+        )

@@ -1,0 +1,152 @@
+"""Batch normalisation over the rows of 2 and 3 real processes, against ``nn.BatchNorm1d`` on all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from tests.processes import run_in_processes
+from torch import Tensor, nn
+
+from sfa import processes
+from sfa.errors import InputError
+from sfa.graph.batch_norm import BatchNorm
+
+ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "cumulative": {"momentum": None},
+    "slow": {"momentum": 0.01, "eps": 0.1},
+    "no weights": {"affine": False},
+    "no running statistics": {"track_running_stats": False},
+}
+Step = tuple[Tensor, Tensor]
+
+
+def random_rows(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> Tensor:
+    return 2 + 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def with_weights(norm: nn.BatchNorm1d) -> None:
+    if norm.affine:
+        with torch.no_grad():
+            norm.weight.copy_(torch.linspace(0.5, 2, norm.num_features))
+            norm.bias.copy_(torch.linspace(-1, 1, norm.num_features))
+
+
+def steps(
+    norm: nn.BatchNorm1d, batches: Tensor, weights: Tensor, sizes: tuple[int, ...]
+) -> tuple[list[Step], dict[str, Tensor], dict[str, Tensor]]:
+    """Outputs and gradients of the inputs for each batch, summed gradients of the parameters, and the state."""
+    with_weights(norm)
+    seen: list[Step] = []
+    for batch, weight in zip(batches, weights, strict=True):
+        x, w = (whole.split(sizes)[processes.rank()] for whole in (batch, weight))
+        x = x.clone().requires_grad_()
+        y = norm(x)
+        (y * w).sum().backward()
+        assert x.grad is not None
+        seen.append((y.detach(), x.grad))
+    gradients = {name: p.grad for name, p in norm.named_parameters() if p.grad is not None}
+    return seen, gradients, norm.state_dict()
+
+
+def across(options: dict[str, Any], batches: Tensor, weights: Tensor, sizes: tuple[int, ...]) -> Any:
+    norm = BatchNorm(batches.shape[2], dtype=batches.dtype, **options)
+    processes.synchronise(norm)
+    return steps(norm, batches, weights, sizes)
+
+
+@pytest.mark.parametrize("dtype", ROUGH, ids=str)
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("sizes", [(6, 3), (1, 1), (5, 1, 4), (7, 0, 2)], ids=str)
+def test_equals_one_process(sizes: tuple[int, ...], name: str, dtype: torch.dtype) -> None:
+    batches, weights = (random_rows(3, sum(sizes), 4, dtype=dtype, seed=seed) for seed in (0, 1))
+    assert_same(sizes, OPTIONS[name], batches, weights)
+
+
+def test_with_a_length() -> None:
+    batches, weights = (random_rows(2, 9, 4, 5, seed=seed) for seed in (0, 1))
+    assert_same((6, 0, 3), {}, batches, weights)
+
+
+def assert_same(sizes: tuple[int, ...], options: dict[str, Any], batches: Tensor, weights: Tensor) -> None:
+    dtype = batches.dtype
+    one = nn.BatchNorm1d(batches.shape[2], dtype=dtype, **options)
+    seen, gradients, state = steps(one, batches, weights, (sum(sizes),))
+    parts = run_in_processes(across, len(sizes), options, batches, weights, sizes)
+    rough = {"rtol": ROUGH[dtype], "atol": 10 * ROUGH[dtype]}
+    for step, expected in enumerate(seen):
+        found = zip(*(part[0][step] for part in parts), strict=True)
+        for rows, whole in zip(found, expected, strict=True):
+            torch.testing.assert_close(torch.cat(rows), whole, **rough)
+    for parameter, gradient in gradients.items():
+        torch.testing.assert_close(sum(part[1][parameter] for part in parts), gradient, **rough)
+    for _, _, found_state in parts:
+        assert list(found_state) == list(state)
+        for buffer in state:
+            torch.testing.assert_close(found_state[buffer], state[buffer], **rough)
+            assert torch.equal(found_state[buffer], parts[0][2][buffer]), "to the bit on all ranks"
+
+
+def test_of_its_own_rows_alone_a_process_has_other_statistics() -> None:
+    x = random_rows(9, 4)
+    expected = nn.BatchNorm1d(4, dtype=x.dtype)(x)
+    assert (torch.cat(run_in_processes(normalise_own_rows, 2, x)) - expected).abs().max() > 0.1
+
+
+def normalise_own_rows(x: Tensor) -> Tensor:
+    return BatchNorm(4, dtype=x.dtype)(x.split([6, 3])[processes.rank()]).detach()
+
+
+def test_one_row_in_all_is_refused_and_eval_needs_nobody_else() -> None:
+    first, second = run_in_processes(odd_cases, 2)
+    torch.testing.assert_close(first, torch.full((2, 3), 5 / (1 + 1e-5) ** 0.5))
+    assert second is None
+
+
+def odd_cases() -> Tensor | None:
+    norm = BatchNorm(3)
+    processes.synchronise(norm)
+    before = {name: x.clone() for name, x in norm.state_dict().items()}
+    with pytest.raises(InputError, match="needs 2 or more rows on all processes together, not 1"):
+        norm(torch.ones(processes.rank(), 3))
+    assert all(torch.equal(x, before[name]) for name, x in norm.state_dict().items())
+    with pytest.raises(ValueError, match="2D or 3D"):
+        norm(torch.ones(2, 3, 1, 1))
+    return norm.eval()(torch.full((2, 3), 5.0)).detach() if processes.rank() == 0 else None
+
+
+def test_half_precision_is_normalised_in_float32() -> None:
+    x = random_rows(300, 4).bfloat16()
+    expected = nn.BatchNorm1d(4)(x.float())
+    for rows, whole in zip(run_in_processes(normalise_half, 2, x), expected.split([299, 1]), strict=True):
+        assert rows.dtype == torch.bfloat16
+        torch.testing.assert_close(rows.float(), whole, rtol=2**-8, atol=2**-8)
+
+
+def normalise_half(x: Tensor) -> Tensor:
+    norm = BatchNorm(4)
+    processes.synchronise(norm)
+    return norm(x.split([299, 1])[processes.rank()]).detach()
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("told", [True, False])
+def test_in_one_process_the_bits_and_the_state_are_those_of_batch_norm(told: bool, name: str) -> None:
+    batches, weights = (random_rows(3, 9, 4, dtype=torch.float32, seed=seed) for seed in (0, 1))
+    ours, theirs = BatchNorm(4, **OPTIONS[name]), nn.BatchNorm1d(4, **OPTIONS[name])
+    if told:
+        processes.synchronise(ours)
+    (seen, gradients, state), (expected, expected_gradients, expected_state) = (
+        steps(norm, batches, weights, (9,)) for norm in (ours, theirs)
+    )
+    for found, right in zip(seen, expected, strict=True):
+        assert torch.equal(found[0], right[0])
+        assert torch.equal(found[1], right[1])
+    for one, other in ((gradients, expected_gradients), (state, expected_state)):
+        assert list(one) == list(other)
+        assert all(torch.equal(one[key], other[key]) for key in other)
+    assert torch.equal(ours.eval()(batches[0]), theirs.eval()(batches[0]))
+    nn.BatchNorm1d(4, **OPTIONS[name]).load_state_dict(state)

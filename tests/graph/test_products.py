@@ -1,0 +1,85 @@
+"""Sparse products against dense ones."""
+
+import gc
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from sfa.graph import products
+from sfa.graph.products import csr_matrix, feature_product, some_rows, sparse_product
+
+
+def random_csr(n: int, d: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    """A CSR matrix and the same one dense."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, d, generator=generator, dtype=dtype) * (torch.rand(n, d, generator=generator) < 0.4)
+    rowptr = torch.cat([torch.zeros(1, dtype=torch.long), (x != 0).sum(1).cumsum(0)])
+    return csr_matrix(rowptr, x.nonzero()[:, 1], x[x != 0], (n, d)), x
+
+
+@settings(max_examples=40)
+@given(n=st.integers(1, 9), d=st.integers(1, 7), h=st.integers(1, 5), masked=st.booleans(), seed=st.integers(0, 999))
+def test_features_times_weights(n: int, d: int, h: int, masked: bool, seed: int) -> None:
+    sparse, dense = random_csr(n, d, seed)
+    generator = torch.Generator().manual_seed(seed)
+    weight = torch.randn(d, h, generator=generator, dtype=torch.float64, requires_grad=True)
+    mask = torch.rand(d, generator=generator) < 0.5 if masked else None
+    expected = (dense if mask is None else dense * mask) @ weight
+    direction = torch.randn(n, h, generator=generator, dtype=torch.float64)
+    for x in (sparse, dense):
+        result = feature_product(x, weight, mask)
+        torch.testing.assert_close(result, expected)
+        gradient = torch.autograd.grad((result * direction).sum(), weight)[0]
+        torch.testing.assert_close(
+            gradient, torch.autograd.grad((expected * direction).sum(), weight, retain_graph=True)[0]
+        )
+
+
+def test_gradients_of_gradients() -> None:
+    sparse, _ = random_csr(6, 5)
+    by_column = sparse.to_sparse_csc()
+    transposed = csr_matrix(by_column.ccol_indices(), by_column.row_indices(), by_column.values(), (5, 6))
+    weight = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda w: sparse_product(sparse, transposed, w), weight)
+    assert torch.autograd.gradgradcheck(lambda w: sparse_product(sparse, transposed, w).square(), weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_half_precision_comes_back_wide(dtype: torch.dtype) -> None:
+    sparse, dense = random_csr(6, 5, dtype=torch.float32)
+    weight = torch.randn(5, 3, generator=torch.Generator().manual_seed(0)).to(dtype)
+    result = feature_product(sparse, weight)
+    assert result.dtype == torch.float32
+    torch.testing.assert_close(result, dense @ weight.float())
+
+
+def test_autocast_leaves_sparse_products_alone() -> None:
+    sparse, dense = random_csr(6, 5, dtype=torch.float32)
+    weight = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", torch.bfloat16):
+        result = feature_product(sparse, weight)
+    torch.testing.assert_close(result, dense @ weight)
+
+
+def test_some_rows_of_dense_and_sparse() -> None:
+    sparse, dense = random_csr(9, 4)
+    for start, stop in ((0, 9), (3, 3), (2, 7), (8, 9)):
+        assert torch.equal(some_rows(dense, start, stop), dense[start:stop])
+        assert torch.equal(some_rows(sparse, start, stop).to_dense(), dense[start:stop])
+    assert some_rows(sparse, 2, 7).values().data_ptr() == sparse.values()[int(sparse.crow_indices()[2]) :].data_ptr()
+
+
+def test_a_transpose_is_made_once_and_forgotten_with_its_matrix() -> None:
+    sparse, _ = random_csr(9, 4)
+    weight = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
+    feature_product(sparse, weight)
+    first = products._TRANSPOSES[sparse]
+    feature_product(sparse, weight).sum().backward()
+    assert products._TRANSPOSES[sparse] is first
+    known = len(products._TRANSPOSES)
+    del sparse
+    gc.collect()
+    assert len(products._TRANSPOSES) == known - 1
