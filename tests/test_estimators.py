@@ -21,6 +21,7 @@ from torch_geometric.data import Data
 import sfa
 from sfa import NodeEmbedder
 from sfa.errors import InputError
+from sfa.estimators import FORMAT
 from sfa.recipes import Recipe, load_recipe
 from sfa.training import save_tensors, train
 
@@ -46,6 +47,7 @@ def test_parameters_round_trip() -> None:
         "tau": None,
         "epochs": 7,
         "lr": 0.1,
+        "batch_size": None,
         "options": {"method.layers": 3},
         "random_state": 4,
         "device": "cpu",
@@ -294,12 +296,12 @@ def test_loading_what_is_not_ours(
 @pytest.mark.parametrize(
     "meta",
     [
-        {"format": 2},
-        {"format": 1},
-        {"format": 1, "recipe": {"method": "grace"}},
-        {"format": 1, "recipe": {"method": "grace"}, "in_features": "many"},
-        {"format": 1, "recipe": "grace", "in_features": 8},
-        {"format": 1, "recipe": {"method": "grace"}, "in_features": 8},
+        {"format": FORMAT + 1},
+        {"format": FORMAT},
+        {"format": FORMAT, "recipe": {"method": "grace"}},
+        {"format": FORMAT, "recipe": {"method": "grace"}, "in_features": "many"},
+        {"format": FORMAT, "recipe": "grace", "in_features": 8},
+        {"format": FORMAT, "recipe": {"method": "grace"}, "in_features": 8},
         [1],
     ],
     ids=str,

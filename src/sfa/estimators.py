@@ -22,7 +22,7 @@ from sfa.methods import ContrastiveMethod
 from sfa.recipes import Recipe, load_recipe
 from sfa.training import load_tensors, save_tensors, train
 
-FORMAT = 1
+FORMAT = 2
 """Layout of a saved embedder."""
 
 
@@ -41,6 +41,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tau: Temperature of the loss.
         epochs: Training epochs.
         lr: Learning rate.
+        batch_size: Train on sampled batches of so many nodes; on the whole graph at once, if ``None``.
         options: Any other key of a recipe by its path, for instance ``{"method.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
@@ -64,6 +65,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tau: float | None = None,
         epochs: int | None = None,
         lr: float | None = None,
+        batch_size: int | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
@@ -75,6 +77,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.tau = tau
         self.epochs = epochs
         self.lr = lr
+        self.batch_size = batch_size
         self.options = options
         self.random_state = random_state
         self.device = device
@@ -85,8 +88,9 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         sections = parsed.as_dict()
         options: dict[str, Any] = {"feature_norm": sections["feature_norm"]}
-        for name in ("method", "spectral", "training"):
+        for name in ("method", "spectral", "sampler", "training"):
             options |= {f"{name}.{key}": value for key, value in sections[name].items() if key not in ("name", "seed")}
+        options["sampler.name"] = sections["sampler"]["name"]
         return cls(
             sections["method"]["name"],
             sections["spectral"]["name"],
@@ -102,7 +106,14 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method = recipe.build(graph.num_features)
         prepared = normalise_features(graph, recipe.feature_norm)
         history: list[dict[str, Any]] = []
-        train(method, prepared, **recipe.training.model_dump(), device=self.device, on_epoch=history.append)
+        train(
+            method,
+            prepared,
+            **recipe.training.model_dump(),
+            sampler=recipe.make_sampler(),
+            device=self.device,
+            on_epoch=history.append,
+        )
         self.recipe_ = recipe
         self.history_ = history
         self._adopt(method, graph.num_features)
@@ -153,6 +164,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "spectral.iterations": self.iterations,
             "training.epochs": self.epochs,
             "training.lr": self.lr,
+            "sampler.batch_size": self.batch_size,
         }
         seed = self.random_state
         if not isinstance(seed, int | np.integer):

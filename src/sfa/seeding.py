@@ -14,9 +14,22 @@ def derive_seed(seed: int, *path: int) -> int:
     return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
 
 
-def step_generator(seed: int, epoch: int, device: torch.device | str = "cpu") -> torch.Generator:
-    """The generator of one training step. A resumed run draws what an uninterrupted one would have drawn."""
-    return torch.Generator(device).manual_seed(derive_seed(seed, 1, epoch))
+def step_generator(
+    seed: int, epoch: int, step: int = 0, *, rank: int = 0, device: torch.device | str = "cpu"
+) -> torch.Generator:
+    """What one training step of one process draws from. A resumed run draws what an uninterrupted one would have."""
+    path = (epoch, step, rank) if rank else (epoch, step)
+    return torch.Generator(device).manual_seed(derive_seed(seed, 1, *path))
+
+
+def plan_generator(seed: int, epoch: int) -> torch.Generator:
+    """What the plan of an epoch's steps is drawn from, the same on all processes."""
+    return torch.Generator().manual_seed(derive_seed(seed, 2, epoch))
+
+
+def batch_generator(seed: int, epoch: int, step: int, *, rank: int = 0) -> torch.Generator:
+    """What the batch of one step of one process is sampled with."""
+    return torch.Generator().manual_seed(derive_seed(seed, 3, epoch, step, rank))
 
 
 @contextmanager

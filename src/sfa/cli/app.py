@@ -61,6 +61,13 @@ def train(
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     tau: Annotated[float | None, typer.Option(help="Temperature of the loss.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Train on sampled batches of so many nodes, for graphs too large for one step.")
+    ] = None,
+    sampler: Annotated[
+        str | None,
+        typer.Option(help="What batches are (`sfa list samplers`). Default: whole; with a batch size, neighbours."),
+    ] = None,
     recipe: Annotated[
         str | None, typer.Option(help="A YAML file, or a shipped one such as `paper` (`sfa list recipes`).")
     ] = None,
@@ -86,6 +93,8 @@ def train(
     * `sfa train cora --recipe paper --seed 1`: the paper's settings
     * `sfa train my_graph.npz --method g-bt --epochs 500 --out runs/mine`
     * `sfa train edges.csv --features nodes.csv`
+    * `sfa train edges.csv --features x.npy --batch-size 1024`: a large graph, in batches
+    * `torchrun --nproc-per-node 2 -m sfa train cora --batch-size 512`: two processes that act as one
     * `sfa train --resume --out runs/mine`: go on after an interruption
     """
     from sfa.cli import train as command
@@ -100,6 +109,8 @@ def train(
         "training.lr": lr,
         "method.tau": tau,
         "training.seed": seed,
+        "sampler.name": sampler,
+        "sampler.batch_size": batch_size,
     }
     command.run(
         source=Source(data, data_root, features, labels),
@@ -194,6 +205,7 @@ class Kind(str, Enum):
     methods = "methods"
     spectral = "spectral"
     datasets = "datasets"
+    samplers = "samplers"
     protocols = "protocols"
     recipes = "recipes"
     figures = "figures"

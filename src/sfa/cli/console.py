@@ -56,15 +56,15 @@ class Tracker(ABC):
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.done = 0
-        self.begun_at: int | None = None
+        self.done = 0.0
+        self.begun_at: float | None = None
         self.started = time.monotonic()
 
-    def step(self, done: int | None = None, **values: float) -> None:
-        """One more step is done, or so many in all, with some numbers worth showing."""
-        self.done = self.done + 1 if done is None else done
+    def step(self, done: float | None = None, *, of: int = 1, **values: float) -> None:
+        """One more step is done, or so many in all, with some numbers worth showing; it may be one part ``of`` some."""
+        self.done = self.done + 1 / of if done is None else done
         if self.begun_at is None:
-            self.begun_at = self.done - 1
+            self.begun_at = self.done - 1 / of
         rate = (self.done - self.begun_at) / max(1e-9, time.monotonic() - self.started)
         self.show([*(f"{name} {value:.4g}" for name, value in values.items()), f"{rate:.3g}/s"], rate)
 
@@ -100,4 +100,4 @@ class LineTracker(Tracker):
         self.shown = now
         left = (self.total - self.done) / rate
         notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
-        self.display.say("  ".join([self.title, f"{self.done}/{self.total}", *notes]))
+        self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))

@@ -12,6 +12,7 @@ from sfa.cli.console import results_console
 from sfa.data import locate, names
 from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
+from sfa.graph.sampling import SAMPLERS
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
 from sfa.spectral import SPECTRAL_MAPS
@@ -32,6 +33,8 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield "none", "The plain method: no spectral map."
         maps = {name: spectral for name, spectral in SPECTRAL_MAPS.items() if name != "none"}
         yield from ((name, _summary(spectral), spectral().extra_repr()) for name, spectral in maps.items())
+    elif kind == "samplers":
+        yield from ((name, _summary(sampler)) for name, sampler in SAMPLERS.items())
     elif kind == "protocols":
         yield from ((protocol.name, protocol.description) for protocol in PROTOCOLS.values())
     elif kind == "recipes":

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from torch_geometric.data import Data
 
+from sfa import processes
 from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run, print_scores
 from sfa.cli.run import Run, Source, describe, recorded_source, require_same_data, set_threads
@@ -35,7 +36,8 @@ def run(
     quiet: bool,
 ) -> None:
     """Train as asked on the command line, then score the result where there are labels."""
-    display = Display(quiet)
+    make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
+    display = Display(quiet or processes.rank() > 0)
     set_threads(threads)
     if resume:
         folder = _folder_to_resume(out)
@@ -51,6 +53,8 @@ def run(
         settled = (Recipe.parse({}) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         trained = start_run(path, settled, graph, source, device=device, display=display)
+    if processes.rank() > 0:
+        return
     if evaluate:
         _evaluate_if_possible(trained, display)
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
@@ -59,8 +63,9 @@ def run(
 def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
     recipe.build(graph.num_features)
+    recipe.make_sampler()(graph)
     make_fabric(device)
-    RunFolder.check_creatable(path)
+    path = processes.agreed(path)
     record = {
         "source": source.as_dict(),
         "fingerprint": fingerprint(graph),
@@ -68,7 +73,9 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
         "in_features": graph.num_features,
         "seed": recipe.training.seed,
     }
-    folder = RunFolder.create(path, recipe.as_dict(), record)
+    if processes.rank() == 0:
+        RunFolder.create(path, recipe.as_dict(), record)
+    folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
     return train_run(folder, recipe, graph, device=device, resume=False, display=display)
 
 
@@ -78,7 +85,7 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
     method = recipe.build(graph.num_features)
     display.say(
         f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features\n"
-        f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}"
+        f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
     )
     with display.progress("training", recipe.training.epochs) as tracker:
         progress = train_method(
@@ -88,11 +95,19 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
             device=device,
             folder=folder,
             resume=resume,
-            on_epoch=lambda metrics: tracker.step(metrics["epoch"], loss=metrics["loss"]),
+            sampler=recipe.make_sampler(),
+            on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
         )
     if progress.epoch < recipe.training.epochs:
         display.say(f"Stopped at epoch {progress.epoch}: no progress for {recipe.training.patience} epochs.")
     return Run(folder, recipe, prepared, method.cpu().eval(), progress)
+
+
+def _how(recipe: Recipe) -> str:
+    """What is out of the ordinary: batches, processes."""
+    sampler, count = recipe.sampler, processes.count()
+    batches = "" if sampler["name"] == "whole" else f", batches of {sampler['batch_size']} ({sampler['name']})"
+    return batches + ("" if count == 1 else f", {count} processes")
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import FeatureNormalisation
+from sfa.graph.sampling import Sampler
+from sfa.graph.sampling import resolve as resolve_sampler
 from sfa.methods import ContrastiveMethod
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive
@@ -35,15 +39,16 @@ class Training(BaseModel):
 
 
 class Recipe(BaseModel):
-    """A method and its options, a spectral map and its options, feature normalisation, training.
+    """A method, a spectral map and a sampler, each with its options; feature normalisation; training.
 
-    Options of a method or map are the keyword arguments of its class; those not given have the class's defaults.
+    Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
     spectral: dict[str, Any] = Field(default_factory=lambda: {"name": "sfa"})
+    sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
     feature_norm: FeatureNormalisation = "row"
     training: Training = Field(default_factory=Training)
 
@@ -51,20 +56,24 @@ class Recipe(BaseModel):
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
         """A complete recipe from a partial one; an unknown key or a wrong value is named in one sentence."""
         recipe: Recipe = _validated(cls, {**given, **_sections_with_names(given)}, "recipe")
-        method, spectral = recipe.method, recipe.spectral
+        method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
         return recipe.model_copy(
             update={
                 "method": _complete(method, resolve_method(method["name"]), "method"),
                 "spectral": _complete(spectral, resolve_spectral(spectral["name"]), "spectral"),
+                "sampler": _complete(sampler, resolve_sampler(sampler["name"]), "sampler"),
             }
         )
 
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
         """This recipe with some keys changed, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
 
-        Changing the name of a method or map drops the options of the old one.
+        Changing the name of a method, map or sampler drops the options of the old one. A batch size alone, where there
+        was none, asks for sampled neighbours.
         """
         given = self.as_dict()
+        if "sampler.batch_size" in changes and self.sampler["name"] == "whole":
+            changes = {"sampler.name": "neighbours", **changes}
         for path, value in sorted(changes.items(), key=lambda change: not change[0].endswith(".name")):
             *parents, key = path.split(".")
             section = given
@@ -83,41 +92,52 @@ class Recipe(BaseModel):
 
     def build(self, in_features: int) -> ContrastiveMethod:
         """The untrained method for graphs with so many features; its weights depend on the seed alone."""
-        method_options = {key: value for key, value in self.method.items() if key != "name"}
-        spectral_options = {key: value for key, value in self.spectral.items() if key != "name"}
         with seeded_initialisation(self.training.seed):
-            spectral = resolve_spectral(self.spectral["name"])(**spectral_options)
+            spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
             method: type[Any] = resolve_method(self.method["name"])
-            built: ContrastiveMethod = method(in_features, spectral=spectral, **method_options)
+            built: ContrastiveMethod = method(in_features, spectral=spectral, **_options(self.method))
         return built
+
+    def make_sampler(self) -> Callable[[Data], Sampler]:
+        """What makes the sampler of a graph."""
+        return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
+
+
+def _options(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in section.items() if key != "name"}
 
 
 def _sections_with_names(given: Mapping[str, Any]) -> dict[str, Any]:
     """``method: grace`` is short for ``method: {name: grace}``; a section without a name has the default's."""
     sections = {}
-    for key, default in (("method", "grace"), ("spectral", "sfa")):
+    for key, default, empty in (
+        ("method", "grace", "none"),
+        ("spectral", "sfa", "none"),
+        ("sampler", "whole", "whole"),
+    ):
         section = given.get(key, default)
         if isinstance(section, Mapping):
-            sections[key] = {"name": default, **section}
+            unnamed = "neighbours" if key == "sampler" and section else default
+            sections[key] = {"name": unnamed, **section}
         elif isinstance(section, str) or section is None:
-            sections[key] = {"name": "none" if section is None else section}
+            sections[key] = {"name": empty if section is None else section}
         if key not in sections or not isinstance(sections[key]["name"], str):
             raise InputError(f"Recipe key {key!r} is a name or a mapping with a name, not {section!r}.")
     return sections
 
 
 def _complete(
-    section: Mapping[str, Any], target: type[ContrastiveMethod] | type[SpectralMap], kind: str
+    section: Mapping[str, Any], target: type[ContrastiveMethod | SpectralMap | Sampler], kind: str
 ) -> dict[str, Any]:
     """Options checked against the signature of the class they go to, with its defaults filled in."""
     hints = get_type_hints(target.__init__, include_extras=True)
     fields: dict[str, Any] = {
         name: (hints[name], parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
-        if name in hints and name not in ("in_features", "spectral")
+        if name in hints and name not in ("in_features", "spectral", "graph")
     }
     model = create_model(target.__name__, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
-    options = _validated(model, {key: value for key, value in section.items() if key != "name"}, kind)
+    options = _validated(model, _options(section), kind)
     return {"name": section["name"], **options.model_dump()}
 
 

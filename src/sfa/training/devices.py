@@ -1,18 +1,35 @@
-"""Where training runs."""
+"""Where training runs: on which device, and in how many processes."""
 
 from __future__ import annotations
 
+import logging
+import os
+
 from lightning_fabric import Fabric
+from torch.distributed import is_available, is_torchelastic_launched
 
 from sfa.errors import InputError
 
 
 def make_fabric(device: str = "auto") -> Fabric:
-    """Lightning Fabric on one device: ``auto`` (the best there is), ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
+    """Lightning Fabric on one device: ``auto`` (the best there is), ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+
+    In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
+    """
     name, _, index = device.partition(":")
+    total, here = (int(os.environ[key]) for key in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")) if _by_torchrun() else (1, 1)
     try:
-        return Fabric(accelerator=name, devices=[int(index)] if index and name != "cpu" else 1)
+        if total == 1:
+            return Fabric(accelerator=name, devices=[int(index)] if index and name != "cpu" else 1)
+        logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it greets each process on standard error
+        fabric = Fabric(accelerator=name, devices=here, num_nodes=total // here, strategy="ddp")
+        fabric.launch()
+        return fabric
     except (ValueError, RuntimeError, ImportError) as error:
         raise InputError(
             f"The device {device!r} cannot be used here (`sfa doctor` lists those that can): {error}"
         ) from error
+
+
+def _by_torchrun() -> bool:
+    return is_available() and is_torchelastic_launched()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import shlex
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -15,16 +14,19 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from sfa.errors import TrainingError
+from sfa import processes
+from sfa.errors import SfaError, TrainingError
 from sfa.evaluation import diagnose
+from sfa.graph.sampling import Sampler, WholeGraph
 from sfa.methods.base import FeatureMaps
-from sfa.seeding import step_generator
-from sfa.training.checkpoint import load_checkpoint, save_checkpoint
+from sfa.training.checkpoint import load_checkpoint
 from sfa.training.devices import make_fabric
-from sfa.training.interrupt import Interrupted, stop_requests
+from sfa.training.interrupt import stop_requests
+from sfa.training.keeper import Keeper
 from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder
 from sfa.training.schedule import learning_rate
+from sfa.training.steps import Steps
 
 
 def train(
@@ -43,6 +45,8 @@ def train(
     device: str = "auto",
     folder: RunFolder | None = None,
     resume: bool = False,
+    sampler: Callable[[Data], Sampler] = WholeGraph,
+    on_step: Callable[[int, int, int, float], None] | None = None,
     on_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Progress:
     """Train a method on one graph, in place.
@@ -50,8 +54,8 @@ def train(
     Args:
         method: A module that gives the loss of one step: ``method(graph, generator)``. For diagnostics it also takes
             ``observe``, as a :class:`~sfa.methods.ContrastiveMethod` does.
-        graph: The whole graph, one step per epoch.
-        epochs: Steps at most.
+        graph: The whole graph.
+        epochs: Passes over the nodes at most.
         lr: Peak learning rate of Adam.
         weight_decay: L2 penalty of Adam.
         warmup: Epochs of linear rise to ``lr``.
@@ -65,61 +69,82 @@ def train(
         device: See :func:`make_fabric`.
         folder: Where metrics and checkpoints go; nowhere, if ``None``.
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
+        sampler: Makes of the graph what cuts an epoch into batches; the whole graph is one, if not given. Several
+            processes (under ``torchrun``) share the seeds of each batch and act as one.
+        on_step: Called after each step with its epoch, the steps done in it, the steps it has, and the loss.
         on_epoch: Called after each epoch with its metrics.
 
     Returns:
         How far training came and its best loss.
     """
     fabric = make_fabric(device)
+    if fabric.world_size > 1:
+        processes.synchronise(method)
     optimizer = torch.optim.Adam(method.parameters(), lr=lr, weight_decay=weight_decay)
     model, wrapped_optimizer = fabric.setup(method, optimizer)
     model.train()
-    graph = copy.copy(graph).to(fabric.device)  # PyG moves in place, and the caller's graph stays where it is
+    steps = Steps(graph, sampler, seed, fabric.device)
     progress, seconds_before = Progress(), 0.0
     if resume and folder is not None:
         if folder.checkpoint.exists():
             progress = load_checkpoint(folder.checkpoint, method, optimizer)
-        seconds_before = folder.rewind(progress.epoch)
+        seconds_before = folder.rewind(progress.epoch) if fabric.is_global_zero else 0.0
     started = time.perf_counter() - seconds_before
 
-    # Without a folder there is nothing to save, and Ctrl-C acts as usual.
-    with stop_requests() if folder else nullcontext(lambda: False) as stop_requested:
+    with _keeper(folder, method, optimizer, checkpoint_every, epochs) as keeper, _explained_if_a_process_is_lost():
         while not progress.finished:
-            epoch = progress.epoch
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(epoch, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
-
+            epoch, plan = progress.epoch, steps.plan(progress.epoch)
             seen: list[FeatureMaps] = []
-            observing = {"observe": seen.append} if _is_due(epoch + 1, epochs, diagnose_every) else {}
-            loss = model(graph, step_generator(seed, epoch, fabric.device), **observing)
-            _require_finite(loss.item(), epoch, folder)
-            wrapped_optimizer.zero_grad()
-            fabric.backward(loss)
-            wrapped_optimizer.step()
-            _require_finite_weights(method, epoch, folder)
+            while progress.step < len(plan):
+                step, is_last = progress.step, progress.step == len(plan) - 1
+                for group in optimizer.param_groups:
+                    now = epoch + step / len(plan)
+                    group["lr"] = learning_rate(now, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
 
-            progress = progress.after(loss.item())
+                look = is_last and _is_due(epoch + 1, epochs, diagnose_every)
+                batch, generator = steps.batch(epoch, step, plan[step]), steps.generator(epoch, step)
+                loss = model(batch, generator, **({"observe": seen.append} if look else {}))
+                _require_finite(loss.item(), epoch, folder)
+                wrapped_optimizer.zero_grad()
+                fabric.backward(loss)
+                wrapped_optimizer.step()
+                _require_finite_weights(method, epoch, folder)
+
+                progress = progress.after_step(loss.item())
+                if on_step is not None:
+                    on_step(epoch, progress.step, len(plan), loss.item())
+                if keeper is not None and not is_last:
+                    keeper.after_step(progress)
+
+            mean_loss = progress.step_losses / progress.step
+            progress = progress.after_epoch()
             exhausted = patience is not None and progress.stale >= patience
             progress = progress.finish_if(progress.epoch >= epochs or exhausted)
             diagnostics = diagnose(*seen[0]) if seen else None
             metrics = {
                 "epoch": progress.epoch,
-                "loss": loss.item(),
+                "loss": mean_loss,
                 "lr": optimizer.param_groups[0]["lr"],
                 "seconds": round(time.perf_counter() - started, 3),
                 **({} if diagnostics is None else {"diagnostics": asdict(diagnostics)}),
             }
             if on_epoch is not None:
                 on_epoch(metrics)
-            if folder is not None:
-                stopping = stop_requested() and not progress.finished
-                with _explained_if_the_disk_fails(folder):
-                    folder.append(metrics)
-                    if progress.finished or stopping or progress.epoch % checkpoint_every == 0:
-                        save_checkpoint(folder.checkpoint, method, optimizer, progress)
-                if stopping:
-                    raise Interrupted(f"Stopped after epoch {progress.epoch} of {epochs}; {_go_on(folder)}")
+            if keeper is not None:
+                keeper.after_epoch(progress, metrics)
     return progress
+
+
+@contextmanager
+def _keeper(
+    folder: RunFolder | None, method: nn.Module, optimizer: torch.optim.Optimizer, every: int, epochs: int
+) -> Iterator[Keeper | None]:
+    """What saves the run; without a folder nothing is saved, and Ctrl-C acts as usual."""
+    if folder is None:
+        yield None
+        return
+    with stop_requests() as stop_requested:
+        yield Keeper(folder, method, optimizer, every=every, epochs=epochs, stop_requested=stop_requested)
 
 
 def _is_due(epoch: int, epochs: int, every: int) -> bool:
@@ -146,15 +171,15 @@ def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
 
 
 @contextmanager
-def _explained_if_the_disk_fails(folder: RunFolder) -> Iterator[None]:
+def _explained_if_a_process_is_lost() -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except RuntimeError as error:
+        lost = processes.count() > 1 and re.search(r"gloo|nccl|connection|peer|socket|timed? ?out", str(error), re.I)
+        if isinstance(error, SfaError) or not lost:
+            raise
+        reason = " ".join(str(error).split())[:120]
         raise TrainingError(
-            f"Cannot write to {folder.path} ({error.strerror or error}); what was written before is whole. "
-            f"Once it can be written, {_go_on(folder)}"
+            f"Another process of this run has ended or cannot be reached, so this one ends too ({reason}): start all "
+            "again with --resume, which goes on from the last checkpoint."
         ) from error
-
-
-def _go_on(folder: RunFolder) -> str:
-    return f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"

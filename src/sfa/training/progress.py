@@ -22,6 +22,18 @@ class Progress:
     stale: int = 0
     """Epochs since then."""
     finished: bool = False
+    step: int = 0
+    """Steps completed of the epoch that is under way."""
+    step_losses: float = 0.0
+    """Sum of their losses."""
+
+    def after_step(self, loss: float) -> Progress:
+        """Progress with one more step of this loss in the epoch."""
+        return replace(self, step=self.step + 1, step_losses=self.step_losses + loss)
+
+    def after_epoch(self) -> Progress:
+        """Progress with the epoch's steps done: its loss is their mean."""
+        return replace(self, step=0, step_losses=0.0).after(self.step_losses / self.step)
 
     def after(self, loss: float) -> Progress:
         """Progress with one more epoch of this loss."""
