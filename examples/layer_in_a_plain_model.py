@@ -65,7 +65,8 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=100)
     epochs = parser.parse_args().epochs
     cora = load("cora")
-    x = cora.x / cora.x.sum(1, keepdim=True)
+    x = cora.x.to_dense()
+    x = x / x.sum(1, keepdim=True)
     a_hat = normalised_adjacency(cora.edge_index, cora.num_nodes)
     layers = {"without SFA": nn.Identity(), "with SFA": sfa.SpectralFeatureAugmentation(iterations=1)}
     for name, layer in layers.items():

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfa.graph import products
-from sfa.graph.products import csr_matrix, feature_product, some_rows, sparse_product
+from sfa.graph.products import feature_product, some_rows, sparse_product
+from sfa.matrices import csr_matrix
 
 
 def random_csr(n: int, d: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:

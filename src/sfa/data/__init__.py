@@ -1,9 +1,11 @@
 """Data sets by name, your own files, and graphs in memory -> one checked `torch_geometric.data.Data`."""
 
+from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph
 from sfa.data.datasets import DatasetInfo, load, locate, names
 from sfa.data.files import read_graph
-from sfa.data.graph import build_graph, fingerprint
+from sfa.data.fingerprint import fingerprint
+from sfa.data.graph import build_graph
 from sfa.data.roots import data_root
 
 __all__ = [
@@ -16,4 +18,5 @@ __all__ = [
     "locate",
     "names",
     "read_graph",
+    "stochastic_block_model",
 ]

@@ -8,8 +8,9 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data.adjacency import adjacency_edges
+from sfa.data.arrays import to_numpy
 from sfa.data.from_networkx import networkx_arrays
-from sfa.data.graph import build_graph, to_numpy
+from sfa.data.graph import build_graph
 from sfa.errors import InputError
 
 ALLOWED = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
@@ -19,8 +20,9 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True) -> Data:
     """The graph in `obj`, checked and undirected.
 
     - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`.
-    - `(X, A)`: X an array, sparse matrix or DataFrame (its index names the nodes) [n, d]; A a SciPy sparse or dense
-      adjacency [n, n], or an edge index [2, m]. An array [2, 2] with two nodes is an adjacency.
+    - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame (its index
+      names the nodes) [n, d]; A a SciPy sparse or dense adjacency [n, n], or an edge index [2, m]. An array [2, 2] with
+      two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
     Directed edges are made undirected. Other attributes (masks, edge features) are left behind, and so are labels that
@@ -52,6 +54,7 @@ def _from_pyg(data: Data, name: str | None, labels: bool) -> Data:
         node_ids=getattr(data, "node_ids", None),
         class_names=getattr(data, "class_names", None) if labels else None,
         name=name or (data.name if isinstance(getattr(data, "name", None), str) and data.name else "graph"),
+        mapped=getattr(data, "mapped_features", False) is True,
     )
 
 
@@ -62,7 +65,7 @@ def _from_pair(x: Any, a: Any, name: str | None) -> Data:
     node_ids = None
     if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
         node_ids = x.index.tolist()
-        x = x.to_numpy()
+        x = _frame_values(x)
     if not hasattr(x, "shape"):
         x = to_numpy(x)
     if not hasattr(a, "shape"):
@@ -78,6 +81,13 @@ def _from_pair(x: Any, a: Any, name: str | None) -> Data:
         f"A has shape {list(a.shape)}, but with {num_nodes} rows of features it must be an adjacency "
         f"[{num_nodes}, {num_nodes}] or an edge index [2, edges]."
     )
+
+
+def _frame_values(frame: Any) -> Any:
+    """A DataFrame's values; sparse if all of its columns are sparse ones, of which most entries are 0."""
+    if len(frame.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in frame.dtypes):
+        return frame.sparse.to_coo()
+    return frame.to_numpy()
 
 
 def _from_networkx(graph: Any, name: str | None, labels: bool) -> Data:

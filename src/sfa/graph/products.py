@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-
-def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """A ``torch.sparse_csr`` tensor over these parts, without a copy."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
-        return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
+from sfa.matrices import csr_matrix
 
 
 def sparse_product(matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:

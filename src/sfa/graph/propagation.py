@@ -9,7 +9,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.pattern import Pattern, pattern_of
-from sfa.graph.products import csr_matrix, some_rows, sparse_product
+from sfa.graph.products import some_rows, sparse_product
+from sfa.matrices import csr_matrix
 
 
 class Adjacency:

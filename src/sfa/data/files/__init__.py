@@ -11,6 +11,7 @@ from xml.etree.ElementTree import ParseError
 
 from torch_geometric.data import Data
 
+from sfa.data.arrays import to_numpy
 from sfa.data.files.edge_list import read_edge_list
 from sfa.data.files.features import FeatureTable, read_features
 from sfa.data.files.join import join_features, join_labels
@@ -18,7 +19,7 @@ from sfa.data.files.networkx_files import read_networkx
 from sfa.data.files.npz import read_npz
 from sfa.data.files.parts import Parts
 from sfa.data.files.torch_file import read_torch
-from sfa.data.graph import build_graph, to_numpy
+from sfa.data.graph import build_graph
 from sfa.errors import InputError
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
@@ -33,6 +34,8 @@ def read_graph(path: PathLike, *, features: PathLike | None = None, labels: Path
     """The graph in a file, with features and labels from files of their own where the graph file has none.
 
     `.npz` (keys in `sfa.data.files.npz`), `.csv`/`.tsv`/`.txt` (edge list), `.pt` (PyG Data), `.gml`, `.graphml`.
+    Features larger than the memory go into a `.npy` file of their own, which is mapped; a part of a `.npz`, which is a
+    zip archive, cannot be.
     """
     graph_path = _existing(path, "graph")
     if graph_path.suffix.lower() not in SUFFIXES:
@@ -54,8 +57,9 @@ def read_graph(path: PathLike, *, features: PathLike | None = None, labels: Path
             f"{graph_path} has no node features; give them with features=FILE (--features FILE), or put them into the "
             "file (key x or attr_data in .npz, x in .pt, node attribute x in .gml and .graphml)."
         )
-    parts.x = to_numpy(parts.x)
-    rows = len(parts.x) if parts.x.ndim else 0
+    if not hasattr(parts.x, "shape"):
+        parts.x = to_numpy(parts.x)
+    rows = parts.x.shape[0] if len(parts.x.shape) else 0
     if parts.num_nodes not in (None, rows):
         raise InputError(f"{graph_path} has {parts.num_nodes} nodes, but there are {rows} rows of features.")
     if labels is not None:

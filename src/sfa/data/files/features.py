@@ -13,6 +13,7 @@ import numpy as np
 from sfa.data.files.parts import parse_ids
 from sfa.data.files.tables import is_number, text_layout
 from sfa.data.labels import is_unknown
+from sfa.data.mapped import open_npy
 from sfa.errors import InputError
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
@@ -31,13 +32,15 @@ class FeatureTable:
 
 
 def read_features(path: Path) -> FeatureTable:
-    """The first column is the node's id, one may be called `label`, all others are numbers; `.npy` is numbers only."""
+    """The first column is the node's id, one may be called `label`, all others are numbers; `.npy` is numbers only.
+
+    A large `.npy` (see `sfa.data.mapped`) is mapped, not read: it must not change while it is in use.
+    """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     if suffix == ".npy":
-        with path.open("rb") as file:
-            table = FeatureTable(np.load(file, allow_pickle=False))
+        table = FeatureTable(open_npy(path))
     else:
         table = _from_frame(_read_parquet(path) if suffix == ".parquet" else _read_text(path), path)
     if table.x.ndim != 2 or len(table.x) == 0:

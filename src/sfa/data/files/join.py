@@ -19,7 +19,7 @@ def join_features(parts: Parts, table: FeatureTable) -> None:
     """Puts the table's rows into the order of the graph's nodes.
 
     Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
-    taken row by row, its ids becoming the nodes'.
+    taken row by row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
     """
     if parts.x is not None:
         raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")

@@ -95,6 +95,8 @@ def _csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
     if lacking:
         raise InputError(f"{path} has an incomplete sparse matrix: {_missing(arrays, lacking, ' and ')}.")
     data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in CSR_PARTS)
+    if data.dtype == np.float16:  # which SciPy does not have
+        data = data.astype(np.float32)
     matrix = sparse.csr_array(
         (data, indices.astype(np.int64), indptr.astype(np.int64)), shape=tuple(int(size) for size in shape)
     )

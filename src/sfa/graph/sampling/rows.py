@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa.graph.products import csr_matrix
+from sfa.matrices import csr_matrix
 
 
 def row_entries(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:

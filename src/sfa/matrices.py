@@ -1,0 +1,50 @@
+"""Matrices that are not simply dense in memory: compressed rows (CSR), and rows that lie on disk."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sfa.errors import InputError
+
+CHUNK_BYTES = 1 << 24
+
+
+def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    """A ``torch.sparse_csr`` tensor over these parts, without a copy."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
+        return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
+
+
+def row_chunks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """The rows of a table ``(n, d)`` in pieces that take some 16 MB as float32, and at least one row."""
+    step = max(1, CHUNK_BYTES // (4 * shape[1]))
+    return (slice(start, start + step) for start in range(0, shape[0], step))
+
+
+def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:
+    """A float32 tensor of this shape over a temporary file, into which its rows are written chunk by chunk.
+
+    The file has no name and its space is free again once the tensor is gone, even if the process is killed. It lies in
+    the folder that the environment variable TMPDIR names, which should be on a disk and not in memory.
+    """
+    try:
+        with tempfile.TemporaryFile(prefix="sfa-") as file:
+            for rows in chunks:
+                file.write(np.ascontiguousarray(rows, dtype=np.float32).data)
+            file.flush()
+            return torch.from_numpy(np.memmap(file, np.float32, "r+", shape=shape))
+    except OSError as error:
+        raise InputError(
+            f"The features need {4 * math.prod(shape) / 1e9:.1f} GB of temporary space in {tempfile.tempdir}, which "
+            f"cannot be had ({error.strerror or error}); set TMPDIR to a folder on a disk with more room."
+        ) from error
