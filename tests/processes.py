@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import itertools
 import os
 import pickle
 import signal
@@ -30,13 +31,14 @@ def run_in_processes(function: Callable[..., Any], world: int, *args: Any, secon
         AssertionError: It failed somewhere; the first process that failed and its traceback are in the message.
         TimeoutError: Some processes were not done in time; where they stood is in the message.
     """
-    _start_workers(world)
+    while len(_workers) < world:
+        _workers.append(_Worker.start())
     workers = _workers[:world]
     payload = pickle.dumps((function, args))
-    with tempfile.TemporaryDirectory() as folder:
-        for rank, worker in enumerate(workers):
-            worker.send((rank, world, f"file://{folder}/rendezvous", seconds, payload))
-        return _collect(workers, seconds)
+    rendezvous = f"file://{_rendezvous.name}/{next(_calls)}"
+    for rank, worker in enumerate(workers):
+        worker.send((rank, world, rendezvous, seconds, payload))
+    return _collect(workers, seconds)
 
 
 class _Worker(NamedTuple):
@@ -64,11 +66,8 @@ class _Worker(NamedTuple):
 
 
 _workers: list[_Worker] = []
-
-
-def _start_workers(world: int) -> None:
-    while len(_workers) < world:
-        _workers.append(_Worker.start())
+_calls = itertools.count()
+_rendezvous = tempfile.TemporaryDirectory()
 
 
 def _stop(workers: list[_Worker]) -> None:
@@ -135,13 +134,14 @@ def _answer(rank: int, world: int, rendezvous: str, seconds: float, payload: byt
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             function, args = pickle.loads(payload)
-        # Should the parent be gone, it ends all the same.
-        limit = timedelta(seconds=seconds + 10)
+        # The group of the call before is left only now that all are done with it: some may have been much faster.
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+        limit = timedelta(seconds=seconds + 10)  # It ends even if the parent is gone.
         distributed.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=world, timeout=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             result = function(*args)
-        distributed.destroy_process_group()
         return pickle.dumps((True, result))
     except BaseException:
         return pickle.dumps((False, traceback.format_exc()))

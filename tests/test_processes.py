@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.processes import run_in_processes
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -19,6 +18,7 @@ from sfa.errors import InputError
 from sfa.graph.batch_norm import BatchNorm
 from sfa.losses import barlow_twins
 from sfa.spectral import SPECTRAL_MAPS, GaussianNoise, SpectralFeatureAugmentation, SpectralMap, Whiten
+from tests.processes import run_in_processes
 
 SIZES = [(5, 2), (0, 4), (3, 1, 4), (4, 0, 2)]
 

@@ -1,13 +1,34 @@
-"""Types that say which values an argument takes; recipes check them before a run starts."""
+"""Which values an argument takes: types that recipes check before a run starts, and checks of what is given in code."""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge, Gt, Interval
+
+from sfa.errors import InputError
 
 Count = Annotated[int, Ge(1)]
 Natural = Annotated[int, Ge(0)]
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]
 Share = Annotated[float, Interval(ge=0, le=1)]
+
+
+def check_whole(name: str, value: int, at_least: int) -> None:
+    """``value`` is a whole number, not below ``at_least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise InputError(f"{name} must be a whole number, {at_least} or more, not {value!r}.")
+
+
+def check_number(name: str, value: float, *, above: float | None = None, at_most: float | None = None) -> None:
+    """``value`` is finite and, as asked, 0 or more (default) or above a bound, and at most another."""
+    low = "0 or more" if above is None else f"above {above:g}"
+    allowed = low if at_most is None else f"{low} and at most {at_most:g}"
+    # Comparisons alone, which NaN fails: where shapes vary, torch.compile passes a symbol for the number.
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    low_enough = number and value < math.inf and (at_most is None or value <= at_most)
+    if not (low_enough and (value >= 0 if above is None else value > above)):
+        raise InputError(f"{name} must be a number, {allowed}, not {value!r}.")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from tests.processes import run_in_processes
 from torch import Tensor, nn
 
 from sfa import processes
 from sfa.errors import InputError
 from sfa.graph.batch_norm import BatchNorm
+from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
 OPTIONS: dict[str, dict[str, Any]] = {

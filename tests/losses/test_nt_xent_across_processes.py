@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from tests.processes import run_in_processes
 from torch import Tensor
 
 from sfa import processes
 from sfa.losses import nt_xent, similarities
+from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
 

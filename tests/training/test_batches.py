@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.processes import run_in_processes
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -22,6 +21,7 @@ from sfa.graph.sampling import Neighbours, RandomWalks
 from sfa.recipes import Recipe
 from sfa.training import Interrupted, RunFolder, keeper, load_checkpoint, load_tensors, train
 from sfa.training.schedule import learning_rate
+from tests.processes import run_in_processes
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]

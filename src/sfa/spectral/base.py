@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,20 @@ class SpectralMap(nn.Module):
     Subclasses store the arguments of their constructor under their names and implement :meth:`augment`. A map may
     change the number of rows, of both views alike; the number of features stays. A map that must treat both views alike
     overrides :meth:`forward_pair`.
+
+    A map whose result for some rows can be had without the others (but for sums over all), as that of SFA, says
+    ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`.
     """
+
+    spans_processes: ClassVar[bool] = True
+    """Whether the rows of a feature map may be spread over several processes."""
+
+    across_processes: bool = False
+    """The rows on all processes are one feature map; :func:`sfa.processes.synchronise` sets it."""
+
+    def __init_subclass__(cls, *, spans_processes: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.spans_processes = spans_processes
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,8 +10,9 @@ from annotated_types import Interval
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.spectral.arguments import check_feature_map, check_number
+from sfa.ranges import check_number
 from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import check_feature_map
 
 _BLOCK = 64
 """Rows of the random matrix that exist at a time."""

@@ -1,4 +1,4 @@
-"""What the spectral maps share: wide arithmetic, a safe scale, random numbers, and operators from the Gram matrix."""
+"""What the spectral maps share: a check, wide arithmetic, a safe scale, random numbers, and operators from the Gram matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfa.spectral.arguments import check_feature_map
+from sfa.errors import InputError
+
+
+def check_feature_map(h: Tensor) -> None:
+    """Raise unless ``h`` is a floating-point tensor ``(..., n, d)``."""
+    if h.dim() < 2 or not h.is_floating_point():
+        raise InputError(
+            f"A feature map is a floating-point tensor (..., n, d), not {h.dtype} of shape {tuple(h.shape)}."
+        )
 
 
 def normal(shape: Sequence[int], like: Tensor, generator: torch.Generator | None) -> Tensor:

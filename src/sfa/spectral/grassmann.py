@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from sfa.errors import unknown_name
-from sfa.ranges import Count, Natural, NonNegative
-from sfa.spectral.arguments import check_number, check_whole
+from sfa.ranges import Count, Natural, NonNegative, check_number, check_whole
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import normal, on_unit_scale
 from sfa.spectral.spectral_function import spectral_function

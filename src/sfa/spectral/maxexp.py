@@ -7,8 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa.ranges import Count, NonNegative
-from sfa.spectral.arguments import check_number, check_whole
+from sfa.ranges import Count, NonNegative, check_number, check_whole
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, normal, on_unit_scale, trace
 from sfa.spectral.newton_schulz import newton_schulz, smallest_ridge

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.spectral.arguments import check_number, check_whole
+from sfa.ranges import check_number, check_whole
 from sfa.spectral.feature_map import identity, trace
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa.ranges import NonNegative
-from sfa.spectral.arguments import check_number
+from sfa import processes
+from sfa.ranges import NonNegative, check_number
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import normal, on_unit_scale
+from sfa.spectral.feature_map import check_feature_map, normal, on_unit_scale
 
 
-def add_noise(h: Tensor, strength: float = 0.1, *, generator: torch.Generator | None = None) -> Tensor:
+def add_noise(
+    h: Tensor, strength: float = 0.1, *, across_processes: bool = False, generator: torch.Generator | None = None
+) -> Tensor:
     r"""Add Gaussian noise to every entry of a feature map: :math:`\mathcal{A}_F` of the paper's ablation study.
 
     .. math::
@@ -22,12 +24,16 @@ def add_noise(h: Tensor, strength: float = 0.1, *, generator: torch.Generator | 
     Args:
         h: Feature map(s) of shape ``(..., n, d)``.
         strength: ``s``, relative to the root mean square of each map, which is a constant in backward.
+        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.processes`), with one root mean
+            square; each process draws noise of its own, even if their generators are alike.
         generator: Source of the noise, on the device of ``h``; the global one if not given.
 
     Returns:
         ``h_tilde`` with the shape and dtype of ``h``.
     """
     check_number("strength", strength)
+    if across_processes and processes.count() > 1:
+        return _add_noise_across_processes(h, strength, generator)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         rms = unit.detach().square().mean(dim=(-2, -1), keepdim=True).sqrt()
@@ -36,7 +42,28 @@ def add_noise(h: Tensor, strength: float = 0.1, *, generator: torch.Generator | 
     return on_unit_scale(h, augment)
 
 
-class GaussianNoise(SpectralMap):
+def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Generator | None) -> Tensor:
+    check_feature_map(h)
+    rms = _rms_of_all(h.detach())
+    seed = torch.randint(2**62, (), generator=generator, device=h.device)
+    own = torch.Generator(h.device).manual_seed(int(seed) + processes.rank())
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        return unit * scale + strength * rms * normal(unit.shape, unit, own)
+
+    return on_unit_scale(h, augment)
+
+
+def _rms_of_all(h: Tensor) -> Tensor:
+    """Root mean squares ``(..., 1, 1)`` of the maps whose rows are those of all processes; in float64 for its range."""
+    squares = h.double().square().sum(dim=(-2, -1), keepdim=True)
+    entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
+    squares, entries = processes.all_reduce_sum(torch.stack([squares, entries]))
+    rms: Tensor = (squares / entries).sqrt()
+    return rms
+
+
+class GaussianNoise(SpectralMap, spans_processes=True):
     """Gaussian noise on every feature, in proportion to the size of the map; the spectrum is not balanced.
 
     It stores its arguments and calls :func:`add_noise`.
@@ -48,4 +75,4 @@ class GaussianNoise(SpectralMap):
         self.strength = strength
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return add_noise(h, self.strength, generator=generator)
+        return add_noise(h, self.strength, across_processes=self.across_processes, generator=generator)

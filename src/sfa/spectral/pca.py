@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa.ranges import Count
-from sfa.spectral.arguments import check_whole
+from sfa.ranges import Count, check_whole
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import on_unit_scale
 from sfa.spectral.spectral_function import spectral_function

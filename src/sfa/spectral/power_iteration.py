@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sfa import processes
 from sfa.errors import InputError
-from sfa.ranges import Count, Natural
-from sfa.spectral.arguments import check_feature_map, check_whole
+from sfa.ranges import Count, Natural, check_whole
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import normal
+from sfa.spectral.feature_map import check_feature_map, normal
 
 
 def power_iteration(
@@ -22,6 +22,7 @@ def power_iteration(
     strength: float = 1.0,
     detach: bool = True,
     directions: int = 1,
+    across_processes: bool = False,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     r"""Flatten and perturb the leading singular values of a feature map (Algorithm 1, Eq. 3).
@@ -42,6 +43,9 @@ def power_iteration(
     ``s H Q Qᵀ`` is subtracted. It balances more of a slowly falling spectrum in one step: about the ``q`` leading
     singular values give way instead of one, and ``q`` of ``H~`` are zero instead of one.
 
+    Across processes, each of which holds some rows of one map, every one gets the ``r`` of the whole map: ``r⁽⁰⁾`` is
+    that of rank 0, and a step is one all-reduce of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`.
+
     Args:
         h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets directions of its own.
         iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction; many remove the
@@ -50,14 +54,17 @@ def power_iteration(
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
             paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
         directions: ``q``, how many directions are removed together, below ``d``. ``1`` is the paper's Algorithm 1.
+        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.processes`); some may hold none.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
 
     Returns:
-        ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32.
+        ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32; across processes ``r``
+        is made in float64.
     """
     check_feature_map(h)
     _check(iterations, strength, directions)
-    if h.numel() == 0:
+    spread = across_processes and processes.count() > 1
+    if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
         return h
     _check_width(directions, h.shape[-1])
     dtype = torch.float64 if h.dtype == torch.float64 else torch.float32
@@ -65,14 +72,40 @@ def power_iteration(
         h_wide = h.to(dtype)
         source = h_wide.detach() if detach else h_wide
         r = normal((*h.shape[:-2], h.shape[-1], directions), h_wide, generator)
-        for _ in range(iterations):
-            r = _orthonormal(source.mT @ _orthonormal(source @ _orthonormal(r)))
+        r = _turn_across_processes(source, r, iterations) if spread else _turn(source, r, iterations)
         subtract = _SubtractConstantProjection.apply if detach else _subtract_projection
         return subtract(h_wide, _orthonormal(r), strength).to(h.dtype)
 
 
-def _orthonormal(vectors: Tensor) -> Tensor:
+def _turn(h: Tensor, r: Tensor, iterations: int) -> Tensor:
+    """``r⁽⁰⁾`` turned towards the leading right singular vectors of ``h``."""
+    for _ in range(iterations):
+        r = _orthonormal(h.mT @ _orthonormal(h @ _orthonormal(r)))
+    return r
+
+
+def _turn_across_processes(h: Tensor, r: Tensor, iterations: int) -> Tensor:
+    """:func:`_turn` for the map whose rows are those of all processes.
+
+    To normalise ``H r`` as well would take communication of its own. Float64 stands in for that: it has the range for
+    the squares of the entries, and the digits for the squares of the singular values, of which more than the leading
+    one count where there are more directions. Of a map that is float64 itself, singular values below ``2e-7`` of the
+    leading one count as zero.
+    """
+    negligible = max((_NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, _NEGLIGIBLE * torch.finfo(torch.float64).eps)
+    wide, turned = h.double(), processes.shared(_orthonormal(r)).double()
+    for _ in range(iterations):
+        turned = _orthonormal(processes.all_reduce_sum(wide.mT @ (wide @ turned)), negligible)
+    return turned.to(h.dtype)
+
+
+_NEGLIGIBLE = 100
+"""What is left of a unit vector, in units of rounding, that is no direction: its gradient would explode."""
+
+
+def _orthonormal(vectors: Tensor, negligible: float | None = None) -> Tensor:
     """``(..., m, q)`` columns made orthonormal by Gram–Schmidt; one that depends on those before becomes zero."""
+    negligible = _NEGLIGIBLE * torch.finfo(vectors.dtype).eps if negligible is None else negligible
     if vectors.shape[-1] == 1:
         return _unit(vectors)
     basis = _unit(vectors[..., :1])
@@ -80,9 +113,8 @@ def _orthonormal(vectors: Tensor) -> Tensor:
         column = _unit(vectors[..., j : j + 1])
         for _ in range(2):  # Twice is enough (Kahan and Parlett): the second removes what rounding left of the first.
             column = column - basis @ (basis.mT @ column)
-            # What is left of a unit vector at the level of rounding is no direction, and its gradient would explode.
             length = torch.linalg.vector_norm(column.detach(), dim=-2, keepdim=True)
-            column = _unit(torch.where(length < 100 * torch.finfo(column.dtype).eps, 0, column))
+            column = _unit(torch.where(length < negligible, 0, column))
         basis = torch.cat([basis, column], dim=-1)
     return basis
 
@@ -125,7 +157,7 @@ class _SubtractConstantProjection(torch.autograd.Function):
         return _SubtractConstantProjection.apply(grads[0], r, ctx.strength), None, None  # type: ignore[no-untyped-call]
 
 
-class SpectralFeatureAugmentation(SpectralMap):
+class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
 
     The layer between encoder and projector; it stores its arguments and calls :func:`power_iteration`.
@@ -155,6 +187,7 @@ class SpectralFeatureAugmentation(SpectralMap):
             strength=self.strength,
             detach=self.detach,
             directions=self.directions,
+            across_processes=self.across_processes,
             generator=generator,
         )
 

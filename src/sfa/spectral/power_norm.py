@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa.ranges import NonNegative, Positive, Share
-from sfa.spectral.arguments import check_number
+from sfa.ranges import NonNegative, Positive, Share, check_number
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import multiply_by_operator, normal, on_unit_scale
 from sfa.spectral.newton_schulz import newton_schulz, smallest_ridge

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa.ranges import Positive
-from sfa.spectral.arguments import check_number
+from sfa.ranges import Positive, check_number
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
 from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz

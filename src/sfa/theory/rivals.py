@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from sfa.spectral.arguments import check_number, check_whole
+from sfa.ranges import check_number, check_whole
 from sfa.theory.push_forward import PushForward
 from sfa.theory.spectra import Array, checked_spectrum
 

@@ -12,8 +12,7 @@ from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
 from sfa.graph.sampling.numbering import Numbering
 from sfa.graph.sampling.rows import row_entries, take_rows
-from sfa.ranges import Count
-from sfa.spectral.arguments import check_whole
+from sfa.ranges import Count, check_whole
 
 
 class Sampler(ABC):

@@ -10,8 +10,7 @@ from sfa.errors import InputError
 from sfa.graph.pattern import Pattern
 from sfa.graph.sampling.base import Sampler
 from sfa.graph.sampling.rows import row_entries
-from sfa.ranges import Count
-from sfa.spectral.arguments import check_whole
+from sfa.ranges import Count, check_whole
 
 CLUSTERS_PER_BATCH = 10
 

@@ -13,8 +13,7 @@ from sfa.errors import InputError
 from sfa.graph.sampling.base import Sampler, sorted_edges
 from sfa.graph.sampling.draws import distinct_below
 from sfa.graph.sampling.rows import row_entries
-from sfa.ranges import Count
-from sfa.spectral.arguments import check_whole
+from sfa.ranges import Count, check_whole
 
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
 

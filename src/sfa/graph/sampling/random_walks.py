@@ -8,8 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.graph.sampling.base import Sampler
 from sfa.graph.sampling.draws import below
-from sfa.ranges import Count
-from sfa.spectral.arguments import check_whole
+from sfa.ranges import Count, check_whole
 
 
 class RandomWalks(Sampler):
