@@ -1,7 +1,8 @@
 """A straightforward GRACE + SFA, as the peers write it: what our speed and memory are measured against.
 
-Dense features and dense copies of them for every view, PyTorch Geometric's GCNConv on a new list of edges, and the
-published formula of InfoNCE on n × n matrices of similarities under autograd. Same draws, same weights, same loss.
+Dense features and dense copies of them for every view, PyTorch Geometric's GCNConv on a new list of edges, and InfoNCE
+on n × 2n matrices of similarities with dense masks of positives and negatives, under autograd. A leaner form of the
+loss, four n × n matrices without masks as in GRACE's own code, is here too. Same draws, same weights, same loss.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from sfa.methods.node import GRACE
 class Yardstick(nn.Module):
     """The same model as a given GRACE with two layers of convolutions and one SFA iteration."""
 
-    def __init__(self, grace: GRACE) -> None:
+    def __init__(self, grace: GRACE, *, masks: bool = True) -> None:
         super().__init__()
+        self.loss = info_nce if masks else lean_info_nce
         self.edge_drop, self.feature_drop, self.tau = grace.edge_drop, grace.feature_drop, grace.tau
         self.convolutions = nn.ModuleList()
         for convolution in grace.encoder.convolutions:
@@ -36,7 +38,7 @@ class Yardstick(nn.Module):
         ]
         maps = [self.encode(*view) for view in views]
         alpha, beta = (self.head(augment(h, generator)) for h in maps)
-        return info_nce(alpha, beta, self.tau)
+        return self.loss(alpha, beta, self.tau)
 
     def view(self, graph: Data, edges: float, features: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         x = graph.x.clone()
@@ -60,7 +62,7 @@ def augment(h: Tensor, generator: torch.Generator) -> Tensor:
     return h - h @ r @ r.T / r.square().sum()
 
 
-def info_nce(z_alpha: Tensor, z_beta: Tensor, tau: float) -> Tensor:
+def lean_info_nce(z_alpha: Tensor, z_beta: Tensor, tau: float) -> Tensor:
     """Both directions of Eq. 2, four n × n matrices."""
     return 0.5 * (direction(z_alpha, z_beta, tau) + direction(z_beta, z_alpha, tau)).mean()
 
@@ -71,11 +73,11 @@ def direction(anchor: Tensor, other: Tensor, tau: float) -> Tensor:
     return -torch.log(between.diag() / (within.sum(1) + between.sum(1) - within.diag()))
 
 
-def masked_info_nce(z_alpha: Tensor, z_beta: Tensor, tau: float) -> Tensor:
-    """The same with dense n × 2n masks of positives and negatives, as general libraries of contrastive losses do."""
+def info_nce(z_alpha: Tensor, z_beta: Tensor, tau: float) -> Tensor:
+    """Both directions of Eq. 2 with n × 2n masks, which serve any choice of positives and negatives."""
     n = len(z_alpha)
-    eye = torch.eye(n)
-    positives, negatives = torch.cat([eye, torch.zeros(n, n)], 1), torch.cat([1 - eye, 1 - eye], 1)
+    eye = torch.eye(n, dtype=z_alpha.dtype)
+    positives, negatives = torch.cat([eye, torch.zeros_like(eye)], 1), torch.cat([1 - eye, 1 - eye], 1)
 
     def one(anchor: Tensor, other: Tensor) -> Tensor:
         logits = functional.normalize(anchor) @ functional.normalize(torch.cat([other, anchor])).T / tau

@@ -246,6 +246,13 @@ def test_an_unknown_precision_is_named() -> None:
         nt_xent(torch.ones(3, 2), torch.ones(3, 2), precision=wrong)
 
 
+def test_bfloat16_is_refused_where_it_is_too_coarse() -> None:
+    z = torch.ones(3, 2)
+    nt_xent(z, z, tau=0.1, precision="bfloat16")
+    with pytest.raises(InputError, match="below 0.1"):
+        nt_xent(z, z, tau=0.09, precision="bfloat16")
+
+
 def test_nan_is_not_hidden() -> None:
     z = torch.ones(5, 3)
     z[2, 1] = math.nan

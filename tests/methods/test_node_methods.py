@@ -161,6 +161,13 @@ def test_grace_with_bfloat16_similarities(graph: Data) -> None:
     assert losses[1] == pytest.approx(losses[0], rel=5e-3)
 
 
+def test_grace_refuses_a_temperature_that_its_loss_cannot_take() -> None:
+    with pytest.raises(InputError, match="at least 0.0017"):
+        GRACE(6, tau=0.001)
+    with pytest.raises(InputError, match="below 0.1"):
+        GRACE(6, tau=0.05, precision="bfloat16")
+
+
 def test_unknown_method_suggests_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'grace'"):
         resolve("grcae")

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import TrainingError
-from sfa.graph.sampling import Neighbours, RandomWalks
+from sfa.graph.sampling import Neighbours, RandomWalks, WholeGraph
 from sfa.recipes import Recipe
 from sfa.training import Interrupted, RunFolder, keeper, load_checkpoint, load_tensors, train
 from sfa.training.schedule import learning_rate
@@ -152,7 +153,9 @@ def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tupl
 def test_several_processes_train_as_one(
     planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, method: str, world: int
 ) -> None:
-    """Batch normalisation, SFA and loss span the processes."""
+    """Batch normalisation, SFA and loss span the processes, whose parts of 59 nodes are uneven."""
+    inside = (planted.edge_index < 59).all(0)
+    planted = Data(x=planted.x[:59], edge_index=planted.edge_index[:, inside])
     recipe = small_recipe(method, **EXACT, method__batch_norm=True, method__activation="elu")
     expected, losses = weights_and_losses(recipe, planted, None)
     folder = new_folder(f"{method}-{world}").path
@@ -165,6 +168,40 @@ def test_several_processes_train_as_one(
                 torch.testing.assert_close(weights[key], value, rtol=1e-3, atol=1e-4, msg=key)
     assert [row["epoch"] for row in RunFolder(folder).read_metrics()] == [1, 2, 3, 4]
     assert RunFolder(folder).checkpoint.exists()
+
+
+def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
+    """Of one step on the part of the nodes that each process has, averaged as DistributedDataParallel does."""
+    method = recipe.build(graph.num_features).double()
+    model: torch.nn.Module = method
+    if processes.count() > 1:
+        processes.synchronise(method)
+        model = DistributedDataParallel(method)
+    seeds = torch.arange(graph.num_nodes).tensor_split(processes.count())[processes.rank()]
+    batch = WholeGraph(graph).batch(seeds, torch.Generator())
+    loss = model(batch, torch.Generator().manual_seed(0))
+    loss.backward()
+    return loss.item(), {key: one.grad for key, one in method.named_parameters() if one.grad is not None}
+
+
+@pytest.mark.parametrize("method", ["grace", "g-bt"])
+@pytest.mark.parametrize("detach", [True, False])
+def test_every_gradient_is_that_of_one_process(
+    planted: Data, small_recipe: SmallRecipe, method: str, detach: bool
+) -> None:
+    """61 and 62 of 123 nodes, or 41 each: a graph of two copies and three nodes with no edge."""
+    graph = Data(
+        x=torch.cat([planted.x, planted.x.flip(1), planted.x[:3]]).double(),
+        edge_index=torch.cat([planted.edge_index, planted.edge_index + 60], dim=1),
+    )
+    recipe = small_recipe(method, **EXACT, method__batch_norm=True, spectral__detach=detach, spectral__iterations=2)
+    loss, expected = gradients(recipe, graph)
+    for world in (2, 3):
+        for found, grads in run_in_processes(gradients, world, recipe, graph):
+            assert found == pytest.approx(loss, rel=1e-10)
+            assert grads.keys() == expected.keys()
+            for key, gradient in expected.items():
+                torch.testing.assert_close(grads[key], gradient, rtol=1e-8, atol=1e-11, msg=key)
 
 
 def test_several_processes_share_the_roots_of_sampled_batches(planted: Data, small_recipe: SmallRecipe) -> None:

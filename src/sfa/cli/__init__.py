@@ -35,7 +35,7 @@ def _sentence(error: Exception) -> str:
         return str(error)
     reason = " ".join(str(error).split())[:300]
     if isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason.lower():
-        return f"Not enough memory: use a smaller graph, a smaller --hidden or --method g-bt ({reason})."
+        return f"Not enough memory: train in batches by --batch-size, or with a smaller --hidden ({reason})."
     if isinstance(error, OSError):
         return f"{type(error).__name__}: {reason} (--debug shows where)"
     return f"Unforeseen {type(error).__name__}: {reason} (please report it, with what --debug shows)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -51,4 +52,6 @@ def _advice(root: Path) -> list[str]:
         )
     if not torch.cuda.is_available():
         advice.append("No GPU is visible to PyTorch: training runs on the CPU.")
+    if find_spec("pymetis") is None:
+        advice.append("The sampler `clusters` needs METIS: pip install 'sfa[large]'.")
     return advice

@@ -17,6 +17,8 @@ Precision = Literal["full", "bfloat16"]
 FLOAT32_LOGITS = 60.0
 """Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over."""
 FLOAT64_LOGITS = 600.0
+BFLOAT16_LOGITS = 10.0
+"""Rounded to bfloat16, larger logits are off by more than 0.02, and their exponentials by more than 2 %."""
 SHORTEST = 1e-12
 """Rows shorter than this have no direction, and are divided by this instead of by their length."""
 KEPT_BYTES = 1 << 26
@@ -53,8 +55,8 @@ def nt_xent(
             view is contrasted, as in the code of COSTA.
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
             either direction: known neighbours, say, or rows of one class.
-        precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster, on
-            hardware that has it, by about as much as the loss differs (relatively, some 1e-3).
+        precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster where
+            the processor has it, for temperatures from 0.1 on.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
         across_processes: The rows of all processes are one batch: each row has negatives on all of them, and the loss
             is that of the whole batch (see :mod:`sfa.processes`).
@@ -150,17 +152,24 @@ def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
     return factor
 
 
-def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | None, precision: str) -> None:
-    if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2:
-        raise InputError(
-            f"Two views of one shape (n, d) are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
-        )
+def check_temperature(tau: float, precision: Precision = "full") -> None:
+    """Raise unless logits up to ``1/tau`` can be had in this precision; methods ask before any work starts."""
     if not tau > 0:
         raise InputError(f"The temperature tau must be above 0, not {tau}.")
     if 1 / tau > FLOAT64_LOGITS:
         raise InputError(f"The temperature tau must be at least {1 / FLOAT64_LOGITS:.4f} to stay in range, not {tau}.")
     if precision not in ("full", "bfloat16"):
         raise InputError(f"The precision of similarities is 'full' or 'bfloat16', not {precision!r}.")
+    if precision == "bfloat16" and 1 / tau > BFLOAT16_LOGITS:
+        raise InputError(f"Similarities in bfloat16 are too coarse for a temperature tau below 0.1, here {tau}.")
+
+
+def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | None, precision: Precision) -> None:
+    if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2:
+        raise InputError(
+            f"Two views of one shape (n, d) are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
+        )
+    check_temperature(tau, precision)
     if not_negatives is None or not_negatives.numel() == 0:
         return
     if not_negatives.dim() != 2 or len(not_negatives) != 2 or not_negatives.is_floating_point():

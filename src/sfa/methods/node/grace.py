@@ -10,7 +10,7 @@ from sfa.graph import GCN, random_views
 from sfa.graph.activations import Activation
 from sfa.graph.gcn import Widths
 from sfa.losses import nt_xent
-from sfa.losses.nt_xent import Precision
+from sfa.losses.nt_xent import Precision, check_temperature
 from sfa.methods.base import ContrastiveMethod
 from sfa.methods.heads import projection_head
 from sfa.ranges import Count, Positive, Share
@@ -58,6 +58,7 @@ class GRACE(ContrastiveMethod):
         precision: Precision = "full",
         spectral: SpectralMap | None = None,
     ) -> None:
+        check_temperature(tau, precision)
         encoder = GCN(in_features, hidden, layers=layers, widths=widths, activation=activation, batch_norm=batch_norm)
         super().__init__(encoder, projection_head(hidden, projection, head_activation), spectral, hidden)
         self.edge_drop = edge_drop
