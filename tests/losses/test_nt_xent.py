@@ -249,7 +249,7 @@ def test_an_unknown_precision_is_named() -> None:
 def test_bfloat16_is_refused_where_it_is_too_coarse() -> None:
     z = torch.ones(3, 2)
     nt_xent(z, z, tau=0.1, precision="bfloat16")
-    with pytest.raises(InputError, match="below 0.1"):
+    with pytest.raises(InputError, match=r"below 0\.1"):
         nt_xent(z, z, tau=0.09, precision="bfloat16")
 
 

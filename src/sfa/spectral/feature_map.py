@@ -1,4 +1,4 @@
-"""What the spectral maps share: a check, wide arithmetic, a safe scale, random numbers, and operators from the Gram matrix."""
+"""What spectral maps share: a check, wide arithmetic, a safe scale, random numbers, operators from the Gram matrix."""
 
 from __future__ import annotations
 
