@@ -12,13 +12,16 @@ sum of all copies, and of the ``p`` processes each finds ``p`` times its share o
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 
-from sfa.errors import InputError
+from sfa.errors import InputError, SfaError, TrainingError
 
 T = TypeVar("T")
 
@@ -96,6 +99,24 @@ def agreed(value: T) -> T:
     values = [value]
     dist.broadcast_object_list(values, src=0)
     return values[0]
+
+
+@contextmanager
+def explained_if_lost() -> Iterator[None]:
+    """Inside, the end of another process is a sentence, and not what the network library has to say of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error, SfaError) or count() == 1 or not _LOST.search(str(error)):
+            raise
+        reason = " ".join(str(error).split())[:120]
+        raise TrainingError(
+            f"Another process of this run has ended or cannot be reached, so this one ends too ({reason}). "
+            "A run that has begun goes on from its last checkpoint when all are started again with --resume."
+        ) from error
+
+
+_LOST = re.compile(r"gloo|nccl|connection|peer|socket|timed? ?out", re.IGNORECASE)
 
 
 def synchronise(module: nn.Module) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.graph.pattern import _KNOWN, Pattern, pattern_of
+from sfa.graph.pattern import _PATTERNS, Pattern, pattern_of
 
 
 def random_edges(n: int, share: float, seed: int) -> Tensor:
@@ -40,9 +40,8 @@ def test_places_rows_and_twins(n: int, share: float, seed: int, shuffled: bool) 
     assert torch.equal(rebuilt, dense)
     assert bool(((row * n + pattern.col).diff() > 0).all())
 
-    transposed = torch.zeros(n, n, dtype=torch.float64)
-    transposed[row, pattern.col] = values[pattern.twin]
-    assert torch.equal(transposed, dense.T)
+    sorted_edges = torch.stack([row, pattern.col])[:, pattern.place]
+    assert torch.equal(sorted_edges[:, pattern.edge_twin], sorted_edges.flip(0))
 
     number, count = pattern.undirected
     assert count == edges.shape[1] // 2
@@ -63,7 +62,7 @@ def test_places_rows_and_twins(n: int, share: float, seed: int, shuffled: bool) 
 )
 def test_edges_that_are_no_undirected_graph_are_refused(edges: list[list[int]], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        _ = Pattern(torch.tensor(edges), 3).twin
+        _ = Pattern(torch.tensor(edges), 3).edge_twin
 
 
 def test_a_pattern_is_remembered_while_its_edges_live_and_stay() -> None:
@@ -78,7 +77,7 @@ def test_a_pattern_is_remembered_while_its_edges_live_and_stay() -> None:
     assert pattern_of(edges, 8) is not changed
 
     gc.collect()
-    known = len(_KNOWN)
+    known = len(_PATTERNS)
     del edges
     gc.collect()
-    assert len(_KNOWN) == known - 1
+    assert len(_PATTERNS) == known - 1

@@ -76,11 +76,21 @@ def test_some_rows_of_dense_and_sparse() -> None:
 def test_a_transpose_is_made_once_and_forgotten_with_its_matrix() -> None:
     sparse, _ = random_csr(9, 4)
     weight = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
-    feature_product(sparse, weight)
-    first = products._TRANSPOSES[sparse]
-    feature_product(sparse, weight).sum().backward()
-    assert products._TRANSPOSES[sparse] is first
+    with torch.no_grad():
+        feature_product(sparse, weight)  # no way back, no transpose
     known = len(products._TRANSPOSES)
+    for _ in range(2):
+        feature_product(sparse, weight).sum().backward()
+    assert len(products._TRANSPOSES) == (known := known + 1)
     del sparse
     gc.collect()
     assert len(products._TRANSPOSES) == known - 1
+
+
+def test_features_that_were_written_to_have_a_new_transpose() -> None:
+    sparse, dense = random_csr(9, 4)
+    weight = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
+    feature_product(sparse, weight).sum().backward()
+    sparse.values().mul_(3)
+    (gradient,) = torch.autograd.grad(feature_product(sparse, weight).sum(), weight)
+    torch.testing.assert_close(gradient, (3 * dense).T @ torch.ones(9, 2, dtype=torch.float64))

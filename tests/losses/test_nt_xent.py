@@ -248,9 +248,54 @@ def test_an_unknown_precision_is_named() -> None:
 
 def test_bfloat16_is_refused_where_it_is_too_coarse() -> None:
     z = torch.ones(3, 2)
-    nt_xent(z, z, tau=0.1, precision="bfloat16")
-    with pytest.raises(InputError, match=r"below 0\.1"):
-        nt_xent(z, z, tau=0.09, precision="bfloat16")
+    nt_xent(z, z, tau=0.2, precision="bfloat16")
+    with pytest.raises(InputError, match=r"below 0\.2"):
+        nt_xent(z, z, tau=0.19, precision="bfloat16")
+
+
+def test_a_loss_in_inference_mode_leaves_training_as_it_was() -> None:
+    with torch.inference_mode():
+        nt_xent(torch.randn(900, 8), torch.randn(900, 8))
+    z = random_views(900, 8, 0)
+    nt_xent(*z).backward()
+    assert z[0].grad is not None
+
+
+def test_second_derivatives_are_refused_and_not_wrong() -> None:
+    z = random_views(6, 3, 0)
+    with pytest.raises(InputError, match="once"):
+        torch.autograd.grad(nt_xent(*z), z, create_graph=True)
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.1, 0.4])
+def test_aligned_views_keep_their_digits_in_float32(tau: float) -> None:
+    """The share of a positive and the 1 it is compared with cancel nearly."""
+    z_alpha, noise = random_views(300, 64, 0)
+    exact = z_alpha, (z_alpha + 0.1 * noise).detach().requires_grad_()
+    narrow = tuple(one.detach().float().requires_grad_() for one in exact)
+    expected = torch.autograd.grad(dense_nt_xent(*exact, tau, True), exact)
+    plain = torch.autograd.grad(dense_nt_xent(*narrow, tau, True), narrow)
+    ours = torch.autograd.grad(nt_xent(*narrow, tau=tau), narrow)
+    for found, theirs, true in zip(ours, plain, expected, strict=True):
+        assert (found - true).norm() < max(3 * (theirs - true).norm(), 1e-5 * true.norm())
+
+
+def test_rows_of_any_length_and_views_of_two_dtypes() -> None:
+    z_alpha, z_beta = (one.detach() for one in random_views(20, 4, 0))
+    expected = nt_xent(z_alpha, z_beta)
+    assert nt_xent(1e20 * z_alpha.float(), 1e-10 * z_beta.float()).item() == pytest.approx(expected.item(), rel=1e-5)
+    for pair in ((z_alpha.float(), z_beta), (z_alpha, z_beta.float())):
+        loss = nt_xent(*pair)
+        assert loss.dtype == torch.float64
+        assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("z", "message"), [(torch.ones(3, 2, dtype=torch.long), "floating-point"), (torch.ones(0, 2), "no rows")]
+)
+def test_views_that_are_none(z: Tensor, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        nt_xent(z, z)
 
 
 def test_nan_is_not_hidden() -> None:

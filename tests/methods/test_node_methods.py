@@ -164,7 +164,7 @@ def test_grace_with_bfloat16_similarities(graph: Data) -> None:
 def test_grace_refuses_a_temperature_that_its_loss_cannot_take() -> None:
     with pytest.raises(InputError, match=r"at least 0\.0017"):
         GRACE(6, tau=0.001)
-    with pytest.raises(InputError, match=r"below 0\.1"):
+    with pytest.raises(InputError, match=r"below 0\.2"):
         GRACE(6, tau=0.05, precision="bfloat16")
 
 

@@ -17,10 +17,10 @@ from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.data import Data
 
 from sfa import processes
-from sfa.errors import TrainingError
-from sfa.graph.sampling import Neighbours, RandomWalks, WholeGraph
+from sfa.errors import InputError, TrainingError
+from sfa.graph.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
 from sfa.recipes import Recipe
-from sfa.training import Interrupted, RunFolder, keeper, load_checkpoint, load_tensors, train
+from sfa.training import Interrupted, RunFolder, Steps, keeper, load_checkpoint, load_tensors, train
 from sfa.training.schedule import learning_rate
 from tests.processes import run_in_processes
 
@@ -121,6 +121,28 @@ def test_a_long_epoch_is_saved_on_the_way(
 
     go(recipe, planted, folder=folder, on_step=look)
     assert found == [1, 2, 3]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
+    planted: Data, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(processes, "count", lambda: count)
+    steps = Steps(planted, partial(RandomWalks, batch_size=1), seed=0)
+    parts = []
+    for rank in range(count):
+        steps.rank = rank
+        parts.append(steps.plan(3))
+    assert len({len(plan) for plan in parts}) == 1
+    assert all(len(seeds) >= 1 for plan in parts for seeds in plan)
+    assert all(sum(map(len, together)) >= 2 for together in zip(*parts, strict=True))
+    assert sorted(torch.cat([seeds for plan in parts for seeds in plan]).tolist()) == list(range(60))
+
+
+def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "count", lambda: 3)
+    with pytest.raises(InputError, match="2 clusters cannot be shared by 3 processes"):
+        Steps(planted, partial(Clusters, clusters=2), seed=0)
 
 
 # What follows runs in real processes. Without random views, a step of several on the whole graph is that of one.

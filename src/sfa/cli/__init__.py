@@ -42,5 +42,6 @@ def _sentence(error: Exception) -> str:
 
 
 def _fail(sentence: str, exit_code: int) -> None:
-    print(f"sfa: {sentence}", file=sys.stderr)
+    rank = os.environ.get("RANK", "0") if "TORCHELASTIC_RUN_ID" in os.environ else "0"
+    print(f"sfa: {sentence}" if rank == "0" else f"sfa (process {rank}): {sentence}", file=sys.stderr)
     raise SystemExit(exit_code)

@@ -40,7 +40,7 @@ def run(data_root: Path | None) -> None:
 
 def _devices() -> list[str]:
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return ["cpu", *gpus, *(["mps"] if torch.backends.mps.is_available() else [])]
+    return ["cpu", *gpus]
 
 
 def _advice(root: Path) -> list[str]:

@@ -19,7 +19,7 @@ from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.graph.features import normalise_features
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import RunFolder, make_fabric
+from sfa.training import RunFolder, Steps, make_fabric
 from sfa.training import train as train_method
 
 
@@ -62,10 +62,11 @@ def run(
 
 def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    recipe.build(graph.num_features)
-    recipe.make_sampler()(graph)
+    method = recipe.build(graph.num_features)
     make_fabric(device)
-    path = processes.agreed(path)
+    if processes.count() > 1:
+        processes.synchronise(method)
+    Steps(graph, recipe.make_sampler(), recipe.training.seed)
     record = {
         "source": source.as_dict(),
         "fingerprint": fingerprint(graph),
@@ -73,9 +74,10 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
         "in_features": graph.num_features,
         "seed": recipe.training.seed,
     }
-    if processes.rank() == 0:
-        RunFolder.create(path, recipe.as_dict(), record)
-    folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
+    with processes.explained_if_lost():
+        if processes.rank() == 0:
+            RunFolder.create(path, recipe.as_dict(), record)
+        folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
     return train_run(folder, recipe, graph, device=device, resume=False, display=display)
 
 

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from sfa.errors import InputError
+from sfa.graph.memo import Memo
 
 
 class Pattern:
@@ -81,14 +81,6 @@ class Pattern:
         return twin
 
     @cached_property
-    def twin(self) -> Tensor:
-        """``(m + n,)``: the entry that each entry of ``A + I`` changes places with when the matrix is transposed."""
-        twin = torch.empty_like(self.col)
-        twin[self.place] = self.place[self.edge_twin]
-        twin[self.loop] = self.loop
-        return twin
-
-    @cached_property
     def undirected(self) -> tuple[Tensor, int]:
         """``(m,)``: the number of each given edge's undirected edge, by (smaller, larger) node; how many there are."""
         row, col = self._edges
@@ -104,13 +96,9 @@ class Pattern:
         return values if self.order is None else values[self.order]
 
 
-_KNOWN: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+_PATTERNS: Memo[Pattern] = Memo()
 
 
 def pattern_of(edge_index: Tensor, num_nodes: int) -> Pattern:
     """The pattern of these edges; worked out once for a tensor of edges, as long as it lives and is not written to."""
-    known: tuple[int, Pattern] | None = _KNOWN.get(edge_index)  # type: ignore[no-untyped-call]
-    if known is None or known[0] != edge_index._version or known[1].num_nodes != num_nodes:
-        known = edge_index._version, Pattern(edge_index, num_nodes)
-        _KNOWN[edge_index] = known
-    return known[1]
+    return _PATTERNS.get(edge_index, lambda: Pattern(edge_index, num_nodes), lambda known: known.num_nodes == num_nodes)

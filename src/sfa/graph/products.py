@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
+from sfa.graph.memo import Memo
 from sfa.matrices import csr_matrix
 
 
@@ -32,7 +32,7 @@ class _SparseProduct(torch.autograd.Function):
         return None, None, sparse_product(ctx.transposed, ctx.matrix, grads[0])
 
 
-_TRANSPOSES: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+_TRANSPOSES: Memo[Tensor] = Memo()
 
 
 def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -44,11 +44,15 @@ def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Te
         weight = mask.to(weight.dtype)[:, None] * weight
     if x.layout != torch.sparse_csr:
         return x @ weight
-    if x not in _TRANSPOSES:
-        by_column = x.data.to_sparse_csc()
-        parts = by_column.ccol_indices(), by_column.row_indices(), by_column.values()
-        _TRANSPOSES[x] = csr_matrix(*parts, (x.shape[1], x.shape[0]))
-    return sparse_product(x, _TRANSPOSES[x], weight.contiguous())
+    needs_transpose = torch.is_grad_enabled() and weight.requires_grad
+    transpose = _TRANSPOSES.get(x, lambda: _transpose(x)) if needs_transpose else x
+    return sparse_product(x, transpose, weight.contiguous())
+
+
+def _transpose(x: Tensor) -> Tensor:
+    by_column = x.data.to_sparse_csc()
+    parts = by_column.ccol_indices(), by_column.row_indices(), by_column.values()
+    return csr_matrix(*parts, (x.shape[1], x.shape[0]))
 
 
 def some_rows(x: Tensor, start: int, stop: int) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.errors import InputError
 from sfa.graph.pattern import Pattern, pattern_of
 from sfa.graph.products import some_rows, sparse_product
 from sfa.matrices import csr_matrix
@@ -17,14 +18,15 @@ class Adjacency:
     r"""The normalised adjacency :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2}` of a graph or of a view of one.
 
     A view has the edges of its graph, some with weight 0, and so the :class:`~sfa.graph.pattern.Pattern` is the
-    graph's: nothing is sorted, neither for a view nor for its transpose.
+    graph's: nothing is sorted. It is symmetric, and so its own transpose on the way back.
     """
 
     def __init__(self, pattern: Pattern, edge_weight: Tensor | None = None, dtype: torch.dtype | None = None) -> None:
         self.pattern = pattern
         weights = pattern.rowptr.new_ones(len(pattern.col), dtype=dtype or torch.get_default_dtype())
+        _ = pattern.edge_twin  # refuses edges of one direction only
         if edge_weight is not None:
-            weights[pattern.place] = pattern.sorted(edge_weight).to(weights.dtype)
+            weights[pattern.place] = _checked(pattern.sorted(edge_weight.detach()), pattern).to(weights.dtype)
         degree = torch.segment_reduce(weights, "sum", offsets=pattern.rowptr)
         scale = degree.rsqrt()
         counts = pattern.rowptr.diff()
@@ -37,7 +39,7 @@ class Adjacency:
 
     def __matmul__(self, h: Tensor) -> Tensor:
         """``(n, d)`` features summed over neighbours; differentiable in ``h``."""
-        return sparse_product(self.matrix, self.transposed if h.requires_grad else self.matrix, h)
+        return sparse_product(self.matrix, self.matrix, h)
 
     @cached_property
     def matrix(self) -> Tensor:
@@ -45,12 +47,16 @@ class Adjacency:
         nodes = self.pattern.num_nodes
         return csr_matrix(self.pattern.rowptr, self.pattern.col, self.values, (nodes, nodes))
 
-    @cached_property
-    def transposed(self) -> Tensor:
-        """Its transpose, which differs only where edge weights are not symmetric: the same pattern, other values."""
-        values, nodes = self.values[self.pattern.twin], self.pattern.num_nodes
-        return csr_matrix(self.pattern.rowptr, self.pattern.col, values, (nodes, nodes))
-
     def rows(self, start: int, stop: int) -> Tensor:
         """Some rows as a CSR tensor ``(stop - start, n)``."""
         return some_rows(self.matrix, start, stop)
+
+
+def _checked(weight: Tensor, pattern: Pattern) -> Tensor:
+    """Weights of the sorted edges that are the same in both directions, and not negative."""
+    if not bool(((weight == weight[pattern.edge_twin]) & (weight >= 0)).all()):
+        raise InputError(
+            "The edge weights are negative, NaN or not the same in both directions: make the graph with "
+            "sfa.data.as_graph."
+        )
+    return weight

@@ -12,6 +12,8 @@ from torch import Tensor
 _SPARE: list[Tensor] = []
 """Buffers on the CPU that nobody uses; an accelerator's own allocator keeps such memory itself."""
 SPARES = 4
+LARGEST_SPARE = 1 << 27
+"""Bytes beyond which a buffer is not worth holding."""
 _LOCK = Lock()
 
 
@@ -22,12 +24,13 @@ def borrow(size: int, like: Tensor) -> Tensor:
             for i, spare in enumerate(_SPARE):  # the smallest that is large enough
                 if spare.dtype == like.dtype and spare.numel() >= size:
                     return _SPARE.pop(i)
-    return torch.empty(size, dtype=like.dtype, device=like.device)
+    with torch.inference_mode(False):  # a buffer outlives the mode that it is made in
+        return torch.empty(size, dtype=like.dtype, device=like.device)
 
 
 def give_back(buffer: Tensor) -> None:
     """Let a borrowed buffer be used again; of more than a few the largest stay."""
-    if buffer.device.type == "cpu":
+    if buffer.device.type == "cpu" and buffer.nbytes <= LARGEST_SPARE:
         with _LOCK:
             _SPARE.append(buffer)
             _SPARE.sort(key=Tensor.numel)

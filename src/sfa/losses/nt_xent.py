@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from sfa.errors import InputError
 from sfa.losses.similarities import Similarities
@@ -17,8 +16,8 @@ Precision = Literal["full", "bfloat16"]
 FLOAT32_LOGITS = 60.0
 """Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over."""
 FLOAT64_LOGITS = 600.0
-BFLOAT16_LOGITS = 10.0
-"""Rounded to bfloat16, larger logits are off by more than 0.02, and their exponentials by more than 2 %."""
+BFLOAT16_LOGITS = 5.0
+"""Rounded to bfloat16, larger logits are off by more than 0.01, and their exponentials by more than 1 %."""
 SHORTEST = 1e-12
 """Rows shorter than this have no direction, and are divided by this instead of by their length."""
 KEPT_BYTES = 1 << 26
@@ -56,22 +55,25 @@ def nt_xent(
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
             either direction: known neighbours, say, or rows of one class.
         precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster where
-            the processor has it, for temperatures from 0.1 on.
+            the processor has it, for temperatures from 0.2 on.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
         across_processes: The rows of all processes are one batch: each row has negatives on all of them, and the loss
             is that of the whole batch (see :mod:`sfa.processes`).
 
     Returns:
-        A scalar.
+        A scalar, differentiable once (and not by ``torch.func``).
     """
     _check(z_alpha, z_beta, tau, not_negatives, precision)
-    narrow = z_alpha.dtype != torch.float64 and 1 / tau <= FLOAT32_LOGITS
-    dtype = torch.float32 if narrow else torch.float64
-    options = (tau, intraview, not_negatives, dtype, precision, keep_bytes, across_processes)
+    if len(z_alpha) == 0 and not across_processes:
+        raise InputError("A loss of no rows is none: two views of one row or more are needed.")
+    given = torch.promote_types(torch.promote_types(z_alpha.dtype, z_beta.dtype), torch.float32)
+    dtype = given if 1 / tau <= FLOAT32_LOGITS else torch.float64
+    pairs = None if not_negatives is None or not_negatives.numel() == 0 else not_negatives
+    options = (tau, intraview, pairs, dtype, precision, keep_bytes, across_processes)
     with torch.autocast(z_alpha.device.type, enabled=False):
         own: Tensor = _NTXent.apply(z_alpha, z_beta, *options)  # type: ignore[no-untyped-call]
         loss = all_reduce_sum(own) if across_processes else own
-    return loss.to(torch.promote_types(z_alpha.dtype, torch.float32))
+    return loss.to(given)
 
 
 class _NTXent(torch.autograd.Function):
@@ -125,14 +127,14 @@ class _NTXent(torch.autograd.Function):
         return loss
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         x, factor, partition = ctx.saved_tensors
         n = len(x) // 2
-        share = gradient / ctx.total
-        grad_x = _own(ctx.similarities.weighted_products(0.5 * share / partition), ctx.similarities.own)
-        grad_x[:n].addcmul_(x[n:], share, value=-1)
-        grad_x[n:].addcmul_(x[:n], share, value=-1)
+        if torch.is_grad_enabled():
+            raise InputError("NT-Xent is differentiable once: create_graph=True is not supported.")
+        share = gradients[0] / ctx.total
+        products = ctx.similarities.weighted_products(0.5 * share / partition, without_positives=share)
+        grad_x = _own(products, ctx.similarities.own)
         # x = z · factor, and the factor is 1 / (|z| √τ): what points along the row itself does not count.
         along = torch.linalg.vecdot(x, grad_x) * ctx.tau
         has_direction = factor < 1 / (SHORTEST * ctx.tau**0.5)
@@ -147,6 +149,8 @@ def _own(rows: Tensor, own: tuple[slice, slice] | None) -> Tensor:
 def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
     """Write rows of length ``1/√τ`` to ``out``; returns the factor of each."""
     length = torch.linalg.vector_norm(z.detach(), dim=1, dtype=out.dtype)
+    if not bool(length.isfinite().all()):  # squares of 1e20 leave the range of float32
+        length = torch.linalg.vector_norm(z.detach(), dim=1, dtype=torch.float64).to(out.dtype)
     factor: Tensor = 1 / (length.clamp_min(SHORTEST) * tau**0.5)
     torch.mul(z, factor[:, None], out=out)
     return factor
@@ -161,10 +165,12 @@ def check_temperature(tau: float, precision: Precision = "full") -> None:
     if precision not in ("full", "bfloat16"):
         raise InputError(f"The precision of similarities is 'full' or 'bfloat16', not {precision!r}.")
     if precision == "bfloat16" and 1 / tau > BFLOAT16_LOGITS:
-        raise InputError(f"Similarities in bfloat16 are too coarse for a temperature tau below 0.1, here {tau}.")
+        raise InputError(f"Similarities in bfloat16 are too coarse for a temperature tau below 0.2, here {tau}.")
 
 
 def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | None, precision: Precision) -> None:
+    if not (z_alpha.is_floating_point() and z_beta.is_floating_point()):
+        raise InputError(f"Views are of floating-point numbers, not {z_alpha.dtype} and {z_beta.dtype}.")
     if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2:
         raise InputError(
             f"Two views of one shape (n, d) are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
@@ -172,7 +178,7 @@ def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | 
     check_temperature(tau, precision)
     if not_negatives is None or not_negatives.numel() == 0:
         return
-    if not_negatives.dim() != 2 or len(not_negatives) != 2 or not_negatives.is_floating_point():
+    if not_negatives.dim() != 2 or len(not_negatives) != 2 or not_negatives.dtype not in (torch.int64, torch.int32):
         raise InputError(f"not_negatives are pairs of rows (2, p), not a tensor of shape {tuple(not_negatives.shape)}.")
     low, high = int(not_negatives.min()), int(not_negatives.max())
     if low < 0 or high >= len(z_alpha):

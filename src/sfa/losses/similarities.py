@@ -84,11 +84,13 @@ class Similarities:
                 sums[tile.mirror] += e[:, tile.mirrored].sum(0)
         return sums
 
-    def weighted_products(self, weight: Tensor) -> Tensor:
-        """``Σ_j E_ij (w_i + w_j) x_j`` of all rows ``(2 n, d)``; 0 for rows that are not one's own.
+    def weighted_products(self, weight: Tensor, without_positives: Tensor) -> Tensor:
+        """``Σ_j E_ij (w_i + w_j) x_j - p x_{i±n}`` of all rows ``(2 n, d)``; 0 for rows that are not one's own.
 
         Args:
             weight: ``w`` ``(2 n,)``, of all rows.
+            without_positives: ``p``. Where views agree it cancels most of a positive's term: it is subtracted from the
+                factor, since the difference of two sums would have fewer digits.
         """
         products = torch.zeros_like(self.x)
         weight = weight.to(self.factors.dtype)
@@ -99,12 +101,22 @@ class Similarities:
                     self._compute(tile, e)
                 p = other[: tile.size].view(tile.shape)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
+                for positives in self._positives(tile, p):
+                    positives.sub_(without_positives)
                 _add_product(products[tile.rows], p, self.factors[tile.columns])
                 _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
         if self._kept is not None:
             give_back(self._kept)
             self._kept = None
         return products
+
+    def _positives(self, tile: Tile, p: Tensor) -> Iterator[Tensor]:
+        """The entries of a tile whose row and column are the two views of one node: parts of two diagonals at most."""
+        n = len(self.x) // 2
+        for distance in (n, -n):
+            offset = tile.rows.start + distance - tile.columns.start
+            if -tile.shape[0] < offset < tile.shape[1]:
+                yield p.diagonal(offset)
 
     def _is_kept(self, number: int) -> bool:
         return self._kept is not None and number < len(self._kept_ends)
@@ -120,8 +132,9 @@ class Similarities:
     def _compute(self, tile: Tile, e: Tensor) -> Tensor:
         torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e)
         e.exp_()
-        if self.intraview and tile.rows.start < tile.columns.stop and tile.columns.start < tile.rows.stop:
-            e.diagonal(tile.rows.start - tile.columns.start).zero_()
+        offset = tile.rows.start - tile.columns.start
+        if self.intraview and -tile.shape[0] < offset < tile.shape[1]:
+            e.diagonal(offset).zero_()
         if self.without is not None:
             row, column = self.without
             first, last = torch.searchsorted(row, row.new_tensor([tile.rows.start, tile.rows.stop])).tolist()

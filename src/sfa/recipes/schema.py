@@ -68,13 +68,14 @@ class Recipe(BaseModel):
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
         """This recipe with some keys changed, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
 
-        Changing the name of a method, map or sampler drops the options of the old one. A batch size alone, where there
-        was none, asks for sampled neighbours.
+        Changing the name of a method, map or sampler drops the options of the old one, but for the batch size. Options
+        of a sampler alone, where there was none, ask for sampled neighbours.
         """
         given = self.as_dict()
-        if "sampler.batch_size" in changes and self.sampler["name"] == "whole":
-            changes = {"sampler.name": "neighbours", **changes}
-        for path, value in sorted(changes.items(), key=lambda change: not change[0].endswith(".name")):
+        if self.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
+            changes = {"sampler": "neighbours", **changes}
+        for path in sorted(changes, key=lambda path: (path.count("."), not path.endswith(".name"))):
+            value = changes[path]
             *parents, key = path.split(".")
             section = given
             for parent in parents:
@@ -82,8 +83,10 @@ class Recipe(BaseModel):
                 if not isinstance(section, dict):
                     raise unknown_name("recipe key", path, given)
             if key == "name" and section.get("name") != value:
+                kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
                 section.clear()
-            section[key] = value
+                section.update(kept)
+            section[key] = {"name": value} if key in _NAMED and isinstance(value, str) else value
         return Recipe.parse(given)
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,6 +104,10 @@ class Recipe(BaseModel):
     def make_sampler(self) -> Callable[[Data], Sampler]:
         """What makes the sampler of a graph."""
         return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
+
+
+_NAMED = ("method", "spectral", "sampler")
+"""Sections that a name alone can stand for."""
 
 
 def _options(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,6 +154,10 @@ def _validated(model: type[Any], given: Mapping[str, Any], where: str) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden" and not model.model_fields:
+            raise InputError(
+                f"This {where} takes no options, and {path!r} was given: choose another by name to set it."
+            ) from None
         if first["type"] == "extra_forbidden":
             parent = model if len(first["loc"]) == 1 else Training
             raise unknown_name(f"{where} key", path.split(".")[-1], parent.model_fields) from None

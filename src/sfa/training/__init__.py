@@ -6,11 +6,13 @@ from sfa.training.interrupt import Interrupted
 from sfa.training.loop import train
 from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder, versions
+from sfa.training.steps import Steps
 
 __all__ = [
     "Interrupted",
     "Progress",
     "RunFolder",
+    "Steps",
     "load_checkpoint",
     "load_tensors",
     "make_fabric",

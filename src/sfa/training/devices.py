@@ -6,17 +6,22 @@ import logging
 import os
 
 from lightning_fabric import Fabric
+from torch import cuda
 from torch.distributed import is_available, is_torchelastic_launched
 
 from sfa.errors import InputError
 
 
 def make_fabric(device: str = "auto") -> Fabric:
-    """Lightning Fabric on one device: ``auto`` (the best there is), ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    """Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
 
     In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
     """
     name, _, index = device.partition(":")
+    if name == "mps":
+        raise InputError("The device 'mps' cannot be used: PyTorch has no sparse matrices on it. Use cpu.")
+    if name == "auto":
+        name = "cuda" if cuda.is_available() else "cpu"
     total, here = (int(os.environ[key]) for key in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")) if _by_torchrun() else (1, 1)
     try:
         if total == 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from sfa import processes
-from sfa.errors import SfaError, TrainingError
+from sfa.errors import TrainingError
 from sfa.evaluation import diagnose
 from sfa.graph.sampling import Sampler, WholeGraph
 from sfa.methods.base import FeatureMaps
@@ -91,7 +90,7 @@ def train(
         seconds_before = folder.rewind(progress.epoch) if fabric.is_global_zero else 0.0
     started = time.perf_counter() - seconds_before
 
-    with _keeper(folder, method, optimizer, checkpoint_every, epochs) as keeper, _explained_if_a_process_is_lost():
+    with _keeper(folder, method, optimizer, checkpoint_every, epochs) as keeper, processes.explained_if_lost():
         while not progress.finished:
             epoch, plan = progress.epoch, steps.plan(progress.epoch)
             seen: list[FeatureMaps] = []
@@ -168,18 +167,3 @@ def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
     return TrainingError(
         f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
     )
-
-
-@contextmanager
-def _explained_if_a_process_is_lost() -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        lost = processes.count() > 1 and re.search(r"gloo|nccl|connection|peer|socket|timed? ?out", str(error), re.I)
-        if isinstance(error, SfaError) or not lost:
-            raise
-        reason = " ".join(str(error).split())[:120]
-        raise TrainingError(
-            f"Another process of this run has ended or cannot be reached, so this one ends too ({reason}): start all "
-            "again with --resume, which goes on from the last checkpoint."
-        ) from error

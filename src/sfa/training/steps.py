@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa import processes
+from sfa.errors import InputError
 from sfa.graph.sampling import Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
 
@@ -26,19 +27,26 @@ class Steps:
         device: Where batches go.
     """
 
-    def __init__(self, graph: Data, sampler: Callable[[Data], Sampler], seed: int, device: torch.device) -> None:
+    def __init__(
+        self, graph: Data, sampler: Callable[[Data], Sampler], seed: int, device: torch.device | str = "cpu"
+    ) -> None:
         self.count, self.rank = processes.count(), processes.rank()
         self.seed = seed
-        self.device = device
+        self.device = torch.device(device)
         self.sampler = sampler(graph)
+        self._at_least = max(2, self.count) if self.sampler.seeds_are == "nodes" else self.count
+        if self.sampler.num_seeds < self._at_least:
+            raise InputError(
+                f"{self.sampler.num_seeds} {self.sampler.seeds_are} cannot be shared by {self.count} processes: "
+                "train with fewer of them, or cut the graph into more clusters."
+            )
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
         self._graph = copy.copy(graph).to(device) if self._whole else graph  # PyG moves in place
 
     def plan(self, epoch: int) -> list[Tensor]:
-        """The seeds of this process in each step of an epoch; a step with fewer seeds than processes is left out."""
+        """The seeds of this process in each step of an epoch, at least one; a step of too few is joined to another."""
         plan = self.sampler.plan(plan_generator(self.seed, epoch))
-        parts = [seeds.tensor_split(self.count) for seeds in plan]
-        return [part[self.rank] for part in parts if len(part[-1]) > 0]
+        return [seeds.tensor_split(self.count)[self.rank] for seeds in _joined(plan, self._at_least)]
 
     def batch(self, epoch: int, step: int, seeds: Tensor) -> Data:
         """The batch around these seeds, on the device."""
@@ -50,3 +58,14 @@ class Steps:
     def generator(self, epoch: int, step: int) -> torch.Generator:
         """What the views and the spectral map of a step draw from."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)
+
+
+def _joined(plan: list[Tensor], at_least: int) -> list[Tensor]:
+    """The steps of a plan, those with too few seeds joined to the one before, or else to the one after."""
+    steps: list[Tensor] = []
+    for seeds in plan:
+        if steps and (len(seeds) < at_least or len(steps[-1]) < at_least):
+            steps[-1] = torch.cat([steps[-1], seeds])
+        else:
+            steps.append(seeds)
+    return steps

@@ -25,8 +25,8 @@ def test_a_part_of_the_nodes_gives_all_of_the_graph_with_these_first(
     make_graph: MakeGraph, generator: torch.Generator, weighted: bool
 ) -> None:
     graph = make_graph("sparse", 15, weighted=weighted)
-    if weighted:  # weights that tell the two directions of an edge apart follow them
-        graph.edge_weight = graph.edge_weight + 0.1 * graph.edge_index[0]
+    if weighted:  # weights that tell edges apart
+        graph.edge_weight = graph.edge_weight + 0.1 * graph.edge_index.prod(0)
     sampler = WholeGraph(graph)
     part = torch.tensor([11, 3, 7])
     batch = sampler.batch(part, generator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -13,6 +15,9 @@ from sfa.graph.sampling.rows import row_entries
 from sfa.ranges import Count, check_whole
 
 CLUSTERS_PER_BATCH = 10
+
+_CUTS: WeakKeyDictionary[Pattern, dict[int, Tensor]] = WeakKeyDictionary()
+"""What METIS took long for, as long as the graph's edges live."""
 
 
 class Clusters(Sampler):
@@ -37,7 +42,10 @@ class Clusters(Sampler):
             clusters = -(-CLUSTERS_PER_BATCH * int(graph.num_nodes) // batch_size)
         check_whole("clusters", clusters, 1)
         super().__init__(graph, batch_size=batch_size)
-        cluster_of = metis_clusters(self._pattern, clusters)
+        cuts = _CUTS.setdefault(self._pattern, {})
+        if clusters not in cuts:
+            cuts[clusters] = metis_clusters(self._pattern, clusters)
+        cluster_of = cuts[clusters]
         self.sizes = cluster_of.bincount()
         self.num_seeds = len(self.sizes)
         self._start = torch.cat([self.sizes.new_zeros(1), self.sizes.cumsum(0)])

@@ -10,8 +10,9 @@ from sfa.graph.sampling.base import Sampler, sorted_edges
 
 
 class WholeGraph(Sampler):
-    """One step an epoch, on the graph itself: the same object, without ``nodes`` and ``roots``.
+    """The whole graph, one step an epoch.
 
+    Its batch is the graph itself, the same object, without ``nodes`` and ``roots``.
     A part of the nodes as seeds, in one of several processes, gives a graph with all nodes and edges in which these
     nodes come first and are the roots.
     """
