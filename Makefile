@@ -29,6 +29,10 @@ format: $(INSTALLED)
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/sfa_overhead.py
 	$(BIN)/python benchmarks/spectral_maps.py
+	$(BIN)/python benchmarks/epoch.py
+	$(BIN)/python benchmarks/probes.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/large_graph.py
 
 install: $(INSTALLED)
 

@@ -76,7 +76,8 @@ def epoch(rounds: int) -> None:
 
 def loss(rounds: int, n: int = 2708, width: int = 256) -> None:
     """The loss alone, forward and backward."""
-    z = [torch.randn(n, width, generator=seeded(), requires_grad=True) for _ in range(2)]
+    generator = seeded()
+    z = [torch.randn(n, width, generator=generator, requires_grad=True) for _ in range(2)]
 
     def both_ways(function: Callable[..., Tensor], **options: object) -> Callable[[], None]:
         def run() -> None:

@@ -24,7 +24,7 @@ loss = yardstick.info_nce if which == "yardstick" else nt_xent
 options = {"precision": "bfloat16"} if which == "bfloat16" else {}
 loss(*(torch.randn(64, 256, requires_grad=True) for _ in range(2)), tau=0.4, **options).backward()
 z = [torch.randn(n, 256, generator=torch.Generator().manual_seed(i), requires_grad=True) for i in range(2)]
-before, started = peak(), time.perf_counter()
+before, started = reset(), time.perf_counter()
 value = loss(*z, tau=0.4, **options)
 value.backward()
 report(seconds=time.perf_counter() - started, bytes=peak() - before, loss=value.item())

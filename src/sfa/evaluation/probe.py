@@ -1,16 +1,22 @@
-"""The linear probe: logistic regression on frozen embeddings."""
+"""The linear probe: logistic regression on frozen embeddings, on many splits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
+from torch import Tensor
 
+from sfa.evaluation.logistic_regression import LogisticPath, logistic_regression
 from sfa.evaluation.splits import Split
+
+Solver = Literal["batched", "scikit-learn"]
 
 
 @dataclass(frozen=True)
@@ -22,28 +28,72 @@ class ProbeResult:
     c: float
 
 
-def logistic_probe(
-    z: NDArray[np.float64], y: NDArray[np.int64], split: Split, cs: Sequence[float], max_iterations: int = 5000
-) -> ProbeResult:
-    """L2-regularised logistic regression; ``C`` is chosen on validation, and the test part is read once.
+def linear_probe(
+    z: Tensor,
+    y: NDArray[np.int64],
+    splits: Sequence[Split],
+    cs: Sequence[float],
+    *,
+    solver: Solver = "batched",
+    on_split: Callable[[], None] | None = None,
+) -> list[ProbeResult]:
+    """L2-regularised logistic regression on each split; ``C`` is chosen on validation, and the test part is read once.
 
     Of equally good values the smallest ``C``, the strongest regularisation, is taken.
+
+    Args:
+        z: Embeddings ``(n, d)``.
+        y: Labels ``(n,)``.
+        splits: Which rows train, validate and test.
+        cs: Inverse strengths of the regularisation.
+        solver: ``batched`` solves all splits and values of ``C`` at once, to the optimum; ``scikit-learn`` fits one
+            after another, as far as its own default tolerance goes.
+        on_split: Called after each split.
     """
-    best: tuple[float, float, LogisticRegression] | None = None
-    classifier = LogisticRegression(max_iter=max_iterations, warm_start=True)
-    with threadpool_limits(1):  # on matrices of this size a second BLAS thread costs twenty times what it saves
-        for c in sorted(cs):
-            classifier.set_params(C=c).fit(z[split.train], y[split.train])
-            accuracy = 100 * float(classifier.score(z[split.validation], y[split.validation]))
-            if best is None or accuracy > best[0]:
-                best = accuracy, c, _frozen(classifier)
-        assert best is not None, "at least one C"
-        validation, c, chosen = best
-        return ProbeResult(100 * float(chosen.score(z[split.test], y[split.test])), validation, c)
+    cs = sorted(cs)
+    classifiers = _batched(z, y, splits, cs) if solver == "batched" else _by_scikit_learn(z, y, splits, cs)
+    results = []
+    for split, predict in zip(splits, classifiers, strict=True):
+        validation = [_accuracy(predict(i, split.validation), y[split.validation]) for i in range(len(cs))]
+        best = int(np.argmax(validation))
+        results.append(ProbeResult(_accuracy(predict(best, split.test), y[split.test]), validation[best], cs[best]))
+        if on_split is not None:
+            on_split()
+    return results
 
 
-def _frozen(classifier: LogisticRegression) -> LogisticRegression:
-    """The classifier as it is now: the next warm-started fit replaces arrays, and does not write into them."""
-    copy = LogisticRegression()
-    copy.classes_, copy.coef_, copy.intercept_ = classifier.classes_, classifier.coef_, classifier.intercept_
-    return copy
+Predict = Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
+"""The labels that the classifier of the i-th ``C`` gives to some rows."""
+
+
+def _batched(z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float]) -> Iterator[Predict]:
+    parts = [torch.from_numpy(split.train) for split in splits]
+    for path in logistic_regression(z, torch.from_numpy(y), parts, cs):
+
+        def predict(i: int, rows: NDArray[np.int64], path: LogisticPath = path) -> NDArray[np.int64]:
+            labels: NDArray[np.int64] = path.predict(z[torch.from_numpy(rows)], slice(i, i + 1))[0].numpy()
+            return labels
+
+        yield predict
+
+
+def _by_scikit_learn(
+    z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float]
+) -> Iterator[Predict]:
+    rows_of = z.numpy()
+    for split in splits:
+        fitted = []
+        with threadpool_limits(1):  # on matrices of this size a second BLAS thread costs twenty times what it saves
+            for c in cs:
+                classifier = LogisticRegression(C=c, max_iter=5000)
+                fitted.append(classifier.fit(rows_of[split.train].astype(np.float64), y[split.train]))
+
+        def predict(i: int, rows: NDArray[np.int64], fitted: list[Any] = fitted) -> NDArray[np.int64]:
+            labels: NDArray[np.int64] = fitted[i].predict(rows_of[rows].astype(np.float64))
+            return labels
+
+        yield predict
+
+
+def _accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
+    return 100 * float(np.mean(predicted == labels))
