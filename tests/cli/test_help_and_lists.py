@@ -38,7 +38,7 @@ RunSfa = Callable[..., Any]
             ],
         ),
         ("datasets", ["cora", "citeseer", "pubmed", "photo", "computers", "wikics"]),
-        ("protocols", ["honest-10-10-80"]),
+        ("protocols", ["honest-10-10-80", "honest-10-10-80-sklearn"]),
         ("recipes", [name for name, _ in shipped_recipes()]),
         ("figures", list(FIGURES)),
     ],

@@ -133,8 +133,13 @@ class _NTXent(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise InputError("NT-Xent is differentiable once: create_graph=True is not supported.")
         share = gradients[0] / ctx.total
-        products = ctx.similarities.weighted_products(0.5 * share / partition, without_positives=share)
-        grad_x = _own(products, ctx.similarities.own)
+        weight = 0.5 * share / partition
+        grad_x = _own(ctx.similarities.weighted_products(weight), ctx.similarities.own)
+        # A positive has two terms, which nearly cancel where views agree; taken together they keep their digits.
+        own_weight = _own(weight, ctx.similarities.own)
+        of_positive = torch.linalg.vecdot(x[:n], x[n:]).exp() * (own_weight[:n] + own_weight[n:]) - share
+        grad_x[:n].addcmul_(x[n:], of_positive[:, None])
+        grad_x[n:].addcmul_(x[:n], of_positive[:, None])
         # x = z · factor, and the factor is 1 / (|z| √τ): what points along the row itself does not count.
         along = torch.linalg.vecdot(x, grad_x) * ctx.tau
         has_direction = factor < 1 / (SHORTEST * ctx.tau**0.5)

@@ -84,13 +84,11 @@ class Similarities:
                 sums[tile.mirror] += e[:, tile.mirrored].sum(0)
         return sums
 
-    def weighted_products(self, weight: Tensor, without_positives: Tensor) -> Tensor:
-        """``Σ_j E_ij (w_i + w_j) x_j - p x_{i±n}`` of all rows ``(2 n, d)``; 0 for rows that are not one's own.
+    def weighted_products(self, weight: Tensor) -> Tensor:
+        """``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, of all rows ``(2 n, d)``; 0 for rows not one's own.
 
         Args:
             weight: ``w`` ``(2 n,)``, of all rows.
-            without_positives: ``p``. Where views agree it cancels most of a positive's term: it is subtracted from the
-                factor, since the difference of two sums would have fewer digits.
         """
         products = torch.zeros_like(self.x)
         weight = weight.to(self.factors.dtype)
@@ -102,7 +100,7 @@ class Similarities:
                 p = other[: tile.size].view(tile.shape)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
                 for positives in self._positives(tile, p):
-                    positives.sub_(without_positives)
+                    positives.zero_()
                 _add_product(products[tile.rows], p, self.factors[tile.columns])
                 _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
         if self._kept is not None:
