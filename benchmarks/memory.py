@@ -40,7 +40,7 @@ train(recipe.build(graph.num_features), graph, **recipe.training.model_dump())
 report()
 """
 
-NAMES = {"yardstick": "yardstick: n × n matrices", "full": "ours, float32", "bfloat16": "ours, bfloat16 similarities"}
+NAMES = {"yardstick": "yardstick: n × 2n matrices", "full": "ours, float32", "bfloat16": "ours, bfloat16 similarities"}
 
 
 def main() -> None:

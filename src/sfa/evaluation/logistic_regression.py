@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from sfa.errors import SfaError
+from sfa.errors import InputError, SfaError
 
 PARTS_TOGETHER = 5
 """Training parts in a batch: enough to hide Python's time, few enough for several threads to have one each."""
@@ -23,8 +23,11 @@ ROWS_TOGETHER = 2**14
 INNER_ITERATIONS = 1000
 """Conjugate gradients in a Newton step at most; the step is taken however far they came."""
 HALVINGS = 50
+"""How often a step is halved at most."""
 ROUNDING = 1e-14
+"""Relative error of an objective; no fall below it is asked for."""
 TINY = 1e-30
+"""Keeps 0 / 0 out of problems whose residual has become exactly 0."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class LogisticPath:
         """Labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or of a slice of them."""
         w, b = self.coefficients[which], self.intercepts[which]
         likeliest = [
-            (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).unflatten(1, b.shape).argmax(2)
-            for rows in z.split(ROWS_TOGETHER)
+            (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).view(-1, *b.shape).argmax(2)
+            for rows in torch.split(z, ROWS_TOGETHER)
         ]
         return self.classes[torch.cat(likeliest).mT]
 
@@ -207,9 +210,9 @@ def _solve(data: _Parts, classes: Tensor, cs: Sequence[float], tolerance: float,
     """All problems of a batch, solved in its coordinates and brought back."""
     unit = (2 if len(classes) == 2 else 1) / data.scale**2  # f(W; C) = unit · f(scale · W; C / unit) with |x| ≤ 1
     results = _newton(data, torch.tensor(list(cs), dtype=torch.float64) / unit, tolerance, max_steps)
-    w, objective, gap = (result.unflatten(0, (-1, len(cs))) for result in results)
+    w, objective, gap = (result.view(-1, len(cs), *result.shape[1:]) for result in results)
     _check_solved(gap / objective, cs, tolerance, max_steps)
-    coefficients = (w[..., 1:].flatten(1, 2) @ data.basis).unflatten(1, w.shape[1:3]).div_(data.scale)
+    coefficients = (w[..., 1:].flatten(1, 2) @ data.basis).view(*w.shape[:3], -1).div_(data.scale)
     intercepts = w[..., 0] - (coefficients @ data.mean[:, None, :, None]).squeeze(3)
     intercepts -= intercepts.mean(2, keepdim=True)
     paths = zip(coefficients, intercepts, unit * objective, unit * gap, strict=True)
@@ -361,7 +364,7 @@ def _settle_intercepts(data: _Parts, problems: _Problems) -> None:
     """
     p = problems.scores.softmax(1).mul_(data.valid[problems.part].unsqueeze(1))
     expected = p.sum(2)
-    hessian = torch.diag_embed(expected * (1 + 1e-12)) - p @ p.mT + 1
+    hessian = torch.diag_embed(expected + 1e-12 * p.shape[2]) - p @ p.mT + 1
     shift = torch.linalg.solve(hessian, data.counts[problems.part] - expected)
     shift /= (shift.amax(1, keepdim=True) - shift.amin(1, keepdim=True)).clamp_min(1)
     problems.w[..., 0] += shift
@@ -376,7 +379,7 @@ def _sizes(part: Tensor, parts: int) -> list[int]:
 
 def _products(v: Tensor, matrices: Tensor, sizes: list[int], out: Tensor) -> list[tuple[Tensor, Tensor, Tensor]]:
     """Factors and place of ``v[i]`` times the matrix of its part, one product for all problems of a part."""
-    pieces = zip(v.split(sizes), matrices, out.split(sizes), strict=True)
+    pieces = zip(torch.split(v, sizes), matrices, torch.split(out, sizes), strict=True)
     return [(rows.flatten(0, 1), matrix, place.flatten(0, 1)) for rows, matrix, place in pieces if len(rows) > 0]
 
 
@@ -393,7 +396,9 @@ def _part_by_part(v: Tensor, matrices: Tensor, part: Tensor) -> Tensor:
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
-    return torch.linalg.vecdot(a.flatten(1), b.flatten(1))
+    """Inner product of each problem's tensors."""
+    products: Tensor = torch.linalg.vecdot(a.flatten(1), b.flatten(1))
+    return products
 
 
 def _inner(v: Tensor, w: Tensor) -> Tensor:
@@ -434,12 +439,12 @@ def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], t
         raise InputError(f"tolerance must be 1e-10 or more and below 1, not {tolerance}.")
     if len(parts) == 0:
         raise InputError("At least one training part is needed; there is none.")
-    used = torch.cat(list(parts)).unique()
+    used = torch.unique(torch.cat(list(parts)))
     if len(used) == 0 or used[0] < 0 or used[-1] >= len(z):
         raise InputError(f"Training parts hold row numbers from 0 to {len(z) - 1}.")
-    if not all(rows.isfinite().all() for rows in z[used].split(ROWS_TOGETHER)):
+    if not all(rows.isfinite().all() for rows in torch.split(z[used], ROWS_TOGETHER)):
         raise InputError("Embeddings must be finite; there is NaN or infinity in a training part.")
-    classes: Tensor = y[used].unique()
+    classes: Tensor = torch.unique(y[used])
     if len(classes) < 2:
         raise InputError(f"Labels of at least 2 classes are needed; there are {len(classes)}.")
     for number, part in enumerate(parts):
@@ -454,6 +459,6 @@ def _check_solved(ratio: Tensor, cs: Sequence[float], tolerance: float, max_step
     if unsolved.any():
         c = cs[int(unsolved.any(0).nonzero()[-1])]
         raise SfaError(
-            f"Logistic regression with C = {c:g} did not come within {tolerance:g} of the optimum in {max_steps} steps: "
+            f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
             "allow more steps or a larger tolerance, or let scikit-learn solve it."
         )

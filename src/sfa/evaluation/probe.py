@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
+from sfa.errors import unknown_name
 from sfa.evaluation.logistic_regression import LogisticPath, logistic_regression
 from sfa.evaluation.splits import Split
 
@@ -46,32 +47,35 @@ def linear_probe(
         y: Labels ``(n,)``.
         splits: Which rows train, validate and test.
         cs: Inverse strengths of the regularisation.
-        solver: ``batched`` solves all splits and values of ``C`` at once, to the optimum; ``scikit-learn`` fits one
-            after another, as far as its own default tolerance goes.
+        solver: ``batched`` solves all splits and values of ``C`` at once; ``scikit-learn`` fits one after another, with
+            a tolerance that brings it to the same optimum: its own stops well above where ``C`` is large.
         on_split: Called after each split.
     """
+    if solver not in get_args(Solver):
+        raise unknown_name("solver", solver, get_args(Solver))
     cs = sorted(cs)
     classifiers = _batched(z, y, splits, cs) if solver == "batched" else _by_scikit_learn(z, y, splits, cs)
     results = []
     for split, predict in zip(splits, classifiers, strict=True):
-        validation = [_accuracy(predict(i, split.validation), y[split.validation]) for i in range(len(cs))]
-        best = int(np.argmax(validation))
-        results.append(ProbeResult(_accuracy(predict(best, split.test), y[split.test]), validation[best], cs[best]))
+        validation = _accuracies(predict(split.validation, slice(None)), y[split.validation])
+        best = int(validation.argmax())
+        (test,) = _accuracies(predict(split.test, slice(best, best + 1)), y[split.test])
+        results.append(ProbeResult(float(test), float(validation[best]), cs[best]))
         if on_split is not None:
             on_split()
     return results
 
 
-Predict = Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
-"""The labels that the classifier of the i-th ``C`` gives to some rows."""
+Predict = Callable[[NDArray[np.int64], slice], NDArray[np.int64]]
+"""Labels ``(m, rows)`` that the classifiers of some values of ``C`` give to some rows."""
 
 
 def _batched(z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float]) -> Iterator[Predict]:
     parts = [torch.from_numpy(split.train) for split in splits]
     for path in logistic_regression(z, torch.from_numpy(y), parts, cs):
 
-        def predict(i: int, rows: NDArray[np.int64], path: LogisticPath = path) -> NDArray[np.int64]:
-            labels: NDArray[np.int64] = path.predict(z[torch.from_numpy(rows)], slice(i, i + 1))[0].numpy()
+        def predict(rows: NDArray[np.int64], which: slice, path: LogisticPath = path) -> NDArray[np.int64]:
+            labels: NDArray[np.int64] = path.predict(z[torch.from_numpy(rows)], which).numpy()
             return labels
 
         yield predict
@@ -80,20 +84,23 @@ def _batched(z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Seque
 def _by_scikit_learn(
     z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float]
 ) -> Iterator[Predict]:
-    rows_of = z.numpy()
-    for split in splits:
-        fitted = []
-        with threadpool_limits(1):  # on matrices of this size a second BLAS thread costs twenty times what it saves
-            for c in cs:
-                classifier = LogisticRegression(C=c, max_iter=5000)
-                fitted.append(classifier.fit(rows_of[split.train].astype(np.float64), y[split.train]))
+    def double(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        values: NDArray[np.float64] = z[torch.from_numpy(rows)].double().numpy()
+        return values
 
-        def predict(i: int, rows: NDArray[np.int64], fitted: list[Any] = fitted) -> NDArray[np.int64]:
-            labels: NDArray[np.int64] = fitted[i].predict(rows_of[rows].astype(np.float64))
-            return labels
+    for split in splits:
+        with threadpool_limits(1):  # on matrices of this size a second BLAS thread costs twenty times what it saves
+            fitted = [
+                LogisticRegression(C=c, max_iter=100_000, tol=1e-8).fit(double(split.train), y[split.train]) for c in cs
+            ]
+
+        def predict(rows: NDArray[np.int64], which: slice, fitted: list[Any] = fitted) -> NDArray[np.int64]:
+            values = double(rows)
+            return np.stack([classifier.predict(values) for classifier in fitted[which]])
 
         yield predict
 
 
-def _accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
-    return 100 * float(np.mean(predicted == labels))
+def _accuracies(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    accuracies: NDArray[np.float64] = 100 * (predicted == labels).mean(1)
+    return accuracies
