@@ -4,9 +4,9 @@
 
 The graph is a seeded stochastic block model: 169,343 nodes, 1.2 million edges, 128 dense features, 40 planted classes.
 "arxiv" trains GRACE + SFA and G-BT + SFA and scores raw features, the untrained encoder and the embeddings by a linear
-probe (10/10/80, 2 splits, C of 1 or 10 chosen on validation). "scaling" times steps on graphs of 10 thousand to 1 million nodes
-with 7 edges a node. Each measurement is a process of its own; "peak in all" is of training and embedding together,
-libraries and graph included.
+probe (10/10/80, 2 splits, C of 1 or 10 chosen on validation). "scaling" times steps on graphs of 10 thousand to 1
+million nodes with 7 edges a node. Each measurement is a process of its own; "peak in all" is of training and embedding
+together, libraries and graph included.
 """
 
 from __future__ import annotations

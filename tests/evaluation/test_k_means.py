@@ -83,6 +83,16 @@ def test_rows_in_chunks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(whole.inertia, chunked.inertia)
 
 
+def test_single_precision_far_from_the_origin() -> None:
+    z = blobs(90, 3, 3, 0.1, 5)
+    initial = z[[0, 30, 60]][None]
+    expected = k_means(z, 3, runs=1, initial=initial)
+    far = k_means((z + 10_000).float(), 3, runs=1, initial=initial + 10_000)
+    assert torch.equal(far.labels, expected.labels)
+    torch.testing.assert_close(far.inertia, expected.inertia, rtol=1e-2, atol=0)
+    assert far.centres.dtype == torch.float32
+
+
 def test_the_generator_decides_and_runs_differ() -> None:
     z = blobs(80, 3, 8, 1.0, 3)
     one, two = (k_means(z, 8, runs=6, generator=torch.Generator().manual_seed(4)) for _ in range(2))

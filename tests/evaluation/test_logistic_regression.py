@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -119,6 +120,11 @@ def test_parts_of_other_sizes_do_not_disturb_each_other(d: int, monkeypatch: pyt
             torch.testing.assert_close(path.coefficients, alone.coefficients, rtol=0, atol=1e-3 * scale)
 
 
+def threads_of_new_threads() -> int:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(torch.get_num_threads).result()
+
+
 def test_threads_change_nothing_and_are_given_back() -> None:
     z, y = problem(120, 10, 3)
     parts = [torch.arange(i, 30 + 9 * i) for i in range(11)]
@@ -127,14 +133,16 @@ def test_threads_change_nothing_and_are_given_back() -> None:
         alone = logistic_regression(z, y, parts, CS)
         torch.set_num_threads(3)
         several = logistic_regression(z, y, parts, CS)
-        assert torch.get_num_threads() == 3
+        assert threads_of_new_threads() == 3
+        with module._single_threads() as pool:
+            assert list(pool.map(lambda _: torch.get_num_threads(), range(5))) == [1] * 5
 
         def stop() -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             logistic_regression(z, y, parts, CS, on_part=stop)
-        assert torch.get_num_threads() == 3
+        assert torch.get_num_threads() == threads_of_new_threads() == 3
     finally:
         torch.set_num_threads(before)
     for a, b in zip(alone, several, strict=True):
@@ -142,7 +150,59 @@ def test_threads_change_nothing_and_are_given_back() -> None:
         assert torch.equal(a.intercepts, b.intercepts)
 
 
-@pytest.mark.parametrize("scale", [1e-15, 1e15])
+def started(n: int, d: int, k: int, c: float) -> tuple[module._Parts, module._Problems, Tensor, Tensor]:
+    """One problem away from its start, with its probabilities and gradient."""
+    z, y = problem(n, d, k)
+    data = module._Parts.of([z], [y])
+    problems = module._start(data, torch.tensor([c]).double())
+    w = torch.randn(problems.w.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    scores = module._part_by_part(w, data.x.mT, problems.part)
+    problems = module._Problems(problems.number, problems.part, problems.c, w, scores)
+    p = scores.softmax(1)
+    return data, problems, p, module._gradient(data, problems, p)
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(30, 4, 3), (12, 20, 4)])
+def test_gradient_and_newton_direction_against_automatic_derivatives(n: int, d: int, k: int) -> None:
+    c = 5.0
+    data, problems, p, gradient = started(n, d, k, c)
+
+    def objective(w: Tensor) -> Tensor:
+        cross_entropy = torch.nn.functional.cross_entropy(data.x[0] @ w.mT, data.labels[0], reduction="sum")
+        return c * cross_entropy + w[:, 1:].square().sum() / 2
+
+    w = problems.w[0]
+    torch.testing.assert_close(gradient[0], torch.autograd.functional.jacobian(objective, w))
+    hessian = torch.autograd.functional.hessian(objective, w).flatten(2).flatten(0, 1)
+    direction = module._newton_direction(data, problems, p, gradient, torch.tensor([1e-5]).double())
+    torch.testing.assert_close(hessian @ direction.flatten(), -gradient.flatten(), rtol=0, atol=1e-3)
+
+
+def test_curvature_keeps_its_digits_where_a_class_is_almost_certain() -> None:
+    data, problems, _, _ = started(30, 4, 3, 1.0)
+    p = torch.full((1, 3, 30), 1e-7, dtype=torch.float64).scatter(1, data.labels.unsqueeze(1), 1 - 2e-7)
+    q = problems.w + 100  # a shift of all classes has no curvature
+    ridge = torch.zeros(1, 1, data.x.shape[2])
+    found = module._Hessian(
+        data.x_single, problems.part, p.float(), data.labels.unsqueeze(1), ridge, q.float()
+    ).times_q()
+    t = q @ data.x.mT
+    expected = (p * (t - (p * t).sum(1, keepdim=True))) @ data.x
+    torch.testing.assert_close(found.double(), expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3, 1e6])
+def test_a_step_that_is_too_long_is_made_shorter(length: float) -> None:
+    data, problems, p, gradient = started(30, 4, 3, 100.0)
+    before = module._objective(data, problems, problems.scores, module._inner(problems.w, problems.w))
+    direction = length * module._newton_direction(data, problems, p, gradient, torch.tensor([0.1]).double())
+    after = module._line_search(data, problems, before, gradient, direction)
+    scores = module._part_by_part(after.w, data.x.mT, after.part)
+    torch.testing.assert_close(after.scores, scores)
+    assert module._objective(data, after, scores, module._inner(after.w, after.w)) < before
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
 @pytest.mark.parametrize("d", [6, 70])
 def test_the_unit_of_the_embeddings_is_free(scale: float, d: int) -> None:
     """``s z`` with ``C / s²`` is the same problem, and float32 inside does not see ``s``."""

@@ -49,8 +49,8 @@ def k_means(
     .. math::
         \min_{c_1 \dots c_k} \sum_i \min_j \lVert z_i - c_j \rVert_2^2
 
-    Each centre moves to the mean of the points nearest to it, until no point changes its centre, or until the squared
-    moves sum to no more than ``tolerance`` times the mean variance of the columns. A centre without points is put on
+    Each centre moves to the mean of the points nearest to it, until the squared moves of all sum to no more than
+    ``tolerance`` times the mean variance of the columns. A centre without points is put on
     the point farthest from its own centre; if all points are on their centres, it stays.
 
     Args:
@@ -69,16 +69,14 @@ def k_means(
     mean = z.mean(0)
     x = z - mean  # differences of large numbers lose digits
     centres = greedy_starts(x, clusters, runs, generator) if initial is None else initial.to(x) - mean
-    labels = torch.full((runs, len(x)), -1)
     iterations = torch.full((runs,), max_iterations)
     allowed = tolerance * float(x.var(0, correction=0).mean())
     moving = torch.arange(runs)
     for iteration in range(1, max_iterations + 1):
         before, (own, distances) = centres[moving], nearest(x, centres[moving])
         after = torch.stack([_means(x, *run) for run in zip(own, distances, before, strict=True)])
-        same = (own == labels[moving]).all(1)
-        settled = same | ((after - before).square().sum((1, 2)) <= allowed)
-        centres[moving], labels[moving] = after, own
+        settled = (after - before).square().sum((1, 2)) <= allowed
+        centres[moving] = after
         iterations[moving[settled]] = iteration
         moving = moving[~settled]
         if len(moving) == 0:

@@ -49,20 +49,18 @@ def linear_probe(
         cs: Inverse strengths of the regularisation.
         solver: ``batched`` solves all splits and values of ``C`` at once; ``scikit-learn`` fits one after another, with
             a tolerance that brings it to the same optimum: its own stops well above where ``C`` is large.
-        on_split: Called after each split.
+        on_split: Called when a split's fits are done.
     """
     if solver not in get_args(Solver):
         raise unknown_name("solver", solver, get_args(Solver))
     cs = sorted(cs)
-    classifiers = _batched(z, y, splits, cs) if solver == "batched" else _by_scikit_learn(z, y, splits, cs)
+    solve = _batched if solver == "batched" else _by_scikit_learn
     results = []
-    for split, predict in zip(splits, classifiers, strict=True):
+    for split, predict in zip(splits, solve(z, y, splits, cs, on_split), strict=True):
         validation = _accuracies(predict(split.validation, slice(None)), y[split.validation])
         best = int(validation.argmax())
         (test,) = _accuracies(predict(split.test, slice(best, best + 1)), y[split.test])
         results.append(ProbeResult(float(test), float(validation[best]), cs[best]))
-        if on_split is not None:
-            on_split()
     return results
 
 
@@ -70,9 +68,11 @@ Predict = Callable[[NDArray[np.int64], slice], NDArray[np.int64]]
 """Labels ``(m, rows)`` that the classifiers of some values of ``C`` give to some rows."""
 
 
-def _batched(z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float]) -> Iterator[Predict]:
+def _batched(
+    z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float], on_split: Callable[[], None] | None
+) -> Iterator[Predict]:
     parts = [torch.from_numpy(split.train) for split in splits]
-    for path in logistic_regression(z, torch.from_numpy(y), parts, cs):
+    for path in logistic_regression(z, torch.from_numpy(y), parts, cs, on_part=on_split):
 
         def predict(rows: NDArray[np.int64], which: slice, path: LogisticPath = path) -> NDArray[np.int64]:
             labels: NDArray[np.int64] = path.predict(z[torch.from_numpy(rows)], which).numpy()
@@ -82,7 +82,7 @@ def _batched(z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Seque
 
 
 def _by_scikit_learn(
-    z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float]
+    z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float], on_split: Callable[[], None] | None
 ) -> Iterator[Predict]:
     def double(rows: NDArray[np.int64]) -> NDArray[np.float64]:
         values: NDArray[np.float64] = z[torch.from_numpy(rows)].double().numpy()
@@ -98,6 +98,8 @@ def _by_scikit_learn(
             values = double(rows)
             return np.stack([classifier.predict(values) for classifier in fitted[which]])
 
+        if on_split is not None:
+            on_split()
         yield predict
 
 
