@@ -156,7 +156,7 @@ def _validated(model: type[Any], given: Mapping[str, Any], where: str) -> Any:
         path = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden" and not model.model_fields:
             raise InputError(
-                f"This {where} takes no options, and {path!r} was given: choose another by name to set it."
+                f"Unknown {where} key {path!r}: this {where} takes no options; choose another by its name to set some."
             ) from None
         if first["type"] == "extra_forbidden":
             parent = model if len(first["loc"]) == 1 else Training
