@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sfa import matrices
 from sfa.data import as_graph, build_graph, fingerprint, mapped, read_graph
 from sfa.errors import InputError
+from tests.memory_maps import file_of
 
 EDGES = np.array([[0, 1, 2], [1, 2, 3]])
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which memory is which file")
@@ -31,16 +31,6 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than 1000 bytes are large, and a chunk is 7 rows of the 50."""
     monkeypatch.setattr(mapped, "MAPPED_BYTES", 1000)
     monkeypatch.setattr(matrices, "CHUNK_BYTES", 7 * 6 * 4)
-
-
-def file_of(tensor: Tensor) -> str | None:
-    """The file that a tensor's memory is a map of; None for ordinary memory."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        addresses, _, _, _, _, *path = line.split(maxsplit=5)
-        start, stop = (int(address, 16) for address in addresses.split("-"))
-        if start <= tensor.data_ptr() < stop:
-            return path[0] if path and path[0].startswith("/") else None
-    return None
 
 
 def edge_list(folder: Path) -> Path:

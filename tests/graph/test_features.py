@@ -10,13 +10,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa import matrices
 from sfa.data import build_graph, mapped
 from sfa.errors import InputError
 from sfa.graph.features import normalise_features
+from tests.memory_maps import file_of
 
 EDGES = torch.tensor([[0, 1], [1, 2]])
 
@@ -54,16 +54,6 @@ def test_sparse_rows_become_what_dense_rows_become(entries: list[tuple[int, int,
     assert normalised.x.col_indices().data_ptr() == graph.x.col_indices().data_ptr()
     assert normalised.x.crow_indices().data_ptr() == graph.x.crow_indices().data_ptr()
     assert normalise_features(graph, "none") is graph
-
-
-def file_of(tensor: Tensor) -> str | None:
-    """The file that a tensor's memory is a map of; None for ordinary memory."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        addresses, _, _, _, _, *path = line.split(maxsplit=5)
-        start, stop = (int(address, 16) for address in addresses.split("-"))
-        if start <= tensor.data_ptr() < stop:
-            return path[0] if path and path[0].startswith("/") else None
-    return None
 
 
 @pytest.fixture
