@@ -177,7 +177,7 @@ class Model(nn.Module):
         self.across_processes = False
 
     def forward(self, x_alpha: Tensor, x_beta: Tensor, generator: torch.Generator) -> Tensor:
-        z_alpha, z_beta = self.spectral.forward_pair(self.encoder(x_alpha), self.encoder(x_beta), generator)
+        z_alpha, z_beta = self.spectral.forward_all(self.encoder(x_alpha), self.encoder(x_beta), generator=generator)
         return barlow_twins(z_alpha, z_beta, across_processes=self.across_processes)
 
 

@@ -134,3 +134,31 @@ def test_wrong_arguments_are_named() -> None:
         GCN(5, 4, layers=0)
     with pytest.raises(InputError, match="did you mean 'relu'"):
         GCN(5, 4, activation="relo")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_without_an_activation_after_the_last_layer(graph: Data, batch_norm: bool) -> None:
+    torch.manual_seed(0)
+    encoder = GCN(5, 4, activation="relu", batch_norm=batch_norm, activate_last=False).eval()
+    adjacency = to_dense_adj(graph.edge_index, max_num_nodes=12)[0]
+    first, last = (convolution.weight for convolution in encoder.convolutions)
+    hidden = encoder.norms[0](dense_layer(graph.x, adjacency, first)).relu()
+    expected = dense_layer(hidden, adjacency, last)
+    assert bool((expected < 0).any())
+    torch.testing.assert_close(encoder(graph), expected)
+    torch.testing.assert_close(encoder.embed(graph), expected)
+
+
+def test_a_propagation_takes_the_place_of_the_adjacency(graph: Data) -> None:
+    encoder = GCN(5, 4, layers=1).eval()
+    dense = torch.rand(12, 12, generator=torch.Generator().manual_seed(1))
+    dense = dense + dense.mT
+    sparse = dense.to_sparse_csr()
+    graph.propagation = csr_matrix(sparse.crow_indices(), sparse.col_indices(), sparse.values(), (12, 12))
+    expected = (dense @ graph.x @ encoder.convolutions[0].weight).relu()
+    torch.testing.assert_close(encoder(graph), expected)
+    torch.testing.assert_close(encoder.embed(graph, chunk=5), expected)
+    weight = encoder.convolutions[0].weight
+    torch.testing.assert_close(
+        torch.autograd.grad(encoder(graph).square().sum(), weight), torch.autograd.grad(expected.square().sum(), weight)
+    )

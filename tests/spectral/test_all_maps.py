@@ -114,7 +114,7 @@ def test_maps_of_a_batch_and_views_of_a_pair_get_their_own_draws(name: str) -> N
     h = random_map(12, 5).expand(8, 12, 5)
     batch = VARIANTS[name](h, seeded(1))
     assert any(not torch.allclose(batch[0], one) for one in batch[1:])
-    pairs = [VARIANTS[name].forward_pair(h[0], h[0], seeded(seed)) for seed in range(8)]
+    pairs = [VARIANTS[name].forward_all(h[0], h[0], generator=seeded(seed)) for seed in range(8)]
     assert any(not torch.allclose(alpha, beta) for alpha, beta in pairs) == (name != "costa")
 
 
@@ -172,13 +172,13 @@ def test_what_is_no_feature_map_is_refused(name: str, h: Tensor) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_features_stay_rows_are_those_of_both_views_and_eval_is_the_identity(name: str) -> None:
     layer, h = VARIANTS[name], random_map(60, 30)
-    alpha, beta = layer.forward_pair(h, h, seeded(1))
+    alpha, beta = layer.forward_all(h, h, generator=seeded(1))
     assert alpha.shape == beta.shape == layer(h).shape
     assert alpha.shape == ((30, 30) if name == "costa" else (60, 30))
     assert name == "none" or not torch.allclose(alpha[:30], h[:30])
     layer.eval()
     assert layer(h) is h
-    assert layer.forward_pair(h, h) == (h, h)
+    assert layer.forward_all(h, h) == (h, h)
     layer.train()
 
 

@@ -345,18 +345,18 @@ class TestCosta:
 
     def test_both_views_get_the_same_matrix(self) -> None:
         h_alpha, h_beta = random_map(10, 4), random_map(10, 3, seed=1)
-        alpha, beta = resolve("costa")().forward_pair(h_alpha, h_beta, seeded(1))
+        alpha, beta = resolve("costa")().forward_all(h_alpha, h_beta, generator=seeded(1))
         p = self.random_matrix(5, 10, seeded(1))
         torch.testing.assert_close(alpha, p @ h_alpha)
         torch.testing.assert_close(beta, p @ h_beta)
 
     def test_views_of_different_rows_are_refused(self) -> None:
         with pytest.raises(sfa.InputError, match=r"same rows.*\(10, 4\) and \(9, 4\)"):
-            resolve("costa")().forward_pair(random_map(10, 4), random_map(9, 4))
+            resolve("costa")().forward_all(random_map(10, 4), random_map(9, 4))
 
     def test_eval_leaves_both_views_alone(self) -> None:
         h_alpha, h_beta = random_map(10, 4), random_map(9, 4)
-        assert resolve("costa")().eval().forward_pair(h_alpha, h_beta) == (h_alpha, h_beta)
+        assert resolve("costa")().eval().forward_all(h_alpha, h_beta) == (h_alpha, h_beta)
 
     def test_memory_is_linear_in_the_number_of_rows(self) -> None:
         """The whole random matrix would be 32 MB, a block of it 1 MB."""

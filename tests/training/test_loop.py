@@ -8,15 +8,19 @@ import random
 import shlex
 import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
+from sfa.graph.sampling.neighbours import Neighbours
+from sfa.methods import Method
 from sfa.recipes import Recipe
 from sfa.training import Interrupted, Progress, RunFolder, load_checkpoint, train
 from sfa.training.schedule import learning_rate
@@ -230,3 +234,46 @@ def test_a_second_ctrl_c_acts_at_once(planted: Data, scripted: Any, new_folder: 
 def test_without_a_folder_ctrl_c_acts_at_once(planted: Data, scripted: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(scripted([1.0] * 4), planted, epochs=4, on_epoch=interrupt_at(2))
+
+
+class Momentum(Method):
+    """A weight that is trained, one that is not, and what it was told after each step."""
+
+    def __init__(self) -> None:
+        super().__init__(None, 1)
+        self.weight = nn.Parameter(torch.ones(2))
+        self.frozen = nn.Parameter(torch.ones(2), requires_grad=False)
+        self.told: list[float] = []
+
+    def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
+        return self.weight.square().sum()
+
+    def embed(self, graph: Data) -> Tensor:
+        raise AssertionError("not asked for")
+
+    def after_step(self, done: float) -> None:
+        self.told.append(done)
+
+
+def test_a_method_is_told_after_each_step_how_much_is_done(planted: Data) -> None:
+    method = Momentum()
+    train(method, planted, epochs=4, patience=None)
+    assert method.told == [0.25, 0.5, 0.75, 1.0]
+    method = Momentum()
+    train(method, planted, epochs=2, patience=None, sampler=partial(Neighbours, batch_size=30))
+    assert method.told == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_weights_that_are_not_trained_do_not_decay(planted: Data) -> None:
+    method = Momentum()
+    train(method, planted, epochs=3, patience=None, optimizer="adamw", weight_decay=0.5)
+    assert torch.equal(method.frozen, torch.ones(2))
+    assert bool((method.weight < 1).all())
+
+
+@pytest.mark.parametrize(("optimizer", "expected"), [("adam", 1 - 0.1), ("adamw", (1 - 0.1 * 0.5) - 0.1)])
+def test_adamw_decays_the_weights_themselves(planted: Data, optimizer: Any, expected: float) -> None:
+    """The first step of Adam has the size of the learning rate whatever the gradient, decay included."""
+    method = Momentum()
+    train(method, planted, epochs=1, optimizer=optimizer, lr=0.1, weight_decay=0.5)
+    torch.testing.assert_close(method.weight.data, torch.full((2,), expected))

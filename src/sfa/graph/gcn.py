@@ -13,7 +13,7 @@ from sfa.errors import InputError
 from sfa.graph.activations import Activation, activate, make_activation
 from sfa.graph.batch_norm import BatchNorm
 from sfa.graph.products import feature_product, some_rows
-from sfa.graph.propagation import Adjacency
+from sfa.graph.propagation import Propagation, propagation_of
 
 Widths = Literal["constant", "halving"]
 
@@ -35,6 +35,7 @@ class GCN(nn.Module):
             ``constant`` makes all ``h`` wide (PyGCL, COSTA).
         activation: ``relu``, ``prelu``, ``rrelu`` or ``elu``.
         batch_norm: Normalise each layer's output over the nodes before its activation.
+        activate_last: Put an activation (and batch normalisation) after the last convolution too.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class GCN(nn.Module):
         widths: Widths = "halving",
         activation: Activation = "relu",
         batch_norm: bool = False,
+        activate_last: bool = True,
     ) -> None:
         super().__init__()
         if hidden < 1 or layers < 1:
@@ -53,12 +55,19 @@ class GCN(nn.Module):
         inner = 2 * hidden if widths == "halving" else hidden
         sizes = [in_features] + [inner] * (layers - 1) + [hidden]
         self.convolutions = nn.ModuleList(Convolution(a, b) for a, b in pairwise(sizes))
-        self.norms = nn.ModuleList(BatchNorm(size) if batch_norm else nn.Identity() for size in sizes[1:])
-        self.activations = nn.ModuleList(make_activation(activation) for _ in sizes[1:])
+        active = [True] * (layers - 1) + [activate_last]
+        self.norms = nn.ModuleList(
+            BatchNorm(size) if batch_norm and on else nn.Identity() for size, on in zip(sizes[1:], active, strict=True)
+        )
+        self.activations = nn.ModuleList(make_activation(activation) if on else nn.Identity() for on in active)
 
     def forward(self, graph: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Node embeddings ``h`` of shape ``(n, hidden)``; columns of ``x`` count as ``graph.feature_mask`` says."""
-        adjacency = Adjacency.of(graph, next(self.parameters()).dtype)
+        """Node embeddings ``h`` of shape ``(n, hidden)``.
+
+        Columns of ``x`` count as ``graph.feature_mask`` says. A matrix ``graph.propagation``, symmetric CSR ``(n, n)``,
+        takes the place of the normalised adjacency.
+        """
+        adjacency = propagation_of(graph, next(self.parameters()).dtype)
         h: Tensor = graph.x
         mask = graph.get("feature_mask")
         for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
@@ -73,7 +82,7 @@ class GCN(nn.Module):
         """
         was_training = self.training
         self.eval()
-        adjacency = Adjacency.of(graph, next(self.parameters()).dtype)
+        adjacency = propagation_of(graph, next(self.parameters()).dtype)
         h: Tensor = graph.x
         for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
             assert isinstance(convolution, Convolution)
@@ -91,12 +100,12 @@ class Convolution(nn.Module):
         self.bias = nn.Parameter(torch.zeros(out_features))
         nn.init.xavier_uniform_(self.weight)
 
-    def forward(self, x: Tensor, adjacency: Adjacency, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, adjacency: Propagation, mask: Tensor | None = None) -> Tensor:
         if self._propagates_first(x):
             return feature_product(adjacency @ x, self.weight, mask) + self.bias
         return adjacency @ feature_product(x, self.weight, mask) + self.bias
 
-    def in_chunks(self, x: Tensor, adjacency: Adjacency, then: nn.Module, chunk: int) -> Tensor:
+    def in_chunks(self, x: Tensor, adjacency: Propagation, then: nn.Module, chunk: int) -> Tensor:
         """The convolution, followed by a module that treats rows one by one, so many rows at a time."""
         starts = range(0, len(x), chunk)
         weight: Tensor | None = self.weight

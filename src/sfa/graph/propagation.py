@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -14,11 +12,30 @@ from sfa.graph.products import some_rows, sparse_product
 from sfa.matrices import csr_matrix
 
 
-class Adjacency:
+class Propagation:
+    """A symmetric sparse matrix that spreads features over a graph, and its own transpose on the way back.
+
+    Args:
+        matrix: CSR ``(n, n)``.
+    """
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = matrix
+
+    def __matmul__(self, h: Tensor) -> Tensor:
+        """``(n, d)`` features summed over neighbours; differentiable in ``h``."""
+        return sparse_product(self.matrix, self.matrix, h)
+
+    def rows(self, start: int, stop: int) -> Tensor:
+        """Some rows as a CSR tensor ``(stop - start, n)``."""
+        return some_rows(self.matrix, start, stop)
+
+
+class Adjacency(Propagation):
     r"""The normalised adjacency :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2}` of a graph or of a view of one.
 
     A view has the edges of its graph, some with weight 0, and so the :class:`~sfa.graph.pattern.Pattern` is the
-    graph's: nothing is sorted. It is symmetric, and so its own transpose on the way back.
+    graph's: nothing is sorted.
     """
 
     def __init__(self, pattern: Pattern, edge_weight: Tensor | None = None, dtype: torch.dtype | None = None) -> None:
@@ -31,25 +48,18 @@ class Adjacency:
         scale = degree.rsqrt()
         counts = pattern.rowptr.diff()
         self.values = weights.mul_(scale.repeat_interleave(counts, output_size=len(weights))).mul_(scale[pattern.col])
+        super().__init__(csr_matrix(pattern.rowptr, pattern.col, self.values, (pattern.num_nodes, pattern.num_nodes)))
 
     @classmethod
     def of(cls, graph: Data, dtype: torch.dtype | None = None) -> Adjacency:
         """That of a graph, with its ``edge_weight`` if it has any."""
         return cls(pattern_of(graph.edge_index, graph.num_nodes), graph.edge_weight, dtype)
 
-    def __matmul__(self, h: Tensor) -> Tensor:
-        """``(n, d)`` features summed over neighbours; differentiable in ``h``."""
-        return sparse_product(self.matrix, self.matrix, h)
 
-    @cached_property
-    def matrix(self) -> Tensor:
-        """All of it as a CSR tensor ``(n, n)``."""
-        nodes = self.pattern.num_nodes
-        return csr_matrix(self.pattern.rowptr, self.pattern.col, self.values, (nodes, nodes))
-
-    def rows(self, start: int, stop: int) -> Tensor:
-        """Some rows as a CSR tensor ``(stop - start, n)``."""
-        return some_rows(self.matrix, start, stop)
+def propagation_of(graph: Data, dtype: torch.dtype | None = None) -> Propagation:
+    """What the graph says its features are spread by: its ``propagation``, or else its normalised adjacency."""
+    matrix = graph.get("propagation")
+    return Adjacency.of(graph, dtype) if matrix is None else Propagation(matrix.to(dtype or matrix.dtype))
 
 
 def _checked(weight: Tensor, pattern: Pattern) -> Tensor:

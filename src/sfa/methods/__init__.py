@@ -1,6 +1,7 @@
 """Published methods, each in a file that reads like its paper's section."""
 
-from sfa.methods.base import ContrastiveMethod
+from sfa.methods.base import Method
 from sfa.methods.resolver import METHODS, resolve
+from sfa.methods.two_views import TwoViewMethod
 
-__all__ = ["METHODS", "ContrastiveMethod", "resolve"]
+__all__ = ["METHODS", "Method", "TwoViewMethod", "resolve"]

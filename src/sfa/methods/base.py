@@ -1,16 +1,16 @@
-"""What every contrastive method shares: two views, one encoder, one spectral slot, a head, a loss."""
+"""What every method shares: a training loss, a spectral slot, plain embeddings."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph import GCN
+from sfa.errors import InputError
 from sfa.spectral import SpectralMap
 
 
@@ -28,41 +28,62 @@ Observer = Callable[[FeatureMaps], None]
 """Is shown the feature maps of a step while it is taken: they cost no second pass."""
 
 
-class ContrastiveMethod(nn.Module, ABC):
-    """Views → encoder → spectral map → head → loss (the paper's framework figure).
+class Method(nn.Module, ABC):
+    """A published method: calling it on a graph gives the loss of a step, :meth:`embed` the plain embeddings.
 
-    Calling a method on a graph gives its training loss; :meth:`embed` gives the plain embeddings. A published method
-    is a subclass that builds the parts and says what its views and its loss are. The spectral map is applied here, to
-    the feature maps of both views, so that every method works with every map.
+    Every feature map that enters the loss goes through :meth:`augmented`, the one slot for a spectral map, so that
+    every method works with every map.
+
+    Args:
+        spectral: The map applied to the feature maps while training; none if not given.
+        width: Of the feature maps.
     """
 
-    def __init__(self, encoder: GCN, head: nn.Module, spectral: SpectralMap | None, hidden: int) -> None:
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Its authors' settings outside the method itself, by recipe path: ``{"training.lr": 1e-3}``."""
+    transductive: ClassVar[bool] = False
+    """It has weights for each node: built for a number of nodes, not of features, it embeds no other graph."""
+    rows_are_nodes: ClassVar[bool] = False
+    """Its loss looks for nodes among the rows of a feature map, which no spectral map may then mix."""
+    samplers: ClassVar[tuple[str, ...]] = ()
+    """The samplers it works with, by name; any, if there are none here."""
+    spans_processes: ClassVar[bool] = False
+    """Whether the nodes of a step may be spread over several processes."""
+
+    def __init__(self, spectral: SpectralMap | None, width: int) -> None:
         super().__init__()
-        self.encoder = encoder
-        self.head = head
         self.spectral = SpectralMap() if spectral is None else spectral
-        self.spectral.check_width(hidden)
+        self.spectral.check_width(width)
+        if self.rows_are_nodes and not self.spectral.keeps_rows:
+            raise InputError(
+                f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
+                "row a node: choose another spectral map."
+            )
         self.across_processes = False
         """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
 
     @abstractmethod
-    def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Data, Data]:
-        """The two corrupted views, alpha and beta."""
+    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        """The scalar to minimise: the loss of one step on a graph or on a batch of one."""
 
     @abstractmethod
-    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        """The scalar to minimise."""
-
-    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        alpha, beta = self.views(graph, generator)
-        roots = graph.get("roots", graph.num_nodes)  # of a sampled batch, the others only send them messages
-        h_alpha, h_beta = self.encoder(alpha, generator)[:roots], self.encoder(beta, generator)[:roots]
-        h_tilde_alpha, h_tilde_beta = self.spectral.forward_pair(h_alpha, h_beta, generator)
-        if observe is not None:
-            observe(FeatureMaps(*(h.detach() for h in (h_alpha, h_beta, h_tilde_alpha, h_tilde_beta))))
-        return self.loss(self.head(h_tilde_alpha), self.head(h_tilde_beta))
-
     def embed(self, graph: Data) -> Tensor:
-        """Embeddings ``(n, hidden)`` of the uncorrupted graph: no views, no spectral map, no head."""
-        embeddings: Tensor = self.encoder.embed(graph)
-        return embeddings
+        """Embeddings ``(n, width)`` of the uncorrupted graph: no views, no spectral map, no head."""
+
+    def after_step(self, done: float) -> None:
+        """Called when the optimiser has taken its step, with the share of training that is done, in ``(0, 1]``."""
+
+    def augmented(
+        self, *maps: Tensor, generator: torch.Generator | None, observe: Observer | None = None, views: int = 2
+    ) -> tuple[Tensor, ...]:
+        """All feature maps of a step after the spectral map; the first ``views`` of them, 1 or 2, can be observed."""
+        tilde = self.spectral.forward_all(*maps, generator=generator)
+        if observe is not None:
+            shown = [tuple(h.detach() for h in those[:views]) + (None,) * (2 - views) for those in (maps, tilde)]
+            observe(FeatureMaps(*shown[0], *shown[1]))  # type: ignore[arg-type]
+        return tilde
+
+
+def roots(graph: Data) -> int:
+    """How many of the first nodes count; the others of a sampled batch only send messages."""
+    return int(graph.get("roots", graph.num_nodes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from sfa.recipes.schema import Recipe
 
 def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
     """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand."""
-    shipped = dict(shipped_recipes())
+    shipped = shipped_recipes()
     for candidate in (str(name), f"{name}/{dataset}".lower()):
         if candidate in shipped:
-            return Recipe.parse(_parse_yaml(shipped[candidate], candidate))
+            return Recipe.parse({key: value for key, value in shipped[candidate].items() if key != "about"})
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.exists():
         try:
@@ -32,13 +32,20 @@ def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
     raise unknown_name("recipe", str(name), shipped)
 
 
-def shipped_recipes() -> Iterator[tuple[str, str]]:
-    """Names and texts of the recipes in the package."""
-    for family in sorted(files("sfa.recipes").joinpath("shipped").iterdir(), key=lambda entry: entry.name):
-        if family.is_dir():
-            for recipe in sorted(family.iterdir(), key=lambda entry: entry.name):
-                if recipe.name.endswith(".yaml"):
-                    yield f"{family.name}/{recipe.name.removesuffix('.yaml')}", recipe.read_text(encoding="utf-8")
+@cache
+def shipped_recipes() -> dict[str, dict[str, Any]]:
+    """The recipes in the package by name, ``family/dataset``, each with a line ``about`` it.
+
+    A family is a file, whose keys are its recipes; a key that begins with ``_`` only holds what several share.
+    """
+    recipes = {}
+    for file in sorted(files("sfa.recipes").joinpath("shipped").iterdir(), key=lambda entry: entry.name):
+        if file.name.endswith(".yaml"):
+            family = file.name.removesuffix(".yaml")
+            for key, recipe in _parse_yaml(file.read_text(encoding="utf-8"), file.name).items():
+                if not key.startswith("_"):
+                    recipes[f"{family}/{key}"] = recipe
+    return recipes
 
 
 def _parse_yaml(text: str, source: str) -> dict[str, Any]:

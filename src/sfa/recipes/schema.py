@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
-from sfa.graph.features import FeatureNormalisation
+from sfa.graph.features import FeatureNormalisation, add_noise, normalise_features
 from sfa.graph.sampling import Sampler
 from sfa.graph.sampling import resolve as resolve_sampler
-from sfa.methods import ContrastiveMethod
+from sfa.methods import Method
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive
 from sfa.seeding import seeded_initialisation
@@ -28,6 +28,7 @@ class Training(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     epochs: Count = 200
+    optimizer: Literal["adam", "adamw"] = "adam"
     lr: Positive = 5e-4
     weight_decay: NonNegative = 1e-5
     warmup: Natural = 0
@@ -39,9 +40,10 @@ class Training(BaseModel):
 
 
 class Recipe(BaseModel):
-    """A method, a spectral map and a sampler, each with its options; feature normalisation; training.
+    """A method, a spectral map and a sampler, each with its options; what is done to the features; training.
 
-    Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults.
+    Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults. The
+    rest, where it is not given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,16 +52,23 @@ class Recipe(BaseModel):
     spectral: dict[str, Any] = Field(default_factory=lambda: {"name": "sfa"})
     sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
     feature_norm: FeatureNormalisation = "row"
+    feature_noise: NonNegative = 0.0
     training: Training = Field(default_factory=Training)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
         """A complete recipe from a partial one; an unknown key or a wrong value is named in one sentence."""
-        recipe: Recipe = _validated(cls, {**given, **_sections_with_names(given)}, "recipe")
+        method_class = resolve_method(_with_name("method", given)["name"])
+        given = _with_settings(given, method_class.defaults)
+        sections = {key: _with_name(key, given) for key in _NAMED}
+        recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
         method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
+        if method_class.samplers and sampler["name"] not in method_class.samplers:
+            allowed = " or ".join(method_class.samplers)
+            raise InputError(f"{method['name']} works with the sampler {allowed}, not with {sampler['name']}.")
         return recipe.model_copy(
             update={
-                "method": _complete(method, resolve_method(method["name"]), "method"),
+                "method": _complete(method, method_class, "method"),
                 "spectral": _complete(spectral, resolve_spectral(spectral["name"]), "spectral"),
                 "sampler": _complete(sampler, resolve_sampler(sampler["name"]), "sampler"),
             }
@@ -68,12 +77,17 @@ class Recipe(BaseModel):
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
         """This recipe with some keys changed, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
 
-        Changing the name of a method, map or sampler drops the options of the old one, but for the batch size. Options
-        of a sampler alone, where there was none, ask for sampled neighbours.
+        Changing the name of a method, map or sampler drops the options of the old one, but for the batch size. Another
+        method also brings its authors' settings of the rest, but for the seed and what is kept of a run. Options of a
+        sampler alone, where there was none, ask for sampled neighbours. Other epochs alone stretch the warm-up.
         """
-        given = self.as_dict()
-        if self.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
+        base = self._with_another_method(changes)
+        given = base.as_dict()
+        if base.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
             changes = {"sampler": "neighbours", **changes}
+        if "training.warmup" not in changes:
+            epochs = changes.get("training.epochs")
+            changes = {"training.warmup": _stretched(base.training.warmup, base.training.epochs, epochs), **changes}
         for path in sorted(changes, key=lambda path: (path.count("."), not path.endswith(".name"))):
             value = changes[path]
             *parents, key = path.split(".")
@@ -89,16 +103,40 @@ class Recipe(BaseModel):
             section[key] = {"name": value} if key in _NAMED and isinstance(value, str) else value
         return Recipe.parse(given)
 
+    def _with_another_method(self, changes: Mapping[str, Any]) -> Recipe:
+        """If the changes name another method, a recipe of that method which keeps what is not the method's affair."""
+        asked = changes.get("method.name", changes.get("method"))
+        name = asked.get("name") if isinstance(asked, Mapping) else asked
+        if not isinstance(name, str) or name == self.method["name"]:
+            return self
+        own = Recipe.parse({"method": self.method["name"]})
+        kept: dict[str, Any] = {} if self.sampler == own.sampler else {"sampler": self.sampler}
+        training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
+        shared = {"spectral": self.spectral, "feature_noise": self.feature_noise, "training": training}
+        return Recipe.parse({"method": name, **shared, **kept})
+
+    def prepare(self, graph: Data) -> Data:
+        """The graph with its features as training and embedding see them."""
+        if self.feature_noise > 0:
+            graph = add_noise(graph, self.feature_noise, self.training.seed)
+        return normalise_features(graph, self.feature_norm)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for YAML and JSON."""
         return self.model_dump(mode="json")
 
-    def build(self, in_features: int) -> ContrastiveMethod:
-        """The untrained method for graphs with so many features; its weights depend on the seed alone."""
+    def build(self, in_features: int, num_nodes: int | None = None) -> Method:
+        """The untrained method for graphs with so many features; its weights depend on the seed alone.
+
+        A method with weights for each node needs their number too.
+        """
+        method: type[Any] = resolve_method(self.method["name"])
+        if method.transductive and num_nodes is None:
+            raise InputError(f"{self.method['name']} has weights for each node: say how many nodes there are.")
         with seeded_initialisation(self.training.seed):
             spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
-            method: type[Any] = resolve_method(self.method["name"])
-            built: ContrastiveMethod = method(in_features, spectral=spectral, **_options(self.method))
+            size = num_nodes if method.transductive else in_features
+            built: Method = method(size, spectral=spectral, **_options(self.method))
         return built
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
@@ -106,42 +144,56 @@ class Recipe(BaseModel):
         return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
 
 
-_NAMED = ("method", "spectral", "sampler")
-"""Sections that a name alone can stand for."""
+_NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": ("whole", "whole")}
+"""Sections that a name alone can stand for: the name where nothing is said, and that of nothing."""
 
 
 def _options(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key != "name"}
 
 
-def _sections_with_names(given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_name(key: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """``method: grace`` is short for ``method: {name: grace}``; a section without a name has the default's."""
-    sections = {}
-    for key, default, empty in (
-        ("method", "grace", "none"),
-        ("spectral", "sfa", "none"),
-        ("sampler", "whole", "whole"),
-    ):
-        section = given.get(key, default)
-        if isinstance(section, Mapping):
-            unnamed = "neighbours" if key == "sampler" and section else default
-            sections[key] = {"name": unnamed, **section}
-        elif isinstance(section, str) or section is None:
-            sections[key] = {"name": empty if section is None else section}
-        if key not in sections or not isinstance(sections[key]["name"], str):
-            raise InputError(f"Recipe key {key!r} is a name or a mapping with a name, not {section!r}.")
-    return sections
+    default, empty = _NAMED[key]
+    section = given.get(key, default)
+    if isinstance(section, Mapping):
+        unnamed = "neighbours" if key == "sampler" and section else default
+        named = {"name": unnamed, **section}
+    else:
+        named = {"name": empty if section is None else section}
+    if not isinstance(named["name"], str):
+        raise InputError(f"Recipe key {key!r} is a name or a mapping with a name, not {section!r}.")
+    return named
 
 
-def _complete(
-    section: Mapping[str, Any], target: type[ContrastiveMethod | SpectralMap | Sampler], kind: str
-) -> dict[str, Any]:
+def _with_settings(given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A partial recipe with a method's settings where it says nothing; a sampler is chosen as a whole."""
+    result: dict[str, Any] = {**given, "training": given.get("training", {})}
+    if isinstance(result["training"], Mapping):
+        own = {
+            path.removeprefix("training."): value for path, value in settings.items() if path.startswith("training.")
+        }
+        own["warmup"] = _stretched(own.get("warmup", 0), own.get("epochs", 0), result["training"].get("epochs"))
+        result["training"] = {**own, **result["training"]}
+    if "sampler" not in result:
+        result["sampler"] = {
+            path.removeprefix("sampler."): value for path, value in settings.items() if path.startswith("sampler.")
+        }
+    return {**{path: value for path, value in settings.items() if "." not in path}, **result}
+
+
+def _stretched(warmup: int, epochs: int, other: Any) -> int:
+    """The warm-up of a run of other epochs than the warm-up was meant for."""
+    return round(warmup * other / epochs) if isinstance(other, int) and other > 0 and epochs else warmup
+
+
+def _complete(section: Mapping[str, Any], target: type[Method | SpectralMap | Sampler], kind: str) -> dict[str, Any]:
     """Options checked against the signature of the class they go to, with its defaults filled in."""
     hints = get_type_hints(target.__init__, include_extras=True)
     fields: dict[str, Any] = {
         name: (hints[name], parameter.default)
         for name, parameter in inspect.signature(target).parameters.items()
-        if name in hints and name not in ("in_features", "spectral", "graph")
+        if name in hints and name not in ("in_features", "num_nodes", "spectral", "graph")
     }
     model = create_model(target.__name__, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
     options = _validated(model, _options(section), kind)

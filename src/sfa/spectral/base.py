@@ -13,8 +13,8 @@ class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 
     Subclasses store the arguments of their constructor under their names and implement :meth:`augment`. A map may
-    change the number of rows, of both views alike; the number of features stays. A map that must treat both views alike
-    overrides :meth:`forward_pair`.
+    change the number of rows, of all maps of a step alike, and says so by :attr:`keeps_rows`; the number of features
+    stays. A map that must treat all maps of a step alike overrides :meth:`forward_all`.
 
     A map whose result for some rows can be had without the others (but for sums over all), as that of SFA, says
     ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`.
@@ -22,6 +22,9 @@ class SpectralMap(nn.Module):
 
     spans_processes: ClassVar[bool] = True
     """Whether the rows of a feature map may be spread over several processes."""
+
+    keeps_rows: ClassVar[bool] = True
+    """Whether row ``i`` of the result is that of the same node or image as row ``i`` of the feature map."""
 
     across_processes: bool = False
     """The rows on all processes are one feature map; :func:`sfa.processes.synchronise` sets it."""
@@ -43,11 +46,9 @@ class SpectralMap(nn.Module):
     def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return self.augment(h, generator) if self.training else h
 
-    def forward_pair(
-        self, h_alpha: Tensor, h_beta: Tensor, generator: torch.Generator | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Both views of one batch; by default each gets a draw of its own, as in the paper."""
-        return self(h_alpha, generator), self(h_beta, generator)
+    def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
+        """All feature maps of one step; by default each gets a draw of its own, as in the paper."""
+        return tuple(self(h, generator) for h in maps)
 
     def extra_repr(self) -> str:
         names = [name for name in inspect.signature(type(self)).parameters if hasattr(self, name)]

@@ -92,6 +92,8 @@ class Costa(SpectralMap):
     It stores its argument and calls :func:`costa`.
     """
 
+    keeps_rows = False
+
     def __init__(self, ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5) -> None:
         super().__init__()
         _check(ratio)
@@ -100,20 +102,18 @@ class Costa(SpectralMap):
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return costa(h, self.ratio, generator=generator)
 
-    def forward_pair(
-        self, h_alpha: Tensor, h_beta: Tensor, generator: torch.Generator | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Both views multiplied by one random matrix: side by side they are one map."""
+    def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
+        """All maps of a step multiplied by one random matrix: side by side they are one map."""
         if not self.training:
-            return h_alpha, h_beta
-        if h_alpha.shape[:-1] != h_beta.shape[:-1]:
+            return maps
+        if len({h.shape[:-1] for h in maps}) > 1:
             raise InputError(
-                f"COSTA combines the rows of both views alike, so they need the same rows, not maps of shape "
-                f"{tuple(h_alpha.shape)} and {tuple(h_beta.shape)}."
+                "COSTA combines the rows of all feature maps alike, so they need the same rows, not maps of shape "
+                f"{' and '.join(str(tuple(h.shape)) for h in maps)}."
             )
-        both = self(torch.cat([h_alpha, h_beta], dim=-1), generator)
-        alpha, beta = both.split([h_alpha.shape[-1], h_beta.shape[-1]], dim=-1)
-        return alpha.to(h_alpha.dtype), beta.to(h_beta.dtype)
+        side_by_side = self(torch.cat(maps, dim=-1), generator)
+        parts = side_by_side.split([h.shape[-1] for h in maps], dim=-1)
+        return tuple(part.to(h.dtype) for part, h in zip(parts, maps, strict=True))
 
 
 def _check(ratio: float) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -17,7 +17,7 @@ from sfa import processes
 from sfa.errors import TrainingError
 from sfa.evaluation import diagnose
 from sfa.graph.sampling import Sampler, WholeGraph
-from sfa.methods.base import FeatureMaps
+from sfa.methods.base import FeatureMaps, Method
 from sfa.training.checkpoint import load_checkpoint
 from sfa.training.devices import make_fabric
 from sfa.training.interrupt import stop_requests
@@ -27,12 +27,15 @@ from sfa.training.run_folder import RunFolder
 from sfa.training.schedule import learning_rate
 from sfa.training.steps import Steps
 
+OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+
 
 def train(
     method: nn.Module,
     graph: Data,
     *,
     epochs: int = 200,
+    optimizer: Literal["adam", "adamw"] = "adam",
     lr: float = 5e-4,
     weight_decay: float = 1e-5,
     warmup: int = 0,
@@ -52,11 +55,12 @@ def train(
 
     Args:
         method: A module that gives the loss of one step: ``method(graph, generator)``. For diagnostics it also takes
-            ``observe``, as a :class:`~sfa.methods.ContrastiveMethod` does.
+            ``observe``, as a :class:`~sfa.methods.Method` does.
         graph: The whole graph.
         epochs: Passes over the nodes at most.
-        lr: Peak learning rate of Adam.
-        weight_decay: L2 penalty of Adam.
+        optimizer: ``adam``, or ``adamw``, which decays the weights themselves.
+        lr: Peak learning rate.
+        weight_decay: L2 penalty of Adam, or decay of AdamW.
         warmup: Epochs of linear rise to ``lr``.
         cosine: Let the rate fall to zero along a cosine after the warm-up.
         patience: Stop when the running average of the loss has not improved for so many epochs; never, if ``None``.
@@ -79,34 +83,37 @@ def train(
     fabric = make_fabric(device)
     if fabric.world_size > 1:
         processes.synchronise(method)
-    optimizer = torch.optim.Adam(method.parameters(), lr=lr, weight_decay=weight_decay)
-    model, wrapped_optimizer = fabric.setup(method, optimizer)
+    trained = [weights for weights in method.parameters() if weights.requires_grad]
+    adam = OPTIMIZERS[optimizer](trained, lr=lr, weight_decay=weight_decay)
+    model, wrapped_adam = fabric.setup(method, adam)
     model.train()
     steps = Steps(graph, sampler, seed, fabric.device)
     progress, seconds_before = Progress(), 0.0
     if resume and folder is not None:
         if folder.checkpoint.exists():
-            progress = load_checkpoint(folder.checkpoint, method, optimizer)
+            progress = load_checkpoint(folder.checkpoint, method, adam)
         seconds_before = folder.rewind(progress.epoch) if fabric.is_global_zero else 0.0
     started = time.perf_counter() - seconds_before
 
-    with _keeper(folder, method, optimizer, checkpoint_every, epochs) as keeper, processes.explained_if_lost():
+    with _keeper(folder, method, adam, checkpoint_every, epochs) as keeper, processes.explained_if_lost():
         while not progress.finished:
             epoch, plan = progress.epoch, steps.plan(progress.epoch)
             seen: list[FeatureMaps] = []
             while progress.step < len(plan):
                 step, is_last = progress.step, progress.step == len(plan) - 1
-                for group in optimizer.param_groups:
-                    now = epoch + step / len(plan)
+                now = epoch + step / len(plan)
+                for group in adam.param_groups:
                     group["lr"] = learning_rate(now, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
 
                 look = is_last and _is_due(epoch + 1, epochs, diagnose_every)
                 batch, generator = steps.batch(epoch, step, plan[step]), steps.generator(epoch, step)
                 loss = model(batch, generator, **({"observe": seen.append} if look else {}))
                 _require_finite(loss.item(), epoch, folder)
-                wrapped_optimizer.zero_grad()
+                wrapped_adam.zero_grad()
                 fabric.backward(loss)
-                wrapped_optimizer.step()
+                wrapped_adam.step()
+                if isinstance(method, Method):
+                    method.after_step((epoch + (step + 1) / len(plan)) / epochs)
                 _require_finite_weights(method, epoch, folder)
 
                 progress = progress.after_step(loss.item())
@@ -123,7 +130,7 @@ def train(
             metrics = {
                 "epoch": progress.epoch,
                 "loss": mean_loss,
-                "lr": optimizer.param_groups[0]["lr"],
+                "lr": adam.param_groups[0]["lr"],
                 "seconds": round(time.perf_counter() - started, 3),
                 **({} if diagnostics is None else {"diagnostics": asdict(diagnostics)}),
             }

@@ -18,7 +18,7 @@ import yaml
 from sfa.atomic import ensure_writable, umask, write_text
 from sfa.errors import InputError
 
-FORMAT = 2
+FORMAT = 3
 """Layout of a run folder; raised whenever an older `sfa` could no longer read what a newer one writes."""
 
 

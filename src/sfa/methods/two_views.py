@@ -1,0 +1,42 @@
+"""The paper's framework: two views, one encoder, a spectral slot, a head, a loss."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.graph import GCN
+from sfa.methods.base import Method, Observer, roots
+from sfa.spectral import SpectralMap
+
+
+class TwoViewMethod(Method):
+    """Views → encoder → spectral map → head → loss (the paper's framework figure).
+
+    A published method is a subclass that builds the parts and says what its views and its loss are.
+    """
+
+    def __init__(self, encoder: GCN, head: nn.Module, spectral: SpectralMap | None, hidden: int) -> None:
+        super().__init__(spectral, hidden)
+        self.encoder = encoder
+        self.head = head
+
+    @abstractmethod
+    def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Data, Data]:
+        """The two corrupted views, alpha and beta."""
+
+    @abstractmethod
+    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+        """The scalar to minimise."""
+
+    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        maps = [self.encoder(view, generator)[: roots(graph)] for view in self.views(graph, generator)]
+        h_alpha, h_beta = self.augmented(*maps, generator=generator, observe=observe)
+        return self.loss(self.head(h_alpha), self.head(h_beta))
+
+    def embed(self, graph: Data) -> Tensor:
+        embeddings: Tensor = self.encoder.embed(graph)
+        return embeddings
