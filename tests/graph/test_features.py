@@ -1,8 +1,9 @@
-"""Feature normalisation, dense, sparse and on disk."""
+"""Feature normalisation and noise, dense, sparse and on disk."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from torch_geometric.data import Data
+from torch_geometric.transforms import NormalizeFeatures
 
 from sfa import matrices
 from sfa.data import build_graph, mapped
 from sfa.errors import InputError
-from sfa.graph.features import normalise_features
+from sfa.graph.features import FeatureNormalisation, add_noise, normalise_features
 from tests.memory_maps import file_of
 
 EDGES = torch.tensor([[0, 1], [1, 2]])
@@ -92,3 +95,131 @@ def test_a_full_disk_is_said_in_one_sentence(mapped_graph: Data) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "\n" not in str(caught.value)
+
+
+def dense_of(graph: Data) -> torch.Tensor:
+    return graph.x.to_dense()
+
+
+def forms(x: np.ndarray) -> dict[str, Data]:
+    """The same features dense, as CSR and as other sparse tensors, whatever share of them is zero."""
+    dense = torch.tensor(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are in beta
+        sparse = {"csr": dense.to_sparse_csr(), "coo": dense.to_sparse(), "csc": dense.to_sparse_csc()}
+    return {name: Data(x=form, edge_index=EDGES) for name, form in {"dense": dense, **sparse}.items()}
+
+
+tables = st.tuples(st.integers(2, 9), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.float32, shape, elements=st.sampled_from([-3.5, -1, 0, 0, 0, 0.25, 0.1, 2, 40, 7]))
+)
+
+
+@given(tables)
+def test_standard_columns_have_mean_zero_and_deviation_one(x: np.ndarray) -> None:
+    wanted = np.zeros(x.shape)
+    for j in range(x.shape[1]):
+        column = x[:, j].astype(np.float64)
+        if (column != column[0]).any():
+            wanted[:, j] = (column - column.mean()) / np.sqrt(((column - column.mean()) ** 2).mean())
+    for graph in forms(x).values():
+        normalised = normalise_features(graph, "standard")
+        assert normalised.x.layout == torch.strided
+        assert normalised.x.dtype == torch.float32
+        np.testing.assert_allclose(normalised.x.numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_constant_column_is_zero_although_its_mean_is_rounded() -> None:
+    x = torch.full((1003, 2), 0.1, dtype=torch.float64)
+    x[:, 1] = torch.arange(1003)
+    normalised = normalise_features(Data(x=x), "standard").x
+    assert not normalised[:, 0].any()
+    assert abs(float(normalised[:, 1].std(unbiased=False)) - 1) < 1e-6
+
+
+def test_a_large_mean_leaves_the_digits_of_a_small_deviation() -> None:
+    x = torch.tensor([[4096.0], [4096.5], [4097.0]])
+    wanted = torch.tensor([[-1.0], [0.0], [1.0]]) * 1.5**0.5
+    torch.testing.assert_close(normalise_features(Data(x=x), "standard").x, wanted)
+
+
+@given(tables)
+def test_shifted_rows_are_what_torch_geometric_makes_of_them(x: np.ndarray) -> None:
+    wanted = NormalizeFeatures()(Data(x=torch.tensor(x))).x
+    for name, graph in forms(x).items():
+        normalised = normalise_features(graph, "shifted-row")
+        torch.testing.assert_close(dense_of(normalised), wanted, rtol=1e-6, atol=1e-7)
+        if name != "dense":
+            assert normalised.x.layout == (torch.sparse_csr if x.min() == 0 else torch.strided)
+    assert torch.equal(normalise_features(forms(x)["dense"], "shifted-row").x, wanted), "to the bit"
+
+
+def test_shifted_rows_of_small_sums_are_not_divided() -> None:
+    x = torch.tensor([[0.25, 0.0], [3.0, 1.0]])
+    assert normalise_features(Data(x=x), "shifted-row").x.tolist() == [[0.25, 0.0], [0.75, 0.25]]
+    assert normalise_features(Data(x=x), "row").x.tolist() == [[1.0, 0.0], [0.75, 0.25]]
+
+
+@pytest.mark.parametrize("how", ["row", "shifted-row", "standard", "none"])
+def test_no_features_at_all_and_the_input_stay(how: FeatureNormalisation) -> None:
+    graph = build_graph(np.zeros((5, 40)), EDGES)
+    assert not dense_of(normalise_features(graph, how)).any()
+    x = torch.rand(5, 3, generator=torch.Generator().manual_seed(0)) - 0.5
+    graph = Data(x=x.clone(), edge_index=EDGES, node_ids=list("abcde"))
+    assert normalise_features(graph, how).node_ids == graph.node_ids
+    assert torch.equal(graph.x, x)
+
+
+def test_an_unknown_normalisation_is_said() -> None:
+    with pytest.raises(InputError, match="Unknown feature normalisation 'rows': did you mean 'row'"):
+        normalise_features(Data(x=torch.eye(2)), "rows")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", ["standard", "shifted-row"])
+def test_mapped_features_are_normalised_on_disk(how: FeatureNormalisation, mapped_graph: Data) -> None:
+    before = mapped_graph.x.clone()
+    normalised = normalise_features(mapped_graph, how)
+    assert normalised.mapped_features is True
+    assert torch.equal(normalised.x, normalise_features(Data(x=before), how).x)
+    assert torch.equal(mapped_graph.x, before)
+    if sys.platform == "linux":
+        assert str(file_of(normalised.x)).endswith("(deleted)")
+
+
+def test_noise_is_normal_of_the_deviation_asked_for() -> None:
+    x = torch.full((400, 50), 3.0)
+    noise = (add_noise(Data(x=x), 0.1, seed=0).x - x) / 0.1
+    assert abs(float(noise.mean())) < 0.02
+    assert abs(float(noise.std()) - 1) < 0.02
+    assert abs(float((noise[:, :-1] * noise[:, 1:]).mean())) < 0.02, "one column says nothing of the next"
+    assert float(noise.abs().max()) > 3
+
+
+def test_noise_depends_on_the_seed_alone(mapped_graph: Data) -> None:
+    x = mapped_graph.x.numpy().copy()
+    noisy = {name: add_noise(graph, 0.5, seed=1).x for name, graph in forms(x).items()}
+    mapped_noisy = add_noise(mapped_graph, 0.5, seed=1)
+    assert mapped_noisy.mapped_features is True
+    for one in (*noisy.values(), mapped_noisy.x):
+        assert one.layout == torch.strided
+        assert torch.equal(one, noisy["dense"])
+    assert not torch.equal(noisy["dense"], add_noise(mapped_graph, 0.5, seed=2).x)
+    torch.testing.assert_close(
+        (add_noise(mapped_graph, 2.0, seed=1).x - mapped_graph.x) / 4, (noisy["dense"] - mapped_graph.x)
+    )
+    assert np.array_equal(mapped_graph.x.numpy(), x)
+
+
+def test_no_noise_is_the_graph_itself_and_a_wrong_amount_is_said() -> None:
+    graph = Data(x=torch.eye(3))
+    assert add_noise(graph, 0.0, seed=0) is graph
+    for epsilon in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="epsilon must be a number, 0 or more"):
+            add_noise(graph, epsilon, seed=0)
+
+
+def test_noise_leaves_the_global_generators_alone() -> None:
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    add_noise(Data(x=torch.eye(3)), 0.1, seed=0)
+    assert torch.equal(torch.get_rng_state(), before)

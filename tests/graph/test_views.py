@@ -61,6 +61,34 @@ class TestRemoveEdges:
         seen = {frozenset(as_set(triangle[:, weight > 0])) for weight in weights if weight is not None}
         assert len(seen) == 2**3
 
+    @pytest.mark.parametrize("shuffled", [False, True])
+    def test_edges_can_have_rates_of_their_own(self, edges: Tensor, shuffled: bool) -> None:
+        if shuffled:
+            edges = edges[:, torch.randperm(edges.shape[1], generator=seeded(5))]
+        group = edges.sum(0) % 4  # 0 never goes, 3 always
+        rates = torch.tensor([0.0, 0.2, 0.7, 1.0])
+        weight = remove_edges(edges, 300, rates[group], generator=seeded())
+        assert weight is not None
+        assert is_undirected(edges[:, weight > 0])
+        for number, rate in enumerate(rates.tolist()):
+            tolerance = 0 if rate in (0, 1) else 0.07
+            assert float(weight[group == number].mean()) == pytest.approx(1 - rate, abs=tolerance)
+
+    def test_equal_rates_of_all_edges_are_one_rate(self, edges: Tensor) -> None:
+        weight = torch.rand(300, generator=seeded(3))[edges.sum(0) % 300]
+        of_each = remove_edges(edges, 300, torch.full((edges.shape[1],), 0.3), edge_weight=weight, generator=seeded())
+        of_all = remove_edges(edges, 300, 0.3, edge_weight=weight, generator=seeded())
+        assert of_each is not None
+        assert of_all is not None
+        assert torch.equal(of_each, of_all)
+        assert remove_edges(edges, 300, torch.zeros(edges.shape[1]), edge_weight=weight) is weight
+
+    def test_rates_that_differ_by_direction_are_refused(self, edges: Tensor) -> None:
+        with pytest.raises(InputError, match="not the same in both directions"):
+            remove_edges(edges, 300, torch.rand(edges.shape[1], generator=seeded()))
+        with pytest.raises(InputError, match=f"{edges.shape[1]} of them, not a tensor of shape"):
+            remove_edges(edges, 300, torch.rand(5))
+
     def test_one_direction_only_is_refused(self) -> None:
         with pytest.raises(InputError, match="one direction only"):
             remove_edges(torch.tensor([[0, 1], [1, 2]]), 3, 0.5)
@@ -78,6 +106,16 @@ class TestMaskFeatures:
         gone = mask_features(4, 1.0)
         assert gone is not None
         assert not gone.any()
+
+    def test_columns_can_have_rates_of_their_own(self) -> None:
+        rates = torch.tensor([0.0, 0.3, 1.0]).repeat_interleave(4000)
+        mask = mask_features(12000, rates, generator=seeded(1))
+        assert mask is not None
+        kept = mask.view(3, 4000).float().mean(1)
+        assert kept.tolist() == [1, pytest.approx(0.7, abs=0.03), 0]
+        assert mask_features(5, torch.zeros(5)) is None
+        with pytest.raises(InputError, match=r"4 of them, not a tensor of shape \(5,\)"):
+            mask_features(4, torch.zeros(5))
 
 
 def test_two_views_have_their_own_rates_and_draws(edges: Tensor) -> None:
@@ -105,3 +143,7 @@ def test_rates_outside_zero_to_one_are_refused(rate: float, edges: Tensor) -> No
         remove_edges(edges, 300, rate)
     with pytest.raises(InputError, match="feature_drop is a probability"):
         mask_features(2, rate)
+    with pytest.raises(InputError, match="edge_drop are probabilities"):
+        remove_edges(edges, 300, torch.full((edges.shape[1],), rate))
+    with pytest.raises(InputError, match="feature_drop are probabilities"):
+        mask_features(2, torch.tensor([0.5, rate]))

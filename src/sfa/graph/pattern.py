@@ -21,7 +21,8 @@ class Pattern:
     """
 
     def __init__(self, edge_index: Tensor, num_nodes: int) -> None:
-        edge_index = edge_index.data  # a tensor of its own, so that a memo of the given one can be forgotten
+        # A tensor of its own, so that a memo of the given one can be forgotten; int32 would not hold the keys.
+        edge_index = edge_index.data.long()
         keys = edge_index[0] * num_nodes + edge_index[1]
         self.order = None if bool((keys.diff() > 0).all()) else keys.argsort()
         self._edges = edge_index if self.order is None else edge_index[:, self.order]

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph import GCN, random_views
 from sfa.graph.pattern import pattern_of
-from sfa.graph.sampling import SAMPLERS, Clusters, Neighbours, RandomWalks, Sampler, WholeGraph, resolve
+from sfa.graph.sampling import SAMPLERS, Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph, resolve
 
 MakeGraph = Callable[..., Data]
 MakeSampler = Callable[[Data], Sampler]
@@ -25,8 +25,9 @@ SMALL: dict[str, MakeSampler] = {
     "random-walks": lambda graph: RandomWalks(graph, batch_size=3, length=2),
     "clusters": lambda graph: Clusters(graph, batch_size=6, clusters=5),
 }
-every_sampler = pytest.mark.parametrize("make_sampler", SMALL.values(), ids=SMALL)
 every_batching_one = pytest.mark.parametrize("make_sampler", list(SMALL.values())[1:], ids=list(SMALL)[1:])
+SMALL["starts"] = lambda graph: Starts(graph, batch_size=4)  # of the whole graph too, in several steps
+every_sampler = pytest.mark.parametrize("make_sampler", SMALL.values(), ids=SMALL)
 
 shapes = st.sampled_from(["sparse", "dense", "star", "path", "two"])
 sizes = st.integers(2, 20)
@@ -105,6 +106,7 @@ def test_same_generator_same_bits(make_sampler: MakeSampler, make_graph: MakeGra
             assert torch.equal(first[key], second[key])
         assert first.get("nodes") is second.get("nodes") or torch.equal(first.nodes, second.nodes)
         assert first.get("roots") == second.get("roots")
+        assert first.get("seeds") is second.get("seeds") or torch.equal(first.seeds, second.seeds)
 
 
 @every_sampler
@@ -173,7 +175,7 @@ def test_seeds_that_are_none_are_named(
     sampler.batch(torch.tensor([0]), seeded())  # and it works on
 
 
-@pytest.mark.parametrize("sampler", [Neighbours, RandomWalks, Clusters])
+@pytest.mark.parametrize("sampler", [Neighbours, RandomWalks, Clusters, Starts])
 @pytest.mark.parametrize("wrong", [0, -3, 1.5, True])
 def test_a_batch_size_below_one_is_refused(sampler: type[Sampler], wrong: int, make_graph: MakeGraph) -> None:
     with pytest.raises(InputError, match=f"batch_size must be a whole number, 1 or more, not {wrong}"):
@@ -181,7 +183,7 @@ def test_a_batch_size_below_one_is_refused(sampler: type[Sampler], wrong: int, m
 
 
 def test_names() -> None:
-    assert list(SAMPLERS) == ["whole", "neighbours", "random-walks", "clusters"]
+    assert list(SAMPLERS) == ["whole", "neighbours", "random-walks", "clusters", "starts"]
     assert resolve("random-walks") is RandomWalks
     with pytest.raises(InputError, match="Unknown sampler 'neighbors': did you mean 'neighbours'"):
         resolve("neighbors")

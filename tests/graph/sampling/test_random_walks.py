@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
 from sfa.graph.sampling import RandomWalks
-from sfa.graph.sampling.random_walks import random_walks
+from sfa.graph.walks import Transitions, random_walks
 
 MakeGraph = Callable[..., Data]
 
@@ -24,8 +24,8 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 def walks_on(graph: Data, seeds: torch.Tensor, length: int, generator: torch.Generator) -> torch.Tensor:
-    pattern = pattern_of(graph.edge_index, graph.num_nodes)
-    return random_walks(pattern.edge_rowptr, pattern.edge_col, seeds, length, generator)
+    transitions = Transitions(pattern_of(graph.edge_index, graph.num_nodes))
+    return random_walks(transitions, seeds, length, generator)
 
 
 @given(

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.sampling.base import Sampler
-from sfa.graph.sampling.draws import below
+from sfa.graph.walks import Transitions, random_walks
 from sfa.ranges import Count, check_whole
 
 
@@ -26,19 +26,8 @@ class RandomWalks(Sampler):
         check_whole("length", length, 1)
         super().__init__(graph, batch_size=batch_size)
         self.length = length
+        self._transitions = Transitions(self._pattern)
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
-        walks = random_walks(self._pattern.edge_rowptr, self._pattern.edge_col, seeds, self.length, generator)
+        walks = random_walks(self._transitions, seeds, self.length, generator)
         return self._induced(torch.unique(walks))
-
-
-def random_walks(rowptr: Tensor, col: Tensor, seeds: Tensor, length: int, generator: torch.Generator) -> Tensor:
-    """``(length + 1, k)``: a simple random walk from each of ``k`` nodes, which stays where there is no neighbour."""
-    walks = [seeds]
-    for _ in range(length):
-        here = walks[-1].clone()
-        degree = rowptr[here + 1] - rowptr[here]
-        moving = degree > 0
-        here[moving] = col[rowptr[here[moving]] + below(degree[moving], generator)]
-        walks.append(here)
-    return torch.stack(walks)

@@ -7,6 +7,7 @@ from sfa.graph.sampling.base import Sampler
 from sfa.graph.sampling.clusters import Clusters
 from sfa.graph.sampling.neighbours import Neighbours
 from sfa.graph.sampling.random_walks import RandomWalks
+from sfa.graph.sampling.starts import Starts
 from sfa.graph.sampling.whole import WholeGraph
 
 SAMPLERS: dict[str, type[Sampler]] = {
@@ -14,6 +15,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "neighbours": Neighbours,
     "random-walks": RandomWalks,
     "clusters": Clusters,
+    "starts": Starts,
 }
 
 

@@ -1,0 +1,25 @@
+"""Pairs of nodes that are not joined."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sfa.graph.pattern import Pattern
+
+
+def random_non_edges(pattern: Pattern, count: int, generator: torch.Generator | None = None) -> Tensor:
+    """``(2, count)`` ordered pairs of different nodes without an edge, every one as likely, with replacement.
+
+    The zeros of ``A + I`` have ranks in the order of the matrix's entries; a rank is drawn and looked up among the
+    ones, so that no pair is drawn in vain even on a dense graph. There are none, ``(2, 0)``, of a complete graph.
+    """
+    n, device = pattern.num_nodes, pattern.col.device
+    row = torch.arange(n, device=device).repeat_interleave(pattern.rowptr.diff())
+    zeros_before = row * n + pattern.col - torch.arange(len(row), device=device)
+    zeros = n * n - len(row)
+    if zeros == 0:
+        return pattern.col.new_empty(2, 0)
+    rank = torch.randint(zeros, (count,), generator=generator, device=device)
+    place = rank + torch.searchsorted(zeros_before, rank, right=True)
+    return torch.stack([place // n, place % n])

@@ -1,0 +1,210 @@
+"""Random walks on a graph: of the first order, and node2vec's of the second."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.graph.memo import Memo
+from sfa.graph.pattern import Pattern, pattern_of
+
+ROUNDS = 10
+"""Proposals that a second-order walker makes before its probabilities are worked out in full."""
+
+CHUNK = 1 << 18
+"""Neighbours that are looked at together then, or as many as the graph has edges."""
+
+
+class Transitions:
+    r"""Where a walk goes from a node ``v``: to its neighbour ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
+
+    Beyond the graph's compressed rows, memory is a few numbers an edge.
+
+    Args:
+        pattern: The graph's edges.
+        weight: ``(m,)``, of the sorted edges; all 1 if not given.
+    """
+
+    def __init__(self, pattern: Pattern, weight: Tensor | None = None) -> None:
+        self.num_nodes = pattern.num_nodes
+        self.rowptr, self.col = pattern.edge_rowptr, pattern.edge_col
+        self.weight = None if weight is None else _checked(weight.detach())
+        self._cumulative = None if self.weight is None else _cumulative(self.weight, self.rowptr)
+
+    @classmethod
+    def of(cls, graph: Data) -> Transitions:
+        """Those of a graph with its edge weights; worked out once, as long as its edges and weights live unchanged."""
+        pattern, weight = pattern_of(graph.edge_index, graph.num_nodes), graph.edge_weight
+        return _TRANSITIONS.get(
+            graph.edge_index if weight is None else weight,
+            lambda: cls(pattern, None if weight is None else pattern.sorted(weight)),
+            lambda known: known.rowptr is pattern.edge_rowptr,
+        )
+
+    def step(self, here: Tensor, generator: torch.Generator | None) -> Tensor:
+        """A neighbour of each of the nodes ``(k,)``; the node itself where it has none."""
+        if len(self.col) == 0:
+            return here
+        start, stop = self.rowptr[here], self.rowptr[here + 1]
+        if self._cumulative is None:
+            # No product of a float64 below 1 and a whole number rounds up to that number.
+            entry, moves = start + (_uniform(here, generator) * (stop - start)).long(), stop > start
+        else:
+            entry, moves = _draw(self._cumulative, start, stop, generator)
+        return torch.where(moves, self.col[entry.clamp_max(len(self.col) - 1)], here)
+
+    def joins(self, one: Tensor, other: Tensor) -> Tensor:
+        """Whether there is an edge between each of the nodes ``(k,)`` and its partner."""
+        keys = one * self.num_nodes + other
+        if len(self.col) == 0:
+            return torch.zeros_like(keys, dtype=torch.bool)
+        place = torch.searchsorted(self._keys, keys).clamp_max(len(self._keys) - 1)
+        return self._keys[place] == keys
+
+    @cached_property
+    def strength(self) -> Tensor:
+        """``(n,)`` sums of the weights of each node's edges: its degree, if they have none."""
+        degree = self.rowptr.diff().double()
+        if self.weight is None:
+            return degree
+        return torch.segment_reduce(self.weight.double(), "sum", offsets=self.rowptr)
+
+    @cached_property
+    def digest(self) -> Tensor:
+        """``(32,)`` bytes by which a graph's nodes, edges and weights are known again."""
+        content = hashlib.sha256(f"{self.num_nodes} nodes".encode())
+        for part in (self.rowptr, self.col, *([] if self.weight is None else [self.weight])):
+            content.update(part.cpu().contiguous().numpy().data)
+        return torch.tensor(list(content.digest()), dtype=torch.uint8)
+
+    @cached_property
+    def _keys(self) -> Tensor:
+        row = torch.arange(self.num_nodes, device=self.col.device).repeat_interleave(self.rowptr.diff())
+        return row * self.num_nodes + self.col
+
+
+_TRANSITIONS: Memo[Transitions] = Memo()
+
+
+def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None) -> Tensor:
+    """``(length + 1, k)``: a random walk from each of ``k`` nodes, which stays where there is no neighbour."""
+    walks = [seeds]
+    for _ in range(length):
+        walks.append(transitions.step(walks[-1], generator))
+    return torch.stack(walks)
+
+
+def second_order_walks(
+    transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None, *, p: float, q: float
+) -> Tensor:
+    r"""Walks that remember where they came from (node2vec: Grover and Leskovec, 2016, Section 3.2).
+
+    A walk that came from ``t`` to ``v`` goes on to the neighbour ``x`` of ``v`` with probability proportional to
+
+    .. math::
+        \alpha_{pq}(t, x) \cdot w_{vx}, \qquad
+        \alpha_{pq}(t, x) = \begin{cases}
+            1/p & x = t \\ 1 & t \text{ and } x \text{ are joined} \\ 1/q & \text{otherwise.} \end{cases}
+
+    A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; a walker that was
+    refused :data:`ROUNDS` times draws from the probabilities themselves. Either way they are exact, and no table of
+    all pairs of edges is made: memory is linear in the walks and the edges.
+
+    Args:
+        transitions: Of the graph.
+        seeds: ``(k,)`` nodes to start from.
+        length: Edges of a walk.
+        generator: Source of randomness.
+        p: Return parameter: the larger, the less a walk goes straight back.
+        q: In-out parameter: the larger, the closer a walk stays to where it came from.
+
+    Returns:
+        ``(length + 1, k)`` nodes.
+    """
+    walks = list(random_walks(transitions, seeds, min(length, 1), generator))
+    for _ in range(length - 1):
+        walks.append(_second_order_step(transitions, walks[-2], walks[-1], p, q, generator))
+    return torch.stack(walks)
+
+
+def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+    """Nodes drawn with replacement, with probabilities proportional to their weights ``(n,)``, not all of them 0."""
+    if not bool((weight > 0).any()):
+        raise InputError("Nodes cannot be drawn by weights that are all 0, as those of a graph without edges are.")
+    ends = torch.tensor([0, len(weight)], device=weight.device)
+    start, stop = (end.expand(shape) for end in ends)
+    nodes, _ = _draw(_cumulative(weight, ends), start, stop, generator)
+    return nodes
+
+
+def _second_order_step(
+    transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
+) -> Tensor:
+    there, waiting = here.clone(), torch.arange(len(here), device=here.device)
+    largest = max(1 / p, 1.0, 1 / q)
+    for _ in range(ROUNDS):
+        proposed = transitions.step(here[waiting], generator)
+        accepted = _uniform(waiting, generator) * largest < _bias(transitions, before[waiting], proposed, p, q)
+        there[waiting[accepted]] = proposed[accepted]
+        waiting = waiting[~accepted]
+        if len(waiting) == 0:
+            return there
+    degree = transitions.rowptr.diff()[here[waiting]]
+    part = degree.cumsum(0) // max(CHUNK, len(transitions.col))
+    for walkers in torch.split(waiting, part.bincount().tolist()):
+        there[walkers] = _exact_second_order_step(transitions, before[walkers], here[walkers], p, q, generator)
+    return there
+
+
+def _exact_second_order_step(
+    transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
+) -> Tensor:
+    first = transitions.rowptr[here]
+    degree = transitions.rowptr[here + 1] - first
+    rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
+    walker = torch.arange(len(here), device=here.device).repeat_interleave(degree)
+    entry = torch.arange(len(walker), device=here.device) + (first - rowptr[:-1])[walker]
+    weight = _bias(transitions, before[walker], transitions.col[entry], p, q)
+    if transitions.weight is not None:
+        weight = weight * transitions.weight[entry]
+    drawn, moves = _draw(_cumulative(weight, rowptr), rowptr[:-1], rowptr[1:], generator)
+    there = here.clone()
+    there[moves] = transitions.col[entry[drawn[moves]]]
+    return there
+
+
+def _bias(transitions: Transitions, before: Tensor, there: Tensor, p: float, q: float) -> Tensor:
+    """``α_pq`` of each step from where a walker was before to where it would go."""
+    bias = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
+    return torch.where(there == before, 1 / p, bias)
+
+
+def _cumulative(weight: Tensor, rowptr: Tensor) -> Tensor:
+    """``(m + 1,)``: sums of all entries before each, every row scaled to 1, so that a light row keeps its digits."""
+    weight = weight.double()
+    total = torch.segment_reduce(weight, "sum", offsets=rowptr)
+    scale = total.where(total > 0, 1).repeat_interleave(rowptr.diff(), output_size=len(weight))
+    return torch.cat([weight.new_zeros(1), (weight / scale).cumsum(0)])
+
+
+def _draw(cumulative: Tensor, start: Tensor, stop: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """An entry of each row from ``start`` to ``stop`` by its weight, and whether the row has any weight at all."""
+    low, high = cumulative[start], cumulative[stop]
+    aim = low + _uniform(start, generator) * (high - low)
+    aim = torch.minimum(aim, torch.nextafter(high, low))  # rounding up to the end would be the next row
+    return torch.searchsorted(cumulative, aim, right=True) - 1, high > low
+
+
+def _uniform(like: Tensor, generator: torch.Generator | None) -> Tensor:
+    return torch.rand(like.shape, dtype=torch.float64, generator=generator, device=like.device)
+
+
+def _checked(weight: Tensor) -> Tensor:
+    if not bool((weight.isfinite() & (weight >= 0)).all()):
+        raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
+    return weight
