@@ -1,6 +1,24 @@
 """Embeddings of two views in, one number out."""
 
 from sfa.losses.barlow_twins import barlow_twins
+from sfa.losses.bootstrap import bootstrap_latent
+from sfa.losses.cca import cca
+from sfa.losses.info_nce import info_nce
+from sfa.losses.jensen_shannon import jensen_shannon
+from sfa.losses.margin import multiplet
 from sfa.losses.nt_xent import nt_xent
+from sfa.losses.reconstruction import kl_to_standard_normal, reconstruction
+from sfa.losses.skip_gram import skip_gram
 
-__all__ = ["barlow_twins", "nt_xent"]
+__all__ = [
+    "barlow_twins",
+    "bootstrap_latent",
+    "cca",
+    "info_nce",
+    "jensen_shannon",
+    "kl_to_standard_normal",
+    "multiplet",
+    "nt_xent",
+    "reconstruction",
+    "skip_gram",
+]

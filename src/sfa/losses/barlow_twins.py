@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
-import torch
 from torch import Tensor
 
 from sfa import processes
-from sfa.errors import InputError
+from sfa.losses.standardise import standardised
 
 
 def barlow_twins(
@@ -35,43 +32,10 @@ def barlow_twins(
         across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the loss that of all; some
             may hold none. Half precision is widened to float32 then.
     """
-    spread = across_processes and processes.count() > 1
-    if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2 or (z_alpha.shape[0] < 2 and not spread):
-        raise InputError(
-            f"Two views of one shape (n, d) with n ≥ 2 are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
-        )
-    n, d = z_alpha.shape
-    if spread:
-        correlation = _correlation_across_processes(z_alpha, z_beta, eps)
-    else:
-        correlation = _standardised(z_alpha, eps).mT @ _standardised(z_beta, eps) / n
+    alpha, beta, n = standardised(z_alpha, z_beta, eps=eps, across_processes=across_processes)
+    product = alpha.mT @ beta
+    correlation = (processes.all_reduce_sum(product) if across_processes else product) / n
     diagonal = correlation.diagonal()
     invariance = (1 - diagonal).square().sum()
     redundancy = correlation.square().sum() - diagonal.square().sum()
-    return invariance + (1 / d if off_diagonal is None else off_diagonal) * redundancy
-
-
-def _standardised(z: Tensor, eps: float) -> Tensor:
-    """Columns of mean 0 and deviation 1.
-
-    The deviation is that of the centred column itself: of a constant column only rounding remains, and a deviation
-    computed apart from it could be 0 where that is not.
-    """
-    centred = z - z.mean(0)
-    deviation: Tensor = torch.linalg.vector_norm(centred, dim=0) / math.sqrt(len(z) - 1)
-    return centred / (deviation + eps)
-
-
-def _correlation_across_processes(z_alpha: Tensor, z_beta: Tensor, eps: float) -> Tensor:
-    """``C`` of the rows of all processes, from sums over them."""
-    n = processes.count_rows(z_alpha)
-    if n < 2:
-        raise InputError(f"Two views with n ≥ 2 rows on all processes together are needed, not {n}.")
-    both = torch.cat([z_alpha, z_beta], dim=1)
-    both = both.to(torch.promote_types(both.dtype, torch.float32))
-    centred = both - processes.all_reduce_sum(both.sum(0)) / n
-    squares = processes.all_reduce_sum(centred.square().sum(0))
-    # The root of 0 has no gradient; a column that never changes has none either.
-    deviation = torch.where(squares > 0, squares, 1).sqrt() * (squares > 0) / math.sqrt(n - 1)
-    alpha, beta = (centred / (deviation + eps)).chunk(2, dim=1)
-    return processes.all_reduce_sum(alpha.mT @ beta) / n
+    return invariance + (1 / len(diagonal) if off_diagonal is None else off_diagonal) * redundancy

@@ -1,0 +1,68 @@
+"""The Jensen–Shannon loss against the formulas of the papers that use it."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+from sfa.errors import InputError
+from sfa.losses import jensen_shannon
+
+
+def scores(n: int = 7, m: int = 7) -> tuple[Tensor, Tensor]:
+    draw = 3 * torch.randn(n + m, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return draw[:n].clone().requires_grad_(), draw[n:].clone().requires_grad_()
+
+
+@given(
+    positive=st.lists(st.floats(-30, 30), min_size=1, max_size=6),
+    negative=st.lists(st.floats(-30, 30), min_size=1, max_size=6),
+)
+def test_equals_the_formula(positive: list[float], negative: list[float]) -> None:
+    """Also where there are more pairs of one kind: each kind has half the weight."""
+    expected = 0.5 * sum(math.log1p(math.exp(-s)) for s in positive) / len(positive)
+    expected += 0.5 * sum(math.log1p(math.exp(s)) for s in negative) / len(negative)
+    given_scores = (torch.tensor(s, dtype=torch.float64) for s in (positive, negative))
+    assert jensen_shannon(*given_scores).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_is_the_binary_cross_entropy_of_dgi() -> None:
+    positive, negative = scores()
+    logits, labels = torch.cat([positive, negative]), torch.cat([torch.ones(7), torch.zeros(7)]).double()
+    torch.testing.assert_close(jensen_shannon(positive, negative), binary_cross_entropy_with_logits(logits, labels))
+
+
+def test_is_the_divergence_of_mvgrl_but_for_scale_and_constant() -> None:
+    positive, negative = scores(7, 5)
+    found = math.log(2) - softplus(-positive)
+    expected = softplus(-negative) + negative - math.log(2)
+    divergence = expected.mean() - found.mean()
+    torch.testing.assert_close(2 * jensen_shannon(positive, negative) - 2 * math.log(2), divergence)
+
+
+def test_gradcheck() -> None:
+    assert torch.autograd.gradcheck(jensen_shannon, scores(4, 6))
+
+
+def test_scores_that_say_nothing_and_scores_that_say_all() -> None:
+    assert jensen_shannon(torch.zeros(3), torch.zeros(2, 2)).item() == pytest.approx(math.log(2))
+    assert jensen_shannon(torch.full((3,), 200.0), torch.full((3,), -200.0)).item() == pytest.approx(0, abs=1e-30)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e10, 3e38])
+def test_huge_scores_keep_value_and_gradient(size: float) -> None:
+    """A pair that is wrong by so much costs so much, and pulls with the full weight of one pair."""
+    wrong = torch.tensor([-size], requires_grad=True)
+    loss = jensen_shannon(wrong, torch.tensor([-size]))
+    assert loss.item() == pytest.approx(size / 2)
+    (gradient,) = torch.autograd.grad(loss, wrong)
+    assert gradient.item() == pytest.approx(-0.5)
+
+
+def test_both_kinds_of_pairs_are_needed() -> None:
+    with pytest.raises(InputError, match="not 0 positive and 3 negative"):
+        jensen_shannon(torch.ones(0), torch.ones(3))
