@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.recipes import Recipe, load_recipe
@@ -101,6 +102,67 @@ def test_another_method_starts_from_its_own_defaults() -> None:
         {"method.layers": 3, "method.name": "g-bt"}
     )
     assert recipe.method == {**Recipe.parse({"method": "g-bt"}).method, "layers": 3}
+
+
+def test_another_method_brings_its_authors_settings_and_keeps_what_is_not_its_affair() -> None:
+    recipe = Recipe.parse(
+        {
+            "spectral": {"iterations": 3},
+            "feature_noise": 0.1,
+            "training": {"lr": 0.7, "seed": 5, "diagnose_every": 2, "checkpoint_every": 3},
+        }
+    ).updated({"method.name": "dgi"})
+    own = Recipe.parse({"method": "dgi"})
+    assert recipe.training == own.training.model_copy(update={"seed": 5, "diagnose_every": 2, "checkpoint_every": 3})
+    assert own.training.lr == 1e-3
+    assert recipe.spectral["iterations"] == 3
+    assert recipe.feature_noise == 0.1
+    assert Recipe.parse({"method": {"name": "dgi"}, "training": {"lr": 0.7}}).training.lr == 0.7
+    assert recipe.updated({"method": {"name": "dgi", "hidden": 7}, "training.lr": 0.2}).training.lr == 0.2
+
+
+def test_the_same_method_again_changes_nothing() -> None:
+    recipe = Recipe.parse({"method": {"tau": 0.7}, "training": {"lr": 0.7}})
+    assert recipe.updated({"method.name": "grace"}) == recipe
+
+
+@pytest.mark.parametrize(("epochs", "warmup"), [(1000, 100), (50, 5), (1, 0), (2000, 200)])
+def test_other_epochs_stretch_the_authors_warm_up(epochs: int, warmup: int) -> None:
+    parsed = Recipe.parse({"method": "g-bt", "training": {"epochs": epochs}})
+    updated = Recipe.parse({"method": "g-bt"}).updated({"training.epochs": epochs})
+    assert parsed.training.warmup == updated.training.warmup == warmup
+    fixed = Recipe.parse({"method": "g-bt"}).updated({"training.epochs": epochs, "training.warmup": 7})
+    assert fixed.training.warmup == 7
+
+
+def test_a_sampler_that_a_method_cannot_use() -> None:
+    assert Recipe.parse({"method": "deepwalk"}).sampler["name"] == "starts"
+    assert Recipe.parse({}).updated({"method.name": "deepwalk"}).sampler["name"] == "starts"
+    assert Recipe.parse({"method": "deepwalk"}).updated({"method.name": "grace"}).sampler["name"] == "whole"
+    assert Recipe.parse({"method": "deepwalk"}).updated({"sampler.batch_size": 9}).sampler["batch_size"] == 9
+    with pytest.raises(InputError, match=r"deepwalk works with the sampler starts, not with whole\."):
+        Recipe.parse({"method": "deepwalk", "sampler": "whole"})
+
+
+def test_another_method_keeps_a_sampler_that_was_asked_for() -> None:
+    recipe = Recipe.parse({"sampler": {"batch_size": 64}}).updated({"method.name": "g-bt"})
+    assert (recipe.sampler["name"], recipe.sampler["batch_size"]) == ("neighbours", 64)
+
+
+def test_features_are_made_noisy_before_they_are_normalised(planted: Data) -> None:
+    recipe = Recipe.parse({"feature_noise": 0.5, "feature_norm": "row"})
+    prepared = recipe.prepare(planted)
+    torch.testing.assert_close(prepared.x.abs().sum(1), torch.ones(60))
+    noisy = recipe.updated({"feature_norm": "none"}).prepare(planted).x - planted.x
+    assert noisy.std().item() == pytest.approx(0.5, rel=0.1)
+    assert torch.equal(recipe.prepare(planted).x, prepared.x)
+    assert not torch.equal(recipe.updated({"training.seed": 1}).prepare(planted).x, prepared.x)
+    assert Recipe.parse({"feature_norm": "none"}).prepare(planted) is planted
+
+
+def test_weights_for_each_node_need_their_number() -> None:
+    with pytest.raises(InputError, match="say how many nodes"):
+        Recipe.parse({"method": "deepwalk"}).build(8)
 
 
 @pytest.mark.parametrize("path", ["metod.tau", "method.tau.x", "training.epochs.x.y"])

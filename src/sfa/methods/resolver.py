@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 from sfa.errors import unknown_name
-from sfa.methods.base import ContrastiveMethod
+from sfa.methods.base import Method
+from sfa.methods.node.bgrl import BGRL
+from sfa.methods.node.cca_ssg import CCASSG
+from sfa.methods.node.costa import COSTA
+from sfa.methods.node.deepwalk import DeepWalk
+from sfa.methods.node.dgi import DGI
 from sfa.methods.node.g_bt import GBT
+from sfa.methods.node.gae import GAE
+from sfa.methods.node.gca import GCA
 from sfa.methods.node.grace import GRACE
+from sfa.methods.node.merit import MERIT
+from sfa.methods.node.mvgrl import MVGRL
+from sfa.methods.node.node2vec import Node2Vec
+from sfa.methods.node.sugrl import SUGRL
+from sfa.methods.node.vgae import VGAE
 
-METHODS: dict[str, type[ContrastiveMethod]] = {"grace": GRACE, "g-bt": GBT}
+METHODS: dict[str, type[Method]] = {
+    "grace": GRACE,
+    "gca": GCA,
+    "g-bt": GBT,
+    "bgrl": BGRL,
+    "dgi": DGI,
+    "mvgrl": MVGRL,
+    "sugrl": SUGRL,
+    "merit": MERIT,
+    "cca-ssg": CCASSG,
+    "costa": COSTA,
+    "deepwalk": DeepWalk,
+    "node2vec": Node2Vec,
+    "gae": GAE,
+    "vgae": VGAE,
+}
 
 
-def resolve(name: str) -> type[ContrastiveMethod]:
+def resolve(name: str) -> type[Method]:
     """The class of the method called ``name``."""
     if name not in METHODS:
         raise unknown_name("method", name, METHODS)

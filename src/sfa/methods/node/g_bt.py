@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -10,12 +12,12 @@ from sfa.graph import GCN, random_views
 from sfa.graph.activations import Activation
 from sfa.graph.gcn import Widths
 from sfa.losses import barlow_twins
-from sfa.methods.base import ContrastiveMethod
+from sfa.methods.two_views import TwoViewMethod
 from sfa.ranges import Count, NonNegative, Share
 from sfa.spectral import SpectralMap
 
 
-class GBT(ContrastiveMethod):
+class GBT(TwoViewMethod):
     """Decorrelate the embedding's columns across two views; no negatives and no head.
 
     With ``spectral=SpectralFeatureAugmentation()`` this is the paper's SFA with the Barlow Twins loss, which then acts
@@ -33,6 +35,15 @@ class GBT(ContrastiveMethod):
         off_diagonal: Weight of the redundancy term; one over the width if not given.
         spectral: The map applied to both feature maps while training.
     """
+
+    defaults: ClassVar = {
+        "training.optimizer": "adamw",
+        "training.epochs": 1000,
+        "training.warmup": 100,
+        "training.cosine": True,
+        "training.patience": None,
+    }
+    spans_processes = True
 
     def __init__(
         self,

@@ -11,13 +11,13 @@ from sfa.graph.activations import Activation
 from sfa.graph.gcn import Widths
 from sfa.losses import nt_xent
 from sfa.losses.nt_xent import Precision, check_temperature
-from sfa.methods.base import ContrastiveMethod
 from sfa.methods.heads import projection_head
+from sfa.methods.two_views import TwoViewMethod
 from sfa.ranges import Count, Positive, Share
 from sfa.spectral import SpectralMap
 
 
-class GRACE(ContrastiveMethod):
+class GRACE(TwoViewMethod):
     """Contrast each node with itself in a second view, against all other nodes of both views.
 
     With ``spectral=SpectralFeatureAugmentation()`` this is the paper's SFA with InfoNCE. Defaults are the authors' for
@@ -39,6 +39,8 @@ class GRACE(ContrastiveMethod):
         precision: Of the similarities in the loss: ``full``, or ``bfloat16`` where speed counts for more.
         spectral: The map applied to both feature maps while training.
     """
+
+    spans_processes = True
 
     def __init__(
         self,

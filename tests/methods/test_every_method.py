@@ -1,0 +1,181 @@
+"""What every method must do, whatever its loss: the spectral slot, plain embeddings, seeds, and learning."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.data import load
+from sfa.errors import InputError
+from sfa.evaluation import resolve as resolve_protocol
+from sfa.methods import METHODS, Method, resolve
+from sfa.methods.base import FeatureMaps
+from sfa.recipes import Recipe
+from sfa.seeding import step_generator
+from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
+from sfa.training import Steps, train
+from tests.methods.short_runs import SHORT_RUNS
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+class Recorder(SpectralMap):
+    """A spectral map that doubles what it sees and remembers it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Tensor] = []
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        self.seen.append(h)
+        return 2 * h
+
+
+def first_batch(graph: Data, recipe: Recipe) -> Data:
+    """The batch of the first step, with the method's own sampler."""
+    steps = Steps(graph, recipe.make_sampler(), recipe.training.seed)
+    return steps.batch(0, 0, steps.plan(0)[0])
+
+
+def build(name: str, graph: Data, spectral: SpectralMap | None = None, **options: Any) -> Method:
+    torch.manual_seed(0)
+    cls: Any = resolve(name)
+    size = graph.num_nodes if cls.transductive else graph.num_features
+    built: Method = cls(size, hidden=8, spectral=spectral, **options)
+    return built
+
+
+def short_recipe(name: str, spectral: str = "sfa", **changes: Any) -> Recipe:
+    return Recipe.parse({"method": name, "spectral": spectral}).updated({**SHORT_RUNS[name], **changes})
+
+
+@pytest.mark.parametrize("name", METHODS)
+class TestEveryMethod:
+    def test_the_spectral_map_sees_feature_maps_in_training_only(self, name: str, planted: Data) -> None:
+        recorder = Recorder()
+        method = build(name, planted, recorder)
+        method(first_batch(planted, Recipe.parse({"method": name})), seeded())
+        assert recorder.seen
+        assert {h.shape[1] for h in recorder.seen} == {8}
+        assert any(h.requires_grad for h in recorder.seen)
+        count = len(recorder.seen)
+        method.embed(planted)
+        assert len(recorder.seen) == count
+
+    def test_the_loss_is_that_of_the_augmented_maps(self, name: str, planted: Data) -> None:
+        """Another map in the slot gives another loss; one that gives back what it is given, the same."""
+
+        class Same(SpectralMap):
+            def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+                return 1 * h
+
+        class Other(SpectralMap):
+            def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+                return h.tanh() + h.roll(1, dims=1)
+
+        batch = first_batch(planted, Recipe.parse({"method": name}))
+        plain, same, other = (build(name, planted, spectral)(batch, seeded(1)) for spectral in (None, Same(), Other()))
+        assert torch.equal(plain, same)
+        assert not torch.isclose(plain, other)
+
+    def test_an_observer_sees_the_maps_of_the_step_and_changes_nothing(self, name: str, planted: Data) -> None:
+        batch = first_batch(planted, Recipe.parse({"method": name}))
+        recorder = Recorder()
+        seen: list[FeatureMaps] = []
+        loss = build(name, planted, recorder)(batch, seeded(5), observe=seen.append)
+        assert torch.equal(loss, build(name, planted, Recorder())(batch, seeded(5)))
+        (maps,) = seen
+        pairs = [(maps.h_alpha, maps.h_tilde_alpha), (maps.h_beta, maps.h_tilde_beta)]
+        shown = [(h, h_tilde) for h, h_tilde in pairs if h is not None and h_tilde is not None]
+        assert shown
+        for (h, h_tilde), recorded in zip(shown, recorder.seen, strict=False):
+            assert torch.equal(h, recorded)
+            assert torch.equal(h_tilde, 2 * recorded)
+            assert not h.requires_grad
+            assert not h_tilde.requires_grad
+        loss.backward()
+
+    def test_embeddings_are_plain_and_leave_the_mode_as_it_was(self, name: str, planted: Data) -> None:
+        method = build(name, planted, SpectralFeatureAugmentation())
+        expected = build(name, planted).embed(planted)
+        assert expected.shape == (60, 8)
+        for mode in (True, False):
+            method.train(mode)
+            assert torch.equal(method.embed(planted), expected)
+            assert method.training is mode
+            assert all(part.training is mode for part in method.modules())
+        assert not method.embed(planted).requires_grad
+
+    def test_every_trained_parameter_gets_a_gradient(self, name: str, planted: Data) -> None:
+        method = build(name, planted, SpectralFeatureAugmentation())
+        method(first_batch(planted, Recipe.parse({"method": name})), seeded()).backward()
+        for key, parameter in method.named_parameters():
+            if parameter.requires_grad:
+                assert parameter.grad is not None, key
+                assert parameter.grad.isfinite().all(), key
+            else:
+                assert parameter.grad is None, key
+
+    def test_a_generator_decides_the_loss(self, name: str, planted: Data) -> None:
+        method = build(name, planted, SpectralFeatureAugmentation())
+        batch = first_batch(planted, Recipe.parse({"method": name}))
+        assert torch.equal(method(batch, seeded(1)), method(batch, seeded(1)))
+        assert not torch.equal(method(batch, seeded(1)), method(batch, seeded(2)))
+
+    def test_a_seed_reproduces_a_run_and_nothing_global_counts(self, name: str, planted: Data) -> None:
+        def states(seed: int, disturbance: int) -> Mapping[str, Tensor]:
+            torch.manual_seed(disturbance)
+            changes = {"training.epochs": 3, "training.seed": seed, "method.hidden": 8}
+            recipe = Recipe.parse({"method": name}).updated(changes)
+            method = recipe.build(planted.num_features, planted.num_nodes)
+            train(method, recipe.prepare(planted), **recipe.training.model_dump(), sampler=recipe.make_sampler())
+            return method.state_dict()
+
+        first, again, other = states(0, 1), states(0, 2), states(1, 1)
+        assert all(torch.equal(first[key], again[key]) for key in first)
+        assert not all(torch.equal(first[key], other[key]) for key in first)
+
+    @pytest.mark.parametrize("spectral", ["none", "sfa"])
+    def test_learns_cora(self, name: str, spectral: str) -> None:
+        """A short run beats the untrained encoder clearly."""
+        cora = load("cora")
+        recipe = short_recipe(name, spectral)
+        method, prepared = recipe.build(cora.num_features, cora.num_nodes), recipe.prepare(cora)
+        protocol = resolve_protocol("honest-10-10-80").with_splits(2)
+        before = protocol.evaluate(method.embed(prepared), cora).mean()
+        train(method, prepared, **recipe.training.model_dump(), sampler=recipe.make_sampler(), device="cpu")
+        after = protocol.evaluate(method.embed(prepared), cora).mean()
+        assert after > before + 5
+
+    def test_options_of_the_wrong_kind_are_refused(self, name: str) -> None:
+        for option in ("hidden", "no_such_option"):
+            with pytest.raises(InputError, match=option):
+                Recipe.parse({"method": {"name": name, option: -1}})
+
+    def test_a_map_that_mixes_rows_is_taken_or_refused_in_a_sentence(self, name: str, planted: Data) -> None:
+        recipe = Recipe.parse({"method": {"name": name, "hidden": 8}, "spectral": "costa"})
+        if resolve(name).rows_are_nodes:
+            with pytest.raises(InputError, match=r"mixes the rows .* one row a node"):
+                recipe.build(planted.num_features, planted.num_nodes)
+            return
+        method = recipe.build(planted.num_features, planted.num_nodes)
+        assert method(first_batch(planted, recipe), step_generator(0, 0)).isfinite()
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.samplers])
+def test_only_the_roots_of_a_batch_enter_the_feature_maps(name: str, planted: Data) -> None:
+    """The other nodes send messages, and are seen neither by the spectral map nor by the loss."""
+    recorder = Recorder()
+    planted.roots = 12
+    assert build(name, planted, recorder)(planted, seeded()).isfinite()
+    assert {len(h) for h in recorder.seen} == {12}
+
+
+def test_unknown_method_suggests_the_nearest() -> None:
+    with pytest.raises(InputError, match="did you mean 'grace'"):
+        resolve("grcae")

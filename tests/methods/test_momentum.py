@@ -1,0 +1,105 @@
+"""Target networks: copies that only their own rule moves."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from sfa.errors import InputError
+from sfa.graph.batch_norm import BatchNorm
+from sfa.methods.momentum import cosine_momentum, follow, target_of
+
+
+def network(seed: int = 0) -> nn.Sequential:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, 4), BatchNorm(4), nn.PReLU())
+
+
+def weights(module: nn.Module) -> list[Tensor]:
+    return [parameter.detach().clone() for parameter in module.parameters()]
+
+
+def test_a_target_is_a_frozen_copy_with_tensors_of_its_own() -> None:
+    online = network()
+    target = target_of(online)
+    assert type(target) is type(online)
+    assert list(target.state_dict()) == list(online.state_dict())
+    for (name, ours), theirs in zip(target.state_dict().items(), online.state_dict().values(), strict=True):
+        assert torch.equal(ours, theirs), name
+        assert ours.data_ptr() != theirs.data_ptr(), name
+    assert not any(parameter.requires_grad for parameter in target.parameters())
+    assert all(parameter.requires_grad for parameter in online.parameters())
+
+
+def test_no_gradient_reaches_a_target() -> None:
+    target = target_of(network())
+    x = torch.rand(5, 3, requires_grad=True)
+    target(x).sum().backward()
+    assert all(parameter.grad is None for parameter in target.parameters())
+
+
+@given(momentum=st.floats(0, 1), steps=st.integers(1, 4))
+def test_follows_by_the_formula(momentum: float, steps: int) -> None:
+    """Against the moving average written out: the weights of the past decay as powers of the momentum."""
+    online = network(0).double()
+    target = target_of(online)
+    history = [weights(online)]
+    for step in range(steps):
+        with torch.no_grad():
+            for index, parameter in enumerate(online.parameters()):
+                parameter.add_(math.sin(step + index))
+        history.append(weights(online))
+        follow(target, online, momentum)
+    expected = [momentum**steps * phi for phi in history[0]]
+    for step, past in enumerate(history[1:], start=1):
+        share = (1 - momentum) * momentum ** (steps - step)
+        expected = [phi + share * theta for phi, theta in zip(expected, past, strict=True)]
+    torch.testing.assert_close(weights(target), expected)
+    torch.testing.assert_close(weights(online), history[-1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("momentum", "equals"), [(1.0, "itself"), (0.0, "the online network")])
+def test_the_ends_are_exact(momentum: float, equals: str) -> None:
+    online, target = network(1), target_of(network(2))
+    expected = weights(target if equals == "itself" else online)
+    follow(target, online, momentum)
+    assert all(torch.equal(phi, theta) for phi, theta in zip(weights(target), expected, strict=True))
+
+
+def test_running_statistics_are_those_of_what_the_target_saw() -> None:
+    online, x = network(), torch.rand(6, 3)
+    target = target_of(online)
+    online(10 + x)
+    follow(target, online, 0.5)
+    norm = target[1]
+    assert torch.equal(norm.running_mean, torch.zeros(4))
+    target(x)
+    torch.testing.assert_close(norm.running_mean, 0.1 * target[0](x).mean(0))
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.5, math.nan])
+def test_a_momentum_beyond_its_range_is_named(momentum: float) -> None:
+    with pytest.raises(InputError, match="momentum must be a number, 0 or more and at most 1"):
+        follow(target_of(network()), network(), momentum)
+
+
+def test_another_network_is_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        follow(nn.Linear(3, 4), network(), 0.5)
+
+
+@given(done=st.floats(0, 1), start=st.floats(0, 1))
+def test_cosine_momentum(done: float, start: float) -> None:
+    momentum = cosine_momentum(done, start)
+    assert start - 1e-12 <= momentum <= 1 + 1e-12
+    # 1 - m falls as the squared cosine of half the angle
+    assert 1 - momentum == pytest.approx((1 - start) * math.cos(math.pi * done / 2) ** 2, abs=1e-12)
+
+
+def test_cosine_momentum_rises_to_one_exactly() -> None:
+    values = [cosine_momentum(step / 50, 0.9) for step in range(51)]
+    assert values == sorted(values)
+    assert (values[0], values[-1]) == (0.9, 1.0)

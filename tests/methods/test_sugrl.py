@@ -1,0 +1,188 @@
+"""SUGRL: its maps and its loss written out by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.data import build_graph
+from sfa.graph.dropout import dropout
+from sfa.graph.propagation import Adjacency
+from sfa.losses import multiplet
+from sfa.matrices import csr_matrix
+from sfa.methods.node import SUGRL
+from sfa.methods.node.sugrl import sampled_means, shuffles
+from sfa.recipes import Recipe, load_recipe
+from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
+from sfa.training import RunFolder, load_tensors, train
+
+SMALL: dict[str, Any] = {"hidden": 8, "inner": 16}
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def make(spectral: SpectralMap | None = None, **options: Any) -> SUGRL:
+    torch.manual_seed(0)
+    return SUGRL(8, spectral=spectral, **{**SMALL, **options})
+
+
+@pytest.mark.parametrize("iterations", [None, 2])
+@pytest.mark.parametrize("form", ["code", "paper"])
+def test_the_loss_is_put_together_from_the_papers_parts(planted: Data, form: Any, iterations: int | None) -> None:
+    """With the same draws: features dropped, anchors propagated, neighbours sampled, rows shuffled."""
+    options: dict[str, Any] = {"alpha": 0.5, "beta": 0.1, "weights": (2.0, 3.0, 0.5), "form": form}
+    spectral = None if iterations is None else SpectralFeatureAugmentation(iterations=iterations)
+    method = make(spectral, neighbours=3, negatives=2, **options)
+    generator = seeded(3)
+    first, second = method.mlp.linears
+    x = dropout(planted.x, 0.3, generator)
+    anchor = (x @ first.weight + first.bias).relu() @ second.weight + second.bias
+    maps = [anchor, Adjacency.of(planted).matrix.to_dense() @ dropout(anchor, 0.2, generator)]
+    maps.append(sampled_means(anchor, planted, 60, 3, generator))
+    if iterations is not None:
+        maps = [power_iteration(h, iterations, generator=generator) for h in maps]
+    orders = torch.stack([torch.randperm(60, generator=generator) for _ in range(2)])
+    torch.testing.assert_close(method(planted, seeded(3)), multiplet(*maps, orders, **options))
+
+
+def star(isolated: int = 0) -> Data:
+    """Node 0 in the middle of 1, 2 and 3, and some nodes alone."""
+    return build_graph(torch.eye(4 + isolated).numpy(), torch.tensor([[0, 0, 0], [1, 2, 3]]).numpy())
+
+
+def test_neighbour_positives_are_means_over_a_node_and_its_neighbours() -> None:
+    graph = star(isolated=1)
+    h = torch.eye(5, dtype=torch.float64)
+    means = sampled_means(h, graph, 5, 4000, seeded())
+    expected = torch.zeros(5, 5, dtype=torch.float64)
+    expected[0, :4] = 1 / 4
+    for leaf in (1, 2, 3):
+        expected[leaf, [0, leaf]] = 1 / 2
+    expected[4, 4] = 1
+    torch.testing.assert_close(means, expected, rtol=0, atol=5 * 0.5 / math.sqrt(4000))
+    assert torch.equal(means > 0, expected > 0)
+    few = sampled_means(h, graph, 2, 3, seeded())
+    assert few.shape == (2, 5)
+    assert ((3 * few).round() - 3 * few).abs().max() < 1e-12
+    torch.testing.assert_close(few.sum(1), torch.ones(2, dtype=torch.float64))
+
+
+def test_negatives_are_whole_random_orders() -> None:
+    orders = shuffles(3, 50, torch.device("cpu"), seeded())
+    assert orders.shape == (3, 50)
+    assert all(sorted(order.tolist()) == list(range(50)) for order in orders)
+    assert len({tuple(order.tolist()) for order in orders}) == 3
+
+
+def test_the_slot_sees_anchors_structural_and_neighbour_maps_of_the_roots(planted: Data) -> None:
+    class Recorder(SpectralMap):
+        def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
+            seen.append(maps)
+            return maps
+
+    seen: list[tuple[Tensor, ...]] = []
+    method = make(Recorder(), dropout=0.0, structural_dropout=0.0)
+    planted.roots = 12
+    method(planted, seeded())
+    ((anchor, structural, neighbour),) = seen
+    everyone = method.mlp(planted.x)
+    torch.testing.assert_close(anchor, everyone[:12])
+    torch.testing.assert_close(structural, method.embed(planted)[:12])
+    torch.testing.assert_close(neighbour, sampled_means(everyone, planted, 12, 5, seeded()))
+
+
+def test_embeddings_are_the_propagated_anchors_whatever_the_chunk(
+    planted: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = make(SpectralFeatureAugmentation())
+    expected = Adjacency.of(planted).matrix.to_dense() @ method.mlp(planted.x).detach()
+    torch.testing.assert_close(method.embed(planted), expected)
+    monkeypatch.setattr("sfa.methods.node.sugrl.CHUNK", 7)
+    torch.testing.assert_close(method.embed(planted), expected)
+
+
+def test_sparse_features_train_and_embed_as_dense_ones(planted: Data) -> None:
+    """Every entry stored, so that the same are dropped."""
+    x = planted.x
+    sparse = planted.clone()
+    sparse.x = csr_matrix(torch.arange(61) * 8, torch.arange(8).repeat(60), x.flatten(), (60, 8))
+    method = make()
+    gradients = []
+    for graph in (planted, sparse):
+        method.zero_grad()
+        loss = method(graph, seeded(3))
+        loss.backward()
+        gradients.append([loss.detach(), *(weights.grad.clone() for weights in method.parameters())])  # type: ignore[union-attr]
+    torch.testing.assert_close(gradients[0], gradients[1])
+    torch.testing.assert_close(method.embed(sparse), method.embed(planted))
+
+
+def test_nothing_is_dropped_in_eval(planted: Data) -> None:
+    dropping, plain = make(), make(dropout=0.0, structural_dropout=0.0)
+    # Neighbours and negatives are drawn from the same numbers only where nothing else draws any.
+    torch.testing.assert_close(dropping.eval()(planted, seeded(1)), plain(planted, seeded(1)))
+    assert not torch.isclose(dropping.train()(planted, seeded(1)), plain(planted, seeded(1)))
+
+
+def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path) -> None:
+    recipe = Recipe.parse({"method": {"name": "sugrl", **SMALL}}).updated(
+        {"training.epochs": 6, "training.checkpoint_every": 3}
+    )
+
+    class Crash(Exception):
+        pass
+
+    def break_off(metrics: dict[str, Any]) -> None:
+        if metrics["epoch"] == 4:
+            raise Crash
+
+    def go(folder: RunFolder, **options: Any) -> None:
+        train(recipe.build(8), planted, **recipe.training.model_dump(), device="cpu", folder=folder, **options)
+
+    whole, broken = (RunFolder.create(tmp_path / name, {}, {}) for name in ("whole", "broken"))
+    go(whole)
+    with pytest.raises(Crash):
+        go(broken, on_epoch=break_off)
+    go(broken, resume=True)
+    tensors, found = load_tensors(whole.checkpoint)[0], load_tensors(broken.checkpoint)[0]
+    assert tensors.keys() == found.keys()
+    assert all(torch.equal(tensors[name], found[name]) for name in tensors)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "lr", "layers", "rate", "weights", "margins", "negatives", "epochs", "decay"),
+    [
+        ("cora", 5e-3, 2, 0.3, (10, 10, 1), (0.8, 0.2), 4, 500, 5e-5),
+        ("citeseer", 5e-3, 1, 0.1, (5, 5, 1), (0.8, 0.4), 5, 100, 1e-4),
+        ("pubmed", 1e-2, 2, 0.4, (20, 20, 1), (0.5, 0.5), 3, 1000, 1e-4),
+        ("photo", 1e-2, 2, 0.1, (100, 100, 1), (0.9, 0.9), 1, 1000, 1e-4),
+        ("computers", 1e-2, 2, 0.1, (100, 100, 2), (0.4, 0.6), 5, 1000, 1e-4),
+    ],
+)
+def test_the_authors_settings(
+    dataset: str,
+    lr: float,
+    layers: int,
+    rate: float,
+    weights: tuple[float, ...],
+    margins: tuple[float, float],
+    negatives: int,
+    epochs: int,
+    decay: float,
+) -> None:
+    recipe = load_recipe("sugrl", dataset)
+    method, training = recipe.method, recipe.training
+    assert (method["layers"], method["inner"], method["hidden"]) == (layers, 512, 128)
+    assert (method["dropout"], tuple(method["weights"]), method["negatives"]) == (rate, weights, negatives)
+    assert (method["alpha"], method["beta"]) == margins
+    assert (training.lr, training.epochs, training.weight_decay, training.patience) == (lr, epochs, decay, None)
+    if dataset == "cora":
+        assert recipe == Recipe.parse({"method": "sugrl", "spectral": "none"}), "the defaults"
