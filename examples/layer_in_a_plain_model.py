@@ -73,5 +73,5 @@ if __name__ == "__main__":
         model = train(layer, x, a_hat, epochs)
         with torch.no_grad():
             h = model.encode(x, a_hat)
-        score = resolve("honest-10-10-80").evaluate(h, cora.y)
+        score = resolve("honest-10-10-80").evaluate(h, cora)
         print(f"{name}: accuracy {score}, effective rank {effective_rank(h):.0f}")

@@ -149,7 +149,7 @@ def test_a_fingerprint_follows_the_content_alone() -> None:
         ({"edges": EDGES.T.repeat(2, axis=0)}, r"shape \[4, 2\].*\[2, number of edges\].*transpose"),
         ({"edges": [0, 1]}, r"shape \[2\]"),
         ({"edges": EDGES.astype(float)}, "float64.*integers from 0 to 2"),
-        ({"edges": [[0, 1], [1, 3]]}, "node 3,.*3 rows.*0 to 2"),
+        ({"edges": [[0, 1], [1, 3]]}, "node 3,.*3 nodes .as many as rows.*0 to 2"),
         ({"edges": [[0, -1], [1, 1]]}, "node -1,.*0 to 2"),
         ({"edges": np.zeros((2, 0), dtype=int)}, "no edges"),
         ({"edges": [[0, 1], [0, 1]]}, "no edges: all 2 given are self-loops"),

@@ -5,30 +5,53 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import sys
+import types
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import torch_geometric.datasets
 from scipy import sparse
 from torch_geometric.data import Data
 
-from sfa.data import as_graph, build_graph, data_root, fingerprint, load, locate, names
+from sfa.data import DatasetInfo, as_graph, build_graph, data_root, fingerprint, load, locate, names
+from sfa.data.datasets import ORIGINS
+from sfa.data.pyg_sets import PygSet
 from sfa.errors import InputError
 
 
 def random_graph(n: int, seed: int = 0) -> Data:
-    """A ring with random binary features and 3 classes; symmetric by construction."""
+    """A ring with random binary features and 3 classes; symmetric by construction, and no row is empty."""
     x = (np.random.default_rng(seed).random((n, 4)) < 0.5).astype(np.float32)
+    x[:, 0] = 1
     return build_graph(x, np.stack([np.arange(n), (np.arange(n) + 1) % n]), y=np.arange(n) % 3)
 
 
+def split_into(graph: Data, splits: int, seed: int = 1) -> dict[str, np.ndarray]:
+    """Random disjoint masks, each [n, splits]; some nodes are in no part."""
+    parts = np.random.default_rng(seed).integers(0, 4, (graph.num_nodes, splits))
+    return {name: parts == i for i, name in enumerate(("train_mask", "val_mask", "test_mask"))}
+
+
+def masks_of(graph: Data) -> dict[str, list[Any]]:
+    return {name: graph[name].tolist() for name in ("train_mask", "val_mask", "test_mask") if name in graph}
+
+
 def write_amazon(root: Path, graph: Data, name: str = "Photo") -> Path:
-    raw = root / "Amazon" / name / "raw"
+    return write_benchmark(root / "Amazon" / name / "raw", f"amazon_electronics_{name.lower()}.npz", graph)
+
+
+def write_coauthor(root: Path, graph: Data) -> Path:
+    return write_benchmark(root / "Coauthor" / "Physics" / "raw", "ms_academic_phy.npz", graph)
+
+
+def write_benchmark(raw: Path, file: str, graph: Data) -> Path:
     raw.mkdir(parents=True, exist_ok=True)
     n = graph.num_nodes
     adj = sparse.csr_matrix((np.ones(graph.num_edges), graph.edge_index.numpy()), shape=(n, n))
@@ -37,11 +60,12 @@ def write_amazon(root: Path, graph: Data, name: str = "Photo") -> Path:
         for prefix, matrix in (("attr", sparse.csr_matrix(graph.x.numpy())), ("adj", adj))
         for part in ("data", "indices", "indptr", "shape")
     }
-    np.savez(raw / f"amazon_electronics_{name.lower()}.npz", labels=graph.y, **arrays)
+    np.savez(raw / file, labels=graph.y, **arrays)
     return raw
 
 
 def write_wikics(root: Path, graph: Data) -> Path:
+    """20 splits into training, stopping and validation, and one test part for all of them."""
     raw = root / "WikiCS" / "raw"
     raw.mkdir(parents=True)
     n = graph.num_nodes
@@ -49,11 +73,74 @@ def write_wikics(root: Path, graph: Data) -> Path:
     for u, v in graph.edge_index.T.tolist():
         if u < v:
             links[u].append(v)
-    masks = [[True] * n]
-    content = {"features": graph.x.tolist(), "labels": graph.y.tolist(), "links": links, "test_mask": [True] * n}
-    content |= {"train_masks": masks, "val_masks": masks, "stopping_masks": masks}
+    content = {"features": graph.x.tolist(), "labels": graph.y.tolist(), "links": links}
+    masks = wikics_masks(graph)
+    content |= {"test_mask": masks["test_mask"].tolist(), "stopping_masks": np.zeros((20, n), bool).tolist()}
+    content |= {f"{part}_masks": masks[f"{part}_mask"].T.tolist() for part in ("train", "val")}
     (raw / "data.json").write_text(json.dumps(content))
     return raw
+
+
+def wikics_masks(graph: Data) -> dict[str, np.ndarray]:
+    test = np.arange(graph.num_nodes) % 2 == 0
+    return {name: mask & ~test[:, None] for name, mask in split_into(graph, 20).items()} | {"test_mask": test}
+
+
+def write_heterophilous(root: Path, graph: Data) -> Path:
+    """Each pair of nodes once, and masks of which each row is a split."""
+    raw = root / "HeterophilousGraphDataset" / "roman_empire" / "raw"
+    raw.mkdir(parents=True)
+    once = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]].T.numpy()
+    masks = {f"{name}s": mask.T for name, mask in split_into(graph, 10).items()}
+    np.savez(raw / "roman_empire.npz", node_features=graph.x, node_labels=graph.y, edges=once, **masks)
+    return raw
+
+
+def write_webkb(root: Path, graph: Data) -> Path:
+    return write_geom_gcn(root / "WebKB" / "cornell" / "raw", "cornell", graph, listed=False)
+
+
+def write_wikipedia(root: Path, graph: Data) -> Path:
+    raw = root / "WikipediaNetwork" / "squirrel" / "geom_gcn" / "raw"
+    return write_geom_gcn(raw, "squirrel", graph, listed=False)
+
+
+def write_actor(root: Path, graph: Data) -> Path:
+    return write_geom_gcn(root / "Actor" / "raw", "film", graph, listed=True)
+
+
+def write_geom_gcn(raw: Path, name: str, graph: Data, *, listed: bool) -> Path:
+    """Tables of text with a header each, and ten files of splits; of an actor the keywords are listed by number."""
+    raw.mkdir(parents=True)
+    rows = [row.nonzero()[0] if listed else row.astype(int) for row in graph.x.numpy()]
+    nodes = [f"{i}\t{','.join(map(str, row))}\t{graph.y[i]}" for i, row in enumerate(rows)]
+    edges = [f"{u}\t{v}" for u, v in graph.edge_index.T.tolist() if u < v]
+    (raw / "out1_node_feature_label.txt").write_text("\n".join(["node_id\tfeature\tlabel", *nodes]) + "\n")
+    (raw / "out1_graph_edges.txt").write_text("\n".join(["node_id\tnode_id", *edges]) + "\n")
+    for i in range(10):
+        masks = {name: mask[:, i].astype(np.uint8) for name, mask in split_into(graph, 10).items()}
+        np.savez(raw / f"{name}_split_0.6_0.2_{i}.npz", **masks)
+    return raw
+
+
+def write_arxiv(root: Path, graph: Data) -> Path:
+    """Tables without headers, gzipped; each citation once, and the numbers of the nodes of each part."""
+    folder = root / "ogbn_arxiv"
+    once = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]].T.numpy()
+    parts = {f"split/time/{part}": np.flatnonzero(mask)[:, None] for part, mask in arxiv_parts(graph).items()}
+    tables = {"raw/edge": once, "raw/node-feat": graph.x.numpy(), "raw/node-label": graph.y.numpy()[:, None], **parts}
+    for name, table in tables.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(table).to_csv(folder / f"{name}.csv.gz", header=False, index=False)
+    return folder
+
+
+def arxiv_parts(graph: Data) -> dict[str, np.ndarray]:
+    return dict(zip(("train", "valid", "test"), (mask[:, 0] for mask in split_into(graph, 1).values()), strict=True))
+
+
+def arxiv_masks(graph: Data) -> dict[str, np.ndarray]:
+    return {f"{part.replace('valid', 'val')}_mask": mask for part, mask in arxiv_parts(graph).items()}
 
 
 def write_planetoid(root: Path, graph: Data, name: str = "CiteSeer") -> Path:
@@ -90,18 +177,50 @@ def test_cora_is_bundled_and_is_the_published_graph() -> None:
 
 
 def test_names_tell_what_there_is() -> None:
-    assert [info.name for info in names()] == ["cora", "citeseer", "pubmed", "photo", "computers", "wikics"]
+    assert [info.name for info in names()][:9] == [
+        *("cora", "citeseer", "pubmed", "photo", "computers", "wikics", "coauthor-cs", "coauthor-physics", "ogbn-arxiv")
+    ]
+    assert {info.name for info in names()[9:]} == {
+        *("actor", "chameleon", "squirrel", "cornell", "texas", "wisconsin"),
+        *("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions"),
+    }
     assert [info.name for info in names() if info.bundled] == ["cora"]
     assert all(info.description and "\n" not in info.description for info in names())
 
 
-@pytest.mark.parametrize(
-    ("name", "write", "size"),
-    [("photo", write_amazon, 12), ("wikics", write_wikics, 12), ("citeseer", write_planetoid, 520)],
-)
+def no_masks(graph: Data) -> dict[str, np.ndarray]:
+    return {}
+
+
+def ten_splits(graph: Data) -> dict[str, np.ndarray]:
+    return split_into(graph, 10)
+
+
+def planetoid_masks(graph: Data) -> dict[str, np.ndarray]:
+    """The first ten, the 500 after them and the last eight: so `write_planetoid` has it."""
+    node = np.arange(graph.num_nodes)
+    known = graph.num_nodes - 8
+    return {"train_mask": node < 10, "val_mask": (node >= 10) & (node < 510), "test_mask": node >= known}
+
+
+LAYOUTS = {
+    "photo": (write_amazon, no_masks, 12),
+    "wikics": (write_wikics, wikics_masks, 12),
+    "citeseer": (write_planetoid, planetoid_masks, 520),
+    "coauthor-physics": (write_coauthor, no_masks, 12),
+    "ogbn-arxiv": (write_arxiv, arxiv_masks, 30),
+    "roman-empire": (write_heterophilous, ten_splits, 30),
+    "cornell": (write_webkb, ten_splits, 30),
+    "squirrel": (write_wikipedia, ten_splits, 30),
+    "actor": (write_actor, ten_splits, 30),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
-    name: str, write: Any, size: int, tmp_path: Path, cache: Path, capfd: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, cache: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    write, masks, size = LAYOUTS[name]
     graph = random_graph(size)
     raw = write(tmp_path / "data", graph)
     before = snapshot(tmp_path / "data")
@@ -110,11 +229,32 @@ def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
         data = load(name, root=tmp_path / "data")
         assert fingerprint(data) == fingerprint(graph)
         assert data.name == name
+        assert masks_of(data) == {part: mask.tolist() for part, mask in masks(graph).items()}
+        assert masks_of(as_graph(data)) == masks_of(data)
 
     assert snapshot(tmp_path / "data") == before
     assert locate(name, tmp_path / "data") == raw
     assert len(list((cache / "processed").iterdir())) == 1
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("info", names(), ids=lambda info: info.name)
+def test_raw_files_are_looked_for_where_torch_geometric_keeps_them(info: DatasetInfo, tmp_path: Path) -> None:
+    origin = ORIGINS[info.name]
+    if not isinstance(origin, PygSet):
+        return
+    assert origin.locate(tmp_path) is None
+
+    class Asked(Exception):
+        pass
+
+    def download(self: Any) -> None:
+        raise Asked(Path(self.raw_dir).relative_to(tmp_path), sorted(Path(one).name for one in self.raw_paths))
+
+    kind = getattr(torch_geometric.datasets, origin.class_name)
+    with pytest.raises(Asked) as asked:
+        origin.open(tmp_path, type(origin.class_name, (kind,), {"download": download}))
+    assert asked.value.args == (Path(origin.folder, "raw"), sorted(origin.raw_files))
 
 
 def test_torch_geometric_is_not_heard_outside_a_test_run(
@@ -194,6 +334,64 @@ def test_a_failed_download_says_how_to_give_the_files_and_leaves_nothing(
     with pytest.raises(InputError, match=r"Planetoid/PubMed/raw/ind.pubmed.x with --data-root or SFA_DATA"):
         load("pubmed")
     assert list(cache.iterdir()) == []
+
+
+def test_arxiv_is_downloaded_by_ogb_where_that_is_installed(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    graph, asked = random_graph(30), []
+
+    class NodePropPredDataset:
+        def __init__(self, name: str, root: str) -> None:
+            asked.append(name)
+            print("Downloading")
+            write_arxiv(Path(root), graph)
+
+    stand_in = types.ModuleType("ogb.nodeproppred")
+    stand_in.NodePropPredDataset = NodePropPredDataset  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ogb", types.ModuleType("ogb"))
+    monkeypatch.setitem(sys.modules, "ogb.nodeproppred", stand_in)
+    for _ in range(2):
+        assert fingerprint(load("ogbn-arxiv")) == fingerprint(graph)
+    assert asked == ["ogbn-arxiv"]
+    assert sorted(path.name for path in cache.iterdir()) == ["ogbn_arxiv", "processed"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_ogb_or_a_network_arxiv_says_what_to_do(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ogb.nodeproppred", None)
+    with pytest.raises(
+        InputError, match=r"pip install ogb, or give the folder .*ogbn_arxiv/raw/edge\.csv\.gz .*SFA_DATA"
+    ):
+        load("ogbn-arxiv")
+
+    class NodePropPredDataset:
+        def __init__(self, name: str, root: str) -> None:
+            Path(root, "arxiv.zip").write_bytes(b"half of it")
+            raise URLError("no network")
+
+    stand_in = types.ModuleType("ogb.nodeproppred")
+    stand_in.NodePropPredDataset = NodePropPredDataset  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ogb", types.ModuleType("ogb"))
+    monkeypatch.setitem(sys.modules, "ogb.nodeproppred", stand_in)
+    with pytest.raises(InputError, match=r"could not be downloaded .URLError.: give the folder"):
+        load("ogbn-arxiv")
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["missing", "text", "node"])
+def test_damaged_tables_of_arxiv_are_said(damage: str, tmp_path: Path, cache: Path) -> None:
+    folder = write_arxiv(tmp_path, random_graph(30))
+    if damage == "missing":
+        (folder / "split/time/valid.csv.gz").unlink()
+    elif damage == "text":
+        (folder / "raw/edge.csv.gz").write_bytes(b"no gzip")
+    else:
+        pd.DataFrame([[99]]).to_csv(folder / "split/time/test.csv.gz", header=False, index=False)
+    says = r"no file split/time/valid\.csv\.gz" if damage == "missing" else "files of ogbn-arxiv in .* cannot be read"
+    with pytest.raises(InputError, match=says) as caught:
+        load("ogbn-arxiv", root=tmp_path)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_raw_folder_that_lacks_a_file_is_not_filled(tmp_path: Path) -> None:

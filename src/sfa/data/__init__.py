@@ -7,9 +7,11 @@ from sfa.data.files import read_graph
 from sfa.data.fingerprint import fingerprint
 from sfa.data.graph import build_graph
 from sfa.data.roots import data_root
+from sfa.data.structural import NodeFeatures
 
 __all__ = [
     "DatasetInfo",
+    "NodeFeatures",
     "as_graph",
     "build_graph",
     "data_root",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 from torch_geometric.data import Data
@@ -11,39 +12,45 @@ from sfa.data.adjacency import adjacency_edges
 from sfa.data.arrays import to_numpy
 from sfa.data.from_networkx import networkx_arrays
 from sfa.data.graph import build_graph
+from sfa.data.masks import given_masks
+from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
 
 ALLOWED = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 
 
-def as_graph(obj: Any, *, name: str | None = None, labels: bool = True) -> Data:
+def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
     """The graph in `obj`, checked and undirected.
 
-    - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`.
+    - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`, and the masks
+      of public splits.
     - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame (its index
       names the nodes) [n, d]; A a SciPy sparse or dense adjacency [n, n], or an edge index [2, m]. An array [2, 2] with
       two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
-    Directed edges are made undirected. Other attributes (masks, edge features) are left behind, and so are labels that
-    are not asked for: these may then be anything.
+    Directed edges are made undirected. Other attributes (edge features, say) are left behind, and so are labels and
+    masks that are not asked for: these may then be anything.
+
+    A graph without features gets some if `node_features` says of what: `degree`, `random` or `spectral`, with a width
+    if wanted (`spectral:64`); see `sfa.data.structural`. In a pair, X is then None.
     """
     if isinstance(obj, Data):
-        return _from_pyg(obj, name, labels)
+        return _from_pyg(obj, name, labels, node_features)
     if isinstance(obj, (tuple, list)):
         if len(obj) != 2:
             raise InputError(f"A {type(obj).__name__} of {len(obj)} things is no graph; allowed is {ALLOWED}.")
-        return _from_pair(obj[0], obj[1], name)
+        return _from_pair(obj[0], obj[1], name, node_features)
     # A NetworkX graph can only exist once networkx is imported, so this never pays for the import.
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(obj, networkx.Graph):
-        return _from_networkx(obj, name, labels)
+        return _from_networkx(obj, name, labels, node_features)
     raise InputError(f"A {type(obj).__name__} is no graph; allowed is {ALLOWED}.")
 
 
-def _from_pyg(data: Data, name: str | None, labels: bool) -> Data:
-    if data.x is None:
-        raise InputError("The Data has no node features; set data.x to a table [nodes, features].")
+def _from_pyg(data: Data, name: str | None, labels: bool, node_features: str | None) -> Data:
+    if data.x is None and node_features is None:
+        raise InputError(f"The Data has no node features; set data.x to a table [nodes, features], {OR_MAKE_THEM}.")
     if data.edge_index is None:
         raise InputError("The Data has no edges; set data.edge_index to an integer tensor [2, edges].")
     return build_graph(
@@ -51,36 +58,51 @@ def _from_pyg(data: Data, name: str | None, labels: bool) -> Data:
         data.edge_index,
         edge_weight=data.edge_weight,
         y=data.y if labels else None,
+        masks=given_masks(data.to_dict()) if labels else None,
         node_ids=getattr(data, "node_ids", None),
         class_names=getattr(data, "class_names", None) if labels else None,
         name=name or (data.name if isinstance(getattr(data, "name", None), str) and data.name else "graph"),
         mapped=getattr(data, "mapped_features", False) is True,
+        node_features=node_features,
+        num_nodes=data.get("num_nodes"),  # the attribute guesses where nothing is said
     )
 
 
-def _from_pair(x: Any, a: Any, name: str | None) -> Data:
-    if x is None or a is None:
-        missing = "features X (a table [nodes, features])" if x is None else "adjacency A (or edge index [2, edges])"
-        raise InputError(f"The pair (X, A) has None for the {missing}; both are required.")
+def _from_pair(x: Any, a: Any, name: str | None, node_features: str | None) -> Data:
+    if a is None or (x is None and node_features is None):
+        missing = "adjacency A (or edge index [2, edges])" if a is None else "features X (a table [nodes, features])"
+        raise InputError(
+            f"The pair (X, A) has None for the {missing}; both are required{'' if a is None else f', {OR_MAKE_THEM}'}."
+        )
     node_ids = None
     if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
         node_ids = x.index.tolist()
         x = _frame_values(x)
-    if not hasattr(x, "shape"):
+    if x is not None and not hasattr(x, "shape"):
         x = to_numpy(x)
     if not hasattr(a, "shape"):
         a = to_numpy(a)
-    num_nodes = x.shape[0] if len(x.shape) else 0
     is_sparse = hasattr(a, "tocoo") or getattr(a, "is_sparse", False) or getattr(a, "is_sparse_csr", False)
+    num_nodes = _rows(a if x is None and (is_sparse or _is_square(a)) else x)
+    build = partial(build_graph, x, node_ids=node_ids, name=name or "graph", node_features=node_features)
     if is_sparse or tuple(a.shape) == (num_nodes, num_nodes):
         edges, weight = adjacency_edges(a, num_nodes)
-        return build_graph(x, edges, edge_weight=weight, node_ids=node_ids, name=name or "graph")
+        return build(edges, edge_weight=weight, num_nodes=num_nodes)
     if len(a.shape) == 2 and a.shape[0] == 2:
-        return build_graph(x, a, node_ids=node_ids, name=name or "graph")
+        return build(a)
+    rows = "" if x is None else f"with {num_nodes} rows of features "
+    n = "n" if x is None else num_nodes
     raise InputError(
-        f"A has shape {list(a.shape)}, but with {num_nodes} rows of features it must be an adjacency "
-        f"[{num_nodes}, {num_nodes}] or an edge index [2, edges]."
+        f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index [2, edges]."
     )
+
+
+def _rows(table: Any) -> int:
+    return table.shape[0] if table is not None and len(table.shape) else 0
+
+
+def _is_square(a: Any) -> bool:
+    return len(a.shape) == 2 and a.shape[0] == a.shape[1]
 
 
 def _frame_values(frame: Any) -> Any:
@@ -90,12 +112,12 @@ def _frame_values(frame: Any) -> Any:
     return frame.to_numpy()
 
 
-def _from_networkx(graph: Any, name: str | None, labels: bool) -> Data:
+def _from_networkx(graph: Any, name: str | None, labels: bool, node_features: str | None) -> Data:
     arrays = networkx_arrays(graph)
-    if arrays.x is None:
+    if arrays.x is None and node_features is None:
         raise InputError(
             "The NetworkX graph has no node features; set them with "
-            "networkx.set_node_attributes(graph, {node: [0.5, 1.0, ...]}, 'x')."
+            f"networkx.set_node_attributes(graph, {{node: [0.5, 1.0, ...]}}, 'x'), {OR_MAKE_THEM}."
         )
     return build_graph(
         arrays.x,
@@ -104,4 +126,5 @@ def _from_networkx(graph: Any, name: str | None, labels: bool) -> Data:
         y=arrays.y if labels else None,
         node_ids=arrays.node_ids,
         name=name or graph.name or "graph",
+        node_features=node_features,
     )

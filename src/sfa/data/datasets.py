@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from torch_geometric.data import Data
 
 from sfa.data.files import read_graph
-from sfa.data.pyg_sets import PygSet, load_pyg, locate_raw
+from sfa.data.ogb_sets import OgbSet
+from sfa.data.pyg_sets import PygSet
 from sfa.errors import InputError, unknown_name
 
 PathLike = str | os.PathLike[str]
-
-BUNDLED = Path(__file__).parent / "bundled"
 
 
 @dataclass(frozen=True)
@@ -26,37 +26,99 @@ class DatasetInfo:
     bundled: bool = False
 
 
-INFO = (
-    DatasetInfo("cora", "Citations among 2708 papers on machine learning; 1433 words, 7 subjects", bundled=True),
-    DatasetInfo("citeseer", "Citations among 3327 papers on computer science; 3703 words, 6 subjects"),
-    DatasetInfo("pubmed", "Citations among 19717 papers on diabetes; 500 word weights, 3 kinds"),
-    DatasetInfo("photo", "7650 photo goods of Amazon bought together; 745 review words, 8 categories"),
-    DatasetInfo("computers", "13752 computer goods of Amazon bought together; 767 review words, 10 categories"),
-    DatasetInfo("wikics", "Links among 11701 Wikipedia articles on computer science; 300 features, 10 fields"),
-)
+class Origin(Protocol):
+    """Where a named data set comes from."""
+
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Where it would be read from; None if it would have to be downloaded."""
+
+    def load(self, root: PathLike | None) -> Data:
+        """The graph."""
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A file that comes with the package."""
+
+    file: str
+
+    def locate(self, root: PathLike | None) -> Path:
+        return Path(__file__).parent / "bundled" / self.file
+
+    def load(self, root: PathLike | None) -> Data:
+        return read_graph(self.locate(root))
 
 
 def _planetoid(key: str, name: str) -> PygSet:
     parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    return PygSet(key, "Planetoid", name, tuple(f"ind.{key}.{part}" for part in parts))
+    return PygSet(key, f"Planetoid/{name}", tuple(f"ind.{key}.{part}" for part in parts), {"name": name})
 
 
 def _amazon(key: str, name: str) -> PygSet:
-    return PygSet(key, "Amazon", name, (f"amazon_electronics_{key}.npz",))
+    return PygSet(key, f"Amazon/{name}", (f"amazon_electronics_{key}.npz",), {"name": name})
 
 
-PYG_SETS = {
+def _coauthor(key: str, name: str) -> PygSet:
+    return PygSet(key, f"Coauthor/{name}", (f"ms_academic_{name[:3].lower()}.npz",), {"name": name})
+
+
+def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
+    splits = (f"{file or key}_split_0.6_0.2_{i}.npz" for i in range(10))
+    files = ("out1_node_feature_label.txt", "out1_graph_edges.txt", *splits)
+    return PygSet(key, folder, files, {} if folder == "Actor" else {"name": key})
+
+
+def _heterophilous(key: str) -> PygSet:
+    name = key.replace("-", "_")
+    return PygSet(key, f"HeterophilousGraphDataset/{name}", (f"{name}.npz",), {"name": key})
+
+
+ORIGINS: dict[str, Origin] = {
+    "cora": Bundled("cora.npz"),
     "citeseer": _planetoid("citeseer", "CiteSeer"),
     "pubmed": _planetoid("pubmed", "PubMed"),
     "photo": _amazon("photo", "Photo"),
     "computers": _amazon("computers", "Computers"),
-    "wikics": PygSet("wikics", "WikiCS", None, ("data.json",)),
+    "wikics": PygSet("wikics", "WikiCS", ("data.json",), {"is_undirected": True}),
+    "coauthor-cs": _coauthor("coauthor-cs", "CS"),
+    "coauthor-physics": _coauthor("coauthor-physics", "Physics"),
+    "ogbn-arxiv": OgbSet("ogbn-arxiv", "time"),
+    "actor": _geom_gcn("actor", "Actor", "film"),
+    "chameleon": _geom_gcn("chameleon", "WikipediaNetwork/chameleon/geom_gcn"),
+    "squirrel": _geom_gcn("squirrel", "WikipediaNetwork/squirrel/geom_gcn"),
+    "cornell": _geom_gcn("cornell", "WebKB/cornell"),
+    "texas": _geom_gcn("texas", "WebKB/texas"),
+    "wisconsin": _geom_gcn("wisconsin", "WebKB/wisconsin"),
+    **{key: _heterophilous(key) for key in ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")},
+}
+
+DESCRIPTIONS = {
+    "cora": "Citations among 2708 papers on machine learning; 1433 words, 7 subjects",
+    "citeseer": "Citations among 3327 papers on computer science; 3703 words, 6 subjects",
+    "pubmed": "Citations among 19717 papers on diabetes; 500 word weights, 3 kinds",
+    "photo": "7650 photo goods of Amazon bought together; 745 review words, 8 categories",
+    "computers": "13752 computer goods of Amazon bought together; 767 review words, 10 categories",
+    "wikics": "Links among 11701 Wikipedia articles on computer science; 300 features, 10 fields",
+    "coauthor-cs": "18333 authors in computer science who wrote together; 6805 keywords, 15 fields",
+    "coauthor-physics": "34493 authors in physics who wrote together; 8415 keywords, 5 fields",
+    "ogbn-arxiv": "Citations among 169343 papers on computer science; 128 features, 40 subjects",
+    "actor": "7600 actors on the same Wikipedia pages; 932 keywords, 5 kinds; heterophilous",
+    "chameleon": "Links among 2277 Wikipedia articles on chameleons; 2325 nouns, 5 levels of traffic; heterophilous",
+    "squirrel": "Links among 5201 Wikipedia articles on squirrels; 2089 nouns, 5 levels of traffic; heterophilous",
+    "cornell": "Links among 183 web pages of a university; 1703 words, 5 kinds; heterophilous",
+    "texas": "Links among 183 web pages of a university; 1703 words, 5 kinds; heterophilous",
+    "wisconsin": "Links among 251 web pages of a university; 1703 words, 5 kinds; heterophilous",
+    "roman-empire": "22662 words of an article, by syntax; 300 features, 18 roles; heterophilous",
+    "amazon-ratings": "24492 goods of Amazon bought together; 300 features, 5 ratings; heterophilous",
+    "minesweeper": "The 10000 cells of a game's grid; 7 features, mine or not; heterophilous",
+    "tolokers": "11758 crowd workers on the same tasks; 10 features, banned or not; heterophilous",
+    "questions": "48921 users who answered each other; 301 features, active or not; heterophilous",
 }
 
 
 def names() -> list[DatasetInfo]:
     """The data sets known by name, in the order in which they are told of."""
-    return list(INFO)
+    return [DatasetInfo(name, DESCRIPTIONS[name], isinstance(origin, Bundled)) for name, origin in ORIGINS.items()]
 
 
 def load(
@@ -65,38 +127,40 @@ def load(
     root: PathLike | None = None,
     features: PathLike | None = None,
     labels: PathLike | None = None,
+    node_features: str | None = None,
 ) -> Data:
     """The graph of a name (see `names`) or of a file (see `read_graph`).
 
     A text is a name first; otherwise it is a file if it has a suffix or a separator in it, or exists. Named sets are
     looked for under `root`, else under the folder in the environment variable SFA_DATA, in torch_geometric's layout
-    (`Planetoid/CiteSeer/raw/…`, `Amazon/Photo/raw/…`, `WikiCS/raw/…`), then in the cache, into which they are
-    downloaded if need be.
+    (`Planetoid/CiteSeer/raw/…`, `Amazon/Photo/raw/…`, `WikiCS/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache,
+    into which they are downloaded if need be. Where they have public splits, so has the graph: `train_mask`, `val_mask`
+    and `test_mask`, [n] or [n, splits].
+
+    A file without features gets some made of `node_features`: `degree`, `random` or `spectral`.
     """
     key = _known(name_or_path)
     if key is None:
         if not _is_path(name_or_path):
-            raise unknown_name("data set", os.fspath(name_or_path), (info.name for info in INFO))
-        return read_graph(name_or_path, features=features, labels=labels)
-    if features is not None or labels is not None:
+            raise unknown_name("data set", os.fspath(name_or_path), ORIGINS)
+        return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
+    if features is not None or labels is not None or node_features is not None:
         raise InputError(f"The data set {key} has its own features and labels; give others only with a file's path.")
-    if key in PYG_SETS:
-        return load_pyg(PYG_SETS[key], root)
-    return read_graph(BUNDLED / f"{key}.npz")
+    return ORIGINS[key].load(root)
 
 
 def locate(name: str, root: PathLike | None = None) -> Path | None:
     """Where a named data set would be read from, without reading it; None if it would have to be downloaded."""
     key = _known(name)
     if key is None:
-        raise unknown_name("data set", name, (info.name for info in INFO))
-    return locate_raw(PYG_SETS[key], root) if key in PYG_SETS else BUNDLED / f"{key}.npz"
+        raise unknown_name("data set", name, ORIGINS)
+    return ORIGINS[key].locate(root)
 
 
 def _known(name: PathLike) -> str | None:
     """The data set of this name in any case; a Path object is never a name."""
     key = name.lower() if isinstance(name, str) else None
-    return next((info.name for info in INFO if info.name == key), None)
+    return key if key in ORIGINS else None
 
 
 def _is_path(given: PathLike) -> bool:

@@ -66,8 +66,8 @@ def check_edges(edges: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
     if lowest < 0 or highest >= num_nodes:
         wrong = lowest if lowest < 0 else highest
         raise InputError(
-            f"The edge index holds node {wrong}, but with {num_nodes} rows of features the allowed nodes are "
-            f"0 to {num_nodes - 1}."
+            f"The edge index holds node {wrong}, but there are {num_nodes} nodes (as many as rows of features, where "
+            f"there are any): 0 to {num_nodes - 1} are allowed."
         )
     return edges.astype(np.int64)
 

@@ -69,8 +69,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise InputError(f"The graph has {num_nodes} node{'' if num_nodes == 1 else 's'}; at least 2 are needed.")
     if num_features == 0:
         raise InputError(
-            f"The features have no columns (shape {list(shape)}); give at least one feature a node, "
-            "for instance its degree."
+            f"The features have no columns (shape {list(shape)}); give at least one feature a node, or none at all and "
+            "have some made with node_features='degree', 'random' or 'spectral' (--node-features)."
         )
 
 

@@ -19,6 +19,7 @@ from sfa.matrices import row_chunks
 def fingerprint(data: Data) -> str:
     """The SHA-256 of x, edge_index, edge_weight and y, with shapes and dtypes; not of what anything is called.
 
+    Masks do not count either: a split belongs to how embeddings are scored, and nothing that is learnt depends on it.
     Features count by their non-zero entries: a graph has the same fingerprint with dense and with sparse ones.
     """
     digest = hashlib.sha256()

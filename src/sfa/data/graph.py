@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
 from sfa.data.edges import check_edges, check_weight, undirected_edges
 from sfa.data.features import check_features
 from sfa.data.labels import encode_labels
+from sfa.data.masks import check_masks
+from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 
 
@@ -22,32 +25,46 @@ def build_graph(
     *,
     edge_weight: Any = None,
     y: Any = None,
+    masks: Mapping[str, Any] | None = None,
     node_ids: Sequence[Any] | None = None,
     class_names: Sequence[str] | None = None,
     name: str = "graph",
     mapped: bool = False,
+    node_features: str | None = None,
+    num_nodes: int | None = None,
 ) -> Data:
     """A checked, undirected graph.
 
     Args:
         x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; see `check_features` for their form.
+            None if there are none and `node_features` are to stand in for them.
         edges: node positions [2, m], in any order and direction; loops and duplicates are dropped.
         edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
         y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
+        masks: public splits, `train_mask`, `val_mask` and `test_mask` or some of them; see `check_masks`.
         node_ids: a name (str or int) for each node; 0..n-1 if not given.
         class_names: the names of the classes that integer labels count.
         name: what the graph is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a graph with `mapped_features` does, and is to stay there.
+        node_features: what to make features of where there are none, `degree`, `random` or `spectral`, with a width if
+            wanted (`spectral:64`); see `sfa.data.structural`.
+        num_nodes: how many nodes there are, where `x` does not say it; else there are as many as node ids or labels, or
+            as the edges name.
 
     Returns:
         Data with `x` float32 [n, d], dense or CSR; `edge_index` int64 [2, 2·pairs], sorted; `node_ids`; `name`; and,
-        only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`.
+        only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`,
+        and the masks, boolean [n] or [n, splits].
         `mapped_features` is there, and True, only if `x` lies on disk: it may be larger than the memory, is to be read
         by rows, and must never be written to.
     """
-    features, mapped = check_features(x, mapped=mapped)
-    num_nodes = features.shape[0]
-    index = check_edges(to_numpy(edges), num_nodes)
+    kind, edges = _kind_of_features(x, node_features), to_numpy(edges)
+    if kind is None:
+        features, mapped = check_features(x, mapped=mapped)
+        num_nodes = features.shape[0]
+    else:
+        num_nodes = count_nodes(num_nodes, (node_ids, y), edges)
+    index = check_edges(edges, num_nodes)
     weight = None if edge_weight is None else check_weight(to_numpy(edge_weight), index.shape[1])
     undirected, weight = undirected_edges(index, weight, num_nodes)
     if undirected.size == 0:
@@ -56,6 +73,8 @@ def build_graph(
             "at least one edge between two different nodes is needed."
         )
 
+    if kind is not None:
+        features, mapped = check_features(kind.make(undirected, weight, num_nodes))
     data = Data(x=features, edge_index=torch.from_numpy(undirected))
     if mapped:
         data.mapped_features = True
@@ -67,9 +86,33 @@ def build_graph(
             data.y = torch.from_numpy(labels)
         if names is not None:
             data.class_names = names
+    for mask, nodes in check_masks(masks or {}, num_nodes).items():
+        data[mask] = nodes
     data.node_ids = list(range(num_nodes)) if node_ids is None else _node_ids(node_ids, num_nodes)
     data.name = str(name)
     return data
+
+
+def _kind_of_features(x: Any, node_features: str | None) -> NodeFeatures | None:
+    """What to make features of, None if they are given; exactly one of the two must be."""
+    if x is None and node_features is None:
+        raise InputError(f"The graph has no node features; give a table [nodes, features], {OR_MAKE_THEM}.")
+    if x is not None and node_features is not None:
+        raise InputError(
+            f"The graph has features of its own, so none are made of {node_features!r}: leave out node_features "
+            "(--node-features)."
+        )
+    return None if node_features is None else NodeFeatures.parse(node_features)
+
+
+def count_nodes(given: int | None, others: Sequence[Any], edges: NDArray[Any]) -> int:
+    """How many nodes there are if no features say it: the number given, the length of others, or what edges name."""
+    counts = [given, *(size for other in others if other is not None for size in np.shape(other)[:1])]
+    named = int(edges.max()) + 1 if edges.size and edges.dtype.kind in "iu" else 2
+    count = next((count for count in counts if count is not None), named)
+    if count < 2:
+        raise InputError(f"The graph has {count} node{'' if count == 1 else 's'}; at least 2 are needed.")
+    return int(count)
 
 
 def _node_ids(node_ids: Sequence[Any], num_nodes: int) -> list[int | str]:
@@ -80,11 +123,11 @@ def _node_ids(node_ids: Sequence[Any], num_nodes: int) -> list[int | str]:
     ids = [_node_id(one) for one in node_ids]
     if len(ids) != num_nodes:
         raise InputError(f"There are {len(ids)} node ids for {num_nodes} nodes; give one a node.")
-    seen: set[int | str] = set()
+    seen: set[str] = set()
     for one in ids:
-        if one in seen:
+        if str(one) in seen:  # 1 and "1" would be the same in a table
             raise InputError(f"The node id {one!r} is given to more than one node; ids must be unique.")
-        seen.add(one)
+        seen.add(str(one))
     return ids
 
 

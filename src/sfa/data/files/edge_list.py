@@ -1,14 +1,15 @@
-"""An edge list (`.csv`, `.tsv`, `.txt`: source, target, perhaps weight) over the nodes that a feature file names."""
+"""An edge list (`.csv`, `.tsv`, `.txt`): source, target, perhaps weight; its nodes are the features' or its own."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sfa.data.files.features import FeatureTable
-from sfa.data.files.parts import Parts
+from sfa.data.files.parts import Parts, parse_ids
 from sfa.data.files.tables import Grid, is_integer, is_number, read_grid
 from sfa.errors import InputError
 
@@ -17,22 +18,35 @@ TARGET = ("target", "dst", "to", "v", "node2", "targetnodeid", "cited")
 WEIGHT = ("weight", "w", "value")
 
 
-def read_edge_list(path: Path, features: FeatureTable | None) -> Parts:
-    """The edges as node positions. A first row of no known nodes is a header if it says source and target (or the
-    like), or if all other rows are integers.
+def read_edge_list(path: Path, features: FeatureTable) -> Parts:
+    """The edges as positions of the nodes that the features name.
+
+    A first row of no known nodes is a header if it says source and target (or the like), or if all other rows are
+    integers.
     """
-    if features is None:
-        raise InputError(
-            f"{path} is an edge list, which has no node features; give them as well with features=FILE "
-            "(--features FILE), a .csv or .parquet (first column the node id) or a .npy (row i for node i)."
-        )
     ids: list[int] | list[str] = features.ids if features.ids is not None else list(range(len(features.x)))
     position = {str(one): i for i, one in enumerate(ids)}
     grid = read_grid(path)
-    has_header = _has_header(grid, position)
-    source, target, weight = _columns(grid[0], has_header, path)
-    rows = grid[1:] if has_header else grid
+    return _parts(grid, _has_header(grid, position), ids, path)
 
+
+def read_bare_edge_list(path: Path, others: Iterable[str] = ()) -> Parts:
+    """The edges of a graph without features: its nodes are those that the edges name, and `others` (labelled ones).
+
+    Nodes whose ids are all integers come in ascending order, others in the order in which they first occur.
+    """
+    grid = read_grid(path)
+    has_header = _has_header_alone(grid, path)
+    source, target, _ = _columns(grid[0], has_header, path)
+    named = (row[column] for row in grid[has_header:] for column in (source, target))
+    ids = parse_ids(dict.fromkeys([*named, *others]))
+    return _parts(grid, has_header, sorted(ids) if isinstance(ids[0], int) else ids, path)
+
+
+def _parts(grid: Grid, has_header: bool, ids: list[Any], path: Path) -> Parts:
+    position = {str(one): i for i, one in enumerate(ids)}
+    source, target, weight = _columns(grid[0], has_header, path)
+    rows = grid[has_header:]
     ends = np.empty((2, len(rows)), dtype=np.int64)
     for i, row in enumerate(rows):
         for end, column in enumerate((source, target)):
@@ -49,9 +63,31 @@ def read_edge_list(path: Path, features: FeatureTable | None) -> Parts:
 def _has_header(grid: Grid, nodes: Container[str]) -> bool:
     if all(cell in nodes for cell in grid[0][:2]):  # a node may well be called "u" or "source"
         return False
-    names = {cell.lower() for cell in grid[0]}
-    if names & set(SOURCE) and names & set(TARGET):
+    return _says_source_and_target(grid[0]) or _is_text_over_integers(grid)
+
+
+def _has_header_alone(grid: Grid, path: Path) -> bool:
+    """Whether the first row is a header, where nothing else says what the nodes are called."""
+    first, others = grid[0], grid[1:]
+    if _says_source_and_target(first) or _is_text_over_integers(grid):
         return True
+    if len(first) > 2 or all(is_integer(cell) for cell in first[:2]):
+        return len(first) == 3 and not is_number(first[2])
+    elsewhere = {cell for row in others for cell in row[:2]}
+    if elsewhere.isdisjoint(first):
+        raise InputError(
+            f"{path} begins with {first[0]!r} and {first[-1]!r}, which may be a header or an edge between two nodes: "
+            "add a first row source,target."
+        )
+    return False
+
+
+def _says_source_and_target(row: list[str]) -> bool:
+    names = {cell.lower() for cell in row}
+    return bool(names & set(SOURCE) and names & set(TARGET))
+
+
+def _is_text_over_integers(grid: Grid) -> bool:
     others_are_integers = len(grid) > 1 and all(is_integer(cell) for row in grid[1:] for cell in row[:2])
     return others_are_integers and not any(is_integer(cell) for cell in grid[0][:2])
 

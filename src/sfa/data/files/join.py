@@ -9,7 +9,7 @@ import numpy as np
 
 from sfa.data.files.features import ID_NAMES, LABEL, FeatureTable, parse_labels
 from sfa.data.files.parts import Parts
-from sfa.data.files.tables import read_grid
+from sfa.data.files.tables import Grid, read_grid
 from sfa.errors import InputError
 
 LABEL_NAMES = (LABEL, "labels", "y", "class", "subject")
@@ -54,20 +54,25 @@ def join_features(parts: Parts, table: FeatureTable) -> None:
         parts.y = table.y[order]
 
 
-def join_labels(parts: Parts, path: Path, num_nodes: int) -> None:
+def labelled_nodes(path: Path) -> list[str]:
+    """The nodes that a table (id, label) names, as text."""
+    grid = _label_grid(path)
+    is_header = grid[0][0].lower() in ID_NAMES or grid[0][1].lower() in LABEL_NAMES
+    return [one for one, _ in grid[is_header:]]
+
+
+def join_labels(parts: Parts, path: Path) -> None:
     """Labels from a table (id, label), header optional; a node that it does not list is unlabelled."""
     if parts.y is not None:
         raise InputError(
             "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
         )
-    grid = read_grid(path)
-    if len(grid[0]) != 2:
-        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the node id and its label.")
-    ids: list[Any] = parts.node_ids if parts.node_ids is not None else list(range(num_nodes))
+    grid = _label_grid(path)
+    ids: list[Any] = parts.node_ids if parts.node_ids is not None else list(range(parts.num_nodes or 0))
     position = {str(one): i for i, one in enumerate(ids)}
     if grid[0][0] not in position and (grid[0][0].lower() in ID_NAMES or grid[0][1].lower() in LABEL_NAMES):
         grid = grid[1:]
-    labels = np.full(num_nodes, None, dtype=object)
+    labels = np.full(len(ids), None, dtype=object)
     seen: set[str] = set()
     for (one, _), label in zip(grid, parse_labels([label for _, label in grid]), strict=True):
         if one not in position:
@@ -77,3 +82,10 @@ def join_labels(parts: Parts, path: Path, num_nodes: int) -> None:
         seen.add(one)
         labels[position[one]] = label
     parts.y = labels
+
+
+def _label_grid(path: Path) -> Grid:
+    grid = read_grid(path)
+    if len(grid[0]) != 2:
+        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the node id and its label.")
+    return grid

@@ -2,7 +2,8 @@
 
 features   `x` [n, d], or CSR `attr_data`, `attr_indices`, `attr_indptr`, `attr_shape`
 edges      `edge_index` [2, m], or CSR `adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`
-optional   `edge_weight` [m], `y` or `labels` [n], `class_names` [C], `node_ids` [n]
+optional   `edge_weight` [m], `y` or `labels` [n], `class_names` [C], `node_ids` [n],
+           `train_mask`, `val_mask`, `test_mask` [n] or [n, splits]
 
 A file of `scipy.sparse.save_npz` is an adjacency; its features come from another file.
 """
@@ -17,10 +18,11 @@ import numpy as np
 
 from sfa.data.adjacency import adjacency_edges
 from sfa.data.files.parts import Parts
+from sfa.data.masks import MASKS, given_masks
 from sfa.errors import InputError
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
-KEYS = {"x", "edge_index", "edge_weight", "y", "labels", "class_names", "node_ids"} | {
+KEYS = {"x", "edge_index", "edge_weight", "y", "labels", "class_names", "node_ids", *MASKS} | {
     f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS
 }
 
@@ -45,6 +47,7 @@ def read_npz(path: Path) -> Parts:
         y=arrays.get("y", arrays.get("labels")),
         class_names=None if class_names is None else [str(name) for name in class_names],
         node_ids=None if node_ids is None else node_ids.tolist(),
+        masks=given_masks(arrays),
     )
     if "edge_index" in arrays:
         parts.edges = arrays["edge_index"]

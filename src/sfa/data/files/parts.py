@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -19,6 +19,7 @@ class Parts:
     node_ids: list[int | str] | None = None
     num_nodes: int | None = None
     name: str | None = None
+    masks: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:

@@ -12,6 +12,7 @@ from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
 from sfa.data.files.parts import Parts
+from sfa.data.masks import given_masks
 from sfa.errors import InputError
 
 # What a saved Data is made of; torch_geometric tells torch of only some of it.
@@ -42,7 +43,9 @@ def read_torch(path: Path) -> Parts:
         y=loaded.y,
         class_names=_listed(loaded, "class_names", path),
         node_ids=getattr(loaded, "node_ids", None),
+        num_nodes=loaded.get("num_nodes"),
         name=loaded.name if isinstance(getattr(loaded, "name", None), str) else None,
+        masks=given_masks(loaded.to_dict()),
     )
 
 

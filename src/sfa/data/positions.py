@@ -1,0 +1,120 @@
+"""Where a node lies in its graph: eigenvectors of the normalised adjacency, as features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from sfa.seeding import derive_seed
+
+Floats = NDArray[np.float64]
+
+# Components of so few nodes have all their eigenvectors computed at once.
+DENSE_NODES = 64
+# Of the subspace iteration for larger ones: columns beyond those asked for, which speed it up; rounds at most; degree
+# of the filter at most; the residual |A u - lambda u| that is small enough.
+SPARE, ROUNDS, DEGREE, TOLERANCE = 8, 40, 12, 1e-5
+
+
+def spectral_features(
+    edges: NDArray[np.int64], weight: NDArray[np.float32] | None, num_nodes: int, width: int
+) -> NDArray[np.float32]:
+    r"""Where a node lies in its graph: leading eigenvectors of the normalised adjacency (Belkin and Niyogi, 2003).
+
+    .. math:: D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j, \qquad \lambda_0 > \lambda_1 \ge \lambda_2 \ge \dots, \qquad
+              x_{ij} = \sqrt n \, u_{ij}
+
+    Each connected component is treated for itself, or small ones would take up the columns of all. Its first
+    eigenvector is left out, for it only tells of degrees; of n nodes there are n - 1 others, and columns beyond these
+    are 0. So is everything for an isolated node. Of each eigenvector the first entry of largest size is made positive.
+    Eigenvectors of equal eigenvalues (symmetric graphs) are one choice of many, the same on every call. They belong to
+    one graph: those of another are not comparable.
+    """
+    from scipy import sparse
+
+    values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
+    adjacency = sparse.csr_array((values, (edges[0], edges[1])), shape=(num_nodes, num_nodes))
+    root = np.sqrt(adjacency.sum(axis=1))
+    scale = sparse.diags_array(np.divide(1, root, out=np.zeros(num_nodes), where=root > 0))
+    normalised = (scale @ adjacency @ scale).tocsr()
+    _, component = sparse.csgraph.connected_components(adjacency, directed=False)
+    size = np.bincount(component)[component]
+
+    features = np.zeros((num_nodes, width), dtype=np.float32)
+    # One thread: with another number of them the last digits differ, and a run would not know its data again.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for n in np.unique(size[size > 1]).tolist():
+            members = np.flatnonzero(size == n)
+            nodes = members[np.argsort(component[members], kind="stable")].reshape(-1, n)  # one component a row
+            count = min(width, n - 1)
+            if n <= DENSE_NODES:
+                vectors = np.linalg.eigh(_dense_blocks(normalised, nodes))[1][:, :, ::-1][:, :, 1 : count + 1]
+                features[nodes, :count] = _with_signs(vectors)
+                continue
+            for own in nodes:
+                matrix = normalised[own][:, own]
+                features[own, :count] = _with_signs(_leading_eigenvectors(matrix, root[own], count))
+    return features
+
+
+def _dense_blocks(matrix: Any, nodes: NDArray[np.int64]) -> Floats:
+    """The rows and columns of each of k groups of n nodes that have no entries elsewhere, [k, n, n]."""
+    groups, n = nodes.shape
+    part = matrix[nodes.ravel()].tocoo()
+    place = np.empty(matrix.shape[0], dtype=np.int64)
+    place[nodes] = np.arange(n)
+    blocks = np.zeros((groups, n, n))
+    blocks[part.row // n, part.row % n, place[part.col]] = part.data
+    return blocks
+
+
+def _with_signs(vectors: Floats) -> Floats:
+    """Vectors [..., n, count] of length 1, made to have length sqrt(n) and signs that are settled."""
+    size = np.abs(vectors)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=-2, keepdims=True), axis=-2, keepdims=True)
+    signs = np.sign(np.take_along_axis(vectors, first, axis=-2))
+    return np.asarray(np.sqrt(vectors.shape[-2]) * vectors * signs)
+
+
+def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
+    r"""The eigenvectors [n, count] of largest eigenvalue that are orthogonal to the trivial one [n].
+
+    By subspace iteration with a Chebyshev filter (Zhou and Saad, 2007): rounds of :math:`V \leftarrow
+    \operatorname{orth}(T_m(A) V)`, where the polynomial :math:`T_m` is small from -1 to the least eigenvalue found so
+    far and grows fast above it. Unlike ARPACK's, which starts anew from random vectors of its own where eigenvalues
+    are repeated, the result is the same on every call. Where eigenvalues hardly differ, as those of a long path, it
+    stops at combinations of their eigenvectors, which tell of positions too.
+    """
+    n = len(trivial)
+    trivial = trivial / np.linalg.norm(trivial)
+
+    def orthonormal(v: Floats) -> Floats:
+        for _ in range(2):  # once more, for what rounding leaves
+            v, _ = np.linalg.qr(v - np.outer(trivial, trivial @ v))
+        return v
+
+    v = orthonormal(np.random.default_rng(derive_seed(0, 6)).standard_normal((n, min(count + SPARE, n - 1))))
+    for _ in range(ROUNDS):
+        image = matrix @ v
+        eigenvalues, rotation = np.linalg.eigh(v.T @ image)
+        eigenvalues, rotation = eigenvalues[::-1], rotation[:, ::-1]
+        v, image = v @ rotation, image @ rotation
+        residual = np.linalg.norm((image - v * eigenvalues)[:, :count], axis=0).max()
+        if residual < TOLERANCE:
+            break
+        v = orthonormal(_chebyshev(matrix, v, eigenvalues[-1]))
+    return np.asarray(v[:, :count])
+
+
+def _chebyshev(matrix: Any, v: Floats, high: float) -> Floats:
+    """T_m(A) v, where T_m is at most 1 in size from -1 to `high` and at most some 10^8 at 1."""
+    high = np.clip(high, -1 + 1e-6, 1 - 1e-9)  # rounding may leave less room than there is
+    centre, half = (high - 1) / 2, (high + 1) / 2
+    degree = int(np.clip(18 / np.arccosh((1 - centre) / half), 1, DEGREE))
+    before, v = v, (matrix @ v - centre * v) / half
+    for _ in range(degree - 1):
+        before, v = v, 2 * (matrix @ v - centre * v) / half - before
+    return v
