@@ -22,25 +22,28 @@ from sfa.figures.style import SPECTRAL, save_figure, style
 TRAIN = """
 import torch
 from sfa.data.block_model import stochastic_block_model
-from sfa.evaluation import Protocol
+from sfa.evaluation import Classification
+from sfa.evaluation.probes import LogisticProbe
+from sfa.evaluation.splits import RandomSplits
 from sfa.recipes import Recipe
 from sfa.training import train
 
-protocol = Protocol("short", "2 splits", splits=2, cs=(1.0, 10.0))
+probe = LogisticProbe(cs=(1.0, 10.0))
+protocol = Classification("short", "", 2, splits=RandomSplits(0.1, 0.1), probe=probe)
 graph = stochastic_block_model()
 recipe = Recipe.parse(recipe)
 method = recipe.build(graph.num_features)
 scores = {}
 if baselines:
-    scores["raw features"] = protocol.evaluate(graph.x, graph.y).mean
-    scores["untrained encoder"] = protocol.evaluate(method.embed(graph), graph.y).mean
+    scores["raw features"] = protocol.evaluate(graph.x, graph).mean()
+    scores["untrained encoder"] = protocol.evaluate(method.embed(graph), graph).mean()
 reset()
 started = time.perf_counter()
 train(method, graph, **recipe.training.model_dump(), sampler=recipe.make_sampler())
 seconds = time.perf_counter() - started
 z = method.embed(graph)
 embedded, highest = time.perf_counter() - started - seconds, peak()
-scores[name] = protocol.evaluate(z, graph.y).mean
+scores[name] = protocol.evaluate(z, graph).mean()
 report(scores=scores, train=seconds, embed=embedded, highest=highest)
 """
 

@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 from timing import side_by_side
 
 from sfa.data import load
-from sfa.evaluation import PROTOCOLS
 from sfa.evaluation.k_means import k_means
 from sfa.evaluation.logistic_regression import logistic_regression
+from sfa.evaluation.splits import random_splits
 from sfa.graph.features import normalise_features
 from sfa.recipes import load_recipe
 from sfa.training import train
@@ -46,7 +46,7 @@ def main() -> None:
 
 def probes(z: torch.Tensor, y: torch.Tensor, rounds: int) -> None:
     """Time, and how near to the optimum."""
-    splits = PROTOCOLS["honest-10-10-80"].draw(y)
+    splits = random_splits(y.numpy(), train=0.1, validation=0.1, count=20)
     parts = [torch.from_numpy(split.train) for split in splits]
     rows, labels = z.double().numpy(), y.numpy()
     objectives: dict[str, list[float]] = {}

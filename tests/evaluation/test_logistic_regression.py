@@ -16,8 +16,12 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sfa.errors import InputError, SfaError
-from sfa.evaluation import logistic_regression as module
-from sfa.evaluation.logistic_regression import LogisticPath, logistic_regression
+from sfa.evaluation.logistic_regression import LogisticPath, logistic_regression, regression
+from sfa.evaluation.logistic_regression.conjugate_gradients import Hessian, newton_direction
+from sfa.evaluation.logistic_regression.newton import gradient_of, line_search, objective_of, start
+from sfa.evaluation.logistic_regression.parts import Parts
+from sfa.evaluation.logistic_regression.problems import Problems
+from sfa.evaluation.logistic_regression.products import inner, part_by_part
 
 CS = (1e-3, 1e-1, 1.0, 30.0, 1e4)
 
@@ -110,7 +114,7 @@ def test_parts_of_other_sizes_do_not_disturb_each_other(d: int, monkeypatch: pyt
     called: list[int] = []
     together = logistic_regression(z, y, parts, CS, tolerance=1e-9, on_part=lambda: called.append(1))
     assert len(called) == len(together) == 7
-    monkeypatch.setattr(module, "BATCH_BYTES", 1)
+    monkeypatch.setattr(regression, "BATCH_BYTES", 1)
     one_by_one = logistic_regression(z, y, parts, CS, tolerance=1e-9)
     for part, a, b in zip(parts, together, one_by_one, strict=True):
         alone = solve_one(z[part], y[part])
@@ -134,7 +138,7 @@ def test_threads_change_nothing_and_are_given_back() -> None:
         torch.set_num_threads(3)
         several = logistic_regression(z, y, parts, CS)
         assert threads_of_new_threads() == 3
-        with module._single_threads() as pool:
+        with regression._single_threads() as pool:
             assert list(pool.map(lambda _: torch.get_num_threads(), range(5))) == [1] * 5
 
         def stop() -> None:
@@ -150,16 +154,16 @@ def test_threads_change_nothing_and_are_given_back() -> None:
         assert torch.equal(a.intercepts, b.intercepts)
 
 
-def started(n: int, d: int, k: int, c: float) -> tuple[module._Parts, module._Problems, Tensor, Tensor]:
+def started(n: int, d: int, k: int, c: float) -> tuple[Parts, Problems, Tensor, Tensor]:
     """One problem away from its start, with its probabilities and gradient."""
     z, y = problem(n, d, k)
-    data = module._Parts.of([z], [y])
-    problems = module._start(data, torch.tensor([c]).double())
+    data = Parts.of([z], [y])
+    problems = start(data, torch.tensor([c]).double())
     w = torch.randn(problems.w.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    scores = module._part_by_part(w, data.x.mT, problems.part)
-    problems = module._Problems(problems.number, problems.part, problems.c, w, scores)
+    scores = part_by_part(w, data.x.mT, problems.part)
+    problems = Problems(problems.number, problems.part, problems.c, w, scores)
     p = scores.softmax(1)
-    return data, problems, p, module._gradient(data, problems, p)
+    return data, problems, p, gradient_of(data, problems, p)
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(30, 4, 3), (12, 20, 4)])
@@ -174,7 +178,7 @@ def test_gradient_and_newton_direction_against_automatic_derivatives(n: int, d: 
     w = problems.w[0]
     torch.testing.assert_close(gradient[0], torch.autograd.functional.jacobian(objective, w))
     hessian = torch.autograd.functional.hessian(objective, w).flatten(2).flatten(0, 1)
-    direction = module._newton_direction(data, problems, p, gradient, torch.tensor([1e-5]).double())
+    direction = newton_direction(data, problems, p, gradient, torch.tensor([1e-5]).double())
     torch.testing.assert_close(hessian @ direction.flatten(), -gradient.flatten(), rtol=0, atol=1e-3)
 
 
@@ -183,9 +187,7 @@ def test_curvature_keeps_its_digits_where_a_class_is_almost_certain() -> None:
     p = torch.full((1, 3, 30), 1e-7, dtype=torch.float64).scatter(1, data.labels.unsqueeze(1), 1 - 2e-7)
     q = problems.w + 100  # a shift of all classes has no curvature
     ridge = torch.zeros(1, 1, data.x.shape[2])
-    found = module._Hessian(
-        data.x_single, problems.part, p.float(), data.labels.unsqueeze(1), ridge, q.float()
-    ).times_q()
+    found = Hessian(data.x_single, problems.part, p.float(), data.labels.unsqueeze(1), ridge, q.float()).times_q()
     t = q @ data.x.mT
     expected = (p * (t - (p * t).sum(1, keepdim=True))) @ data.x
     torch.testing.assert_close(found.double(), expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max()))
@@ -194,12 +196,12 @@ def test_curvature_keeps_its_digits_where_a_class_is_almost_certain() -> None:
 @pytest.mark.parametrize("length", [1.0, 1e3, 1e6])
 def test_a_step_that_is_too_long_is_made_shorter(length: float) -> None:
     data, problems, p, gradient = started(30, 4, 3, 100.0)
-    before = module._objective(data, problems, problems.scores, module._inner(problems.w, problems.w))
-    direction = length * module._newton_direction(data, problems, p, gradient, torch.tensor([0.1]).double())
-    after = module._line_search(data, problems, before, gradient, direction)
-    scores = module._part_by_part(after.w, data.x.mT, after.part)
+    before = objective_of(data, problems, problems.scores, inner(problems.w, problems.w))
+    direction = length * newton_direction(data, problems, p, gradient, torch.tensor([0.1]).double())
+    after = line_search(data, problems, before, gradient, direction)
+    scores = part_by_part(after.w, data.x.mT, after.part)
     torch.testing.assert_close(after.scores, scores)
-    assert module._objective(data, after, scores, module._inner(after.w, after.w)) < before
+    assert objective_of(data, after, scores, inner(after.w, after.w)) < before
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
@@ -266,7 +268,7 @@ def test_predictions_are_the_largest_scores(monkeypatch: pytest.MonkeyPatch) -> 
     scores = torch.einsum("mkd,nd->mnk", path.coefficients, z) + path.intercepts[:, None]
     assert torch.equal(path.predict(z), scores.argmax(2))
     assert torch.equal(path.predict(z, slice(2, 3)), scores[2:3].argmax(2))
-    monkeypatch.setattr(module, "ROWS_TOGETHER", 7)
+    monkeypatch.setattr(regression, "ROWS_TOGETHER", 7)
     assert torch.equal(path.predict(z.float()), scores.argmax(2))
 
 

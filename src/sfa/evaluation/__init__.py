@@ -1,19 +1,24 @@
 """Scores and diagnostics of embeddings."""
 
+from sfa.evaluation.comparison import Difference, paired_difference
 from sfa.evaluation.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
-from sfa.evaluation.protocols import PROTOCOLS, Protocol, resolve
-from sfa.evaluation.scores import Difference, Score, paired_difference
+from sfa.evaluation.protocols import PROTOCOLS, Classification, Clustering, LinkPrediction, Protocol, possible, resolve
+from sfa.evaluation.scores import Score
 from sfa.evaluation.spectrum import effective_rank, singular_values
 
 __all__ = [
     "PROTOCOLS",
+    "Classification",
+    "Clustering",
     "Diagnostics",
     "Difference",
+    "LinkPrediction",
     "Protocol",
     "Score",
     "diagnose",
     "effective_rank",
     "paired_difference",
+    "possible",
     "relative_view_distance",
     "resolve",
     "singular_values",

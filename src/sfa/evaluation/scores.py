@@ -1,78 +1,83 @@
-"""Scores over splits, and the difference of two of them."""
+"""The score of one embedding under one protocol, value by value, so that two of them can be compared pairwise."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
 from sfa.errors import InputError
-from sfa.evaluation.probe import ProbeResult
 
 
 @dataclass(frozen=True)
 class Score:
-    """Accuracy of one embedding, split by split, so that two of them can be compared pairwise."""
+    """What a protocol measured of one embedding.
+
+    Attributes:
+        name: Of the embedding.
+        protocol: Name of the protocol.
+        values: For each metric its value on every split or run, in per cent; the main metric is the first.
+        chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
+        validation: The value by which it was selected, in per cent.
+    """
 
     name: str
-    results: tuple[ProbeResult, ...]
+    protocol: str
+    values: Mapping[str, tuple[float, ...]]
+    chosen: tuple[Any, ...] = ()
+    validation: tuple[float, ...] = ()
 
     @property
-    def accuracies(self) -> NDArray[np.float64]:
-        """Test accuracy per split, in per cent."""
-        return np.array([result.test for result in self.results])
+    def main(self) -> str:
+        """The metric that a single number stands for."""
+        return next(iter(self.values))
 
-    @property
-    def mean(self) -> float:
-        return float(self.accuracies.mean())
+    def of(self, metric: str | None = None) -> tuple[float, ...]:
+        """The values of a metric, by default the main one."""
+        if metric is not None and metric not in self.values:
+            raise InputError(f"{self.protocol} measures {', '.join(self.values)}, not {metric!r}.")
+        return self.values[self.main if metric is None else metric]
 
-    @property
-    def std(self) -> float:
-        """Standard deviation over the splits."""
-        return float(self.accuracies.std(ddof=1))
+    def mean(self, metric: str | None = None) -> float:
+        return float(np.mean(self.of(metric)))
+
+    def std(self, metric: str | None = None) -> float:
+        """Standard deviation over the splits or runs; NaN if there is but one."""
+        values = self.of(metric)
+        return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+    def text(self, metric: str | None = None) -> str:
+        """For instance ``82.45 ± 0.82``; of a single value just ``82.45``."""
+        std = self.std(metric)
+        return f"{self.mean(metric):.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
 
     def __str__(self) -> str:
-        return f"{self.mean:.2f} ± {self.std:.2f}"
+        return self.text()
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON; ``mean`` and ``std`` are those of the main metric."""
+        std = self.std()
         return {
             "name": self.name,
-            "mean": self.mean,
-            "std": self.std,
-            "test": [result.test for result in self.results],
-            "validation": [result.validation for result in self.results],
-            "c": [result.c for result in self.results],
+            "protocol": self.protocol,
+            "mean": self.mean(),
+            "std": None if math.isnan(std) else std,
+            "values": {metric: list(values) for metric, values in self.values.items()},
+            "chosen": list(self.chosen),
+            "validation": list(self.validation),
         }
 
-
-@dataclass(frozen=True)
-class Difference:
-    """Mean difference of two scores over the same splits, with its 95 % confidence interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
-
-    def as_dict(self) -> dict[str, float]:
-        """For JSON."""
-        return asdict(self)
-
-
-def paired_difference(score: Score, baseline: Score) -> Difference:
-    """How much better ``score`` is than ``baseline``, split by split (Student's t over the splits).
-
-    The interval speaks of the choice of splits alone, not of the training seed.
-    """
-    if len(score.results) != len(baseline.results) or len(score.results) < 2:
-        raise InputError("Two scores are compared over the same splits, at least two of them.")
-    differences = score.accuracies - baseline.accuracies
-    mean, error = float(differences.mean()), float(stats.sem(differences))
-    half = float(stats.t.ppf(0.975, len(differences) - 1)) * error
-    return Difference(mean, mean - half, mean + half)
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Score:
+        """The score that :meth:`as_dict` wrote."""
+        try:
+            values = {str(metric): tuple(map(float, of)) for metric, of in given["values"].items()}
+            validation = tuple(map(float, given["validation"]))
+            if not values or not all(values.values()):
+                raise ValueError("no values")
+            return cls(str(given["name"]), str(given["protocol"]), values, tuple(given["chosen"]), validation)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"This is not a score as sfa writes it: {error!r}.") from error

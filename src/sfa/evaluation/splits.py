@@ -1,25 +1,50 @@
-"""Random train/validation/test splits of the labelled nodes."""
+"""Train, validation and test parts of the labelled nodes: drawn at random, or those that come with the data."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.evaluation.labels import labels_of
 
 MAX_REDRAWS = 1000
 
 
 @dataclass(frozen=True)
 class Split:
-    """Node numbers of the three parts."""
+    """Node numbers of the three parts; the validation part may be empty."""
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
     test: NDArray[np.int64]
+
+
+class Splits(ABC):
+    """Where the splits of a graph come from."""
+
+    @abstractmethod
+    def of(self, graph: Data, count: int) -> list[Split]:
+        """At most ``count`` splits; raises if these data do not allow any."""
+
+
+@dataclass(frozen=True)
+class RandomSplits(Splits):
+    """Uniformly random splits with these shares of the labelled nodes; the rest is the test part."""
+
+    train: float
+    validation: float
+
+    def of(self, graph: Data, count: int) -> list[Split]:
+        names = getattr(graph, "class_names", None)
+        return random_splits(
+            labels_of(graph), train=self.train, validation=self.validation, count=count, class_names=names
+        )
 
 
 def random_splits(
@@ -39,16 +64,18 @@ def random_splits(
     labelled = np.flatnonzero(y >= 0)
     classes, members = np.unique(y[labelled], return_counts=True)
     sizes = round(train * len(labelled)), round(validation * len(labelled))
+    parts = ("training", "validation", "test") if validation > 0 else ("training", "test")
     if len(classes) < 2:
         raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
     rarest = int(classes[members.argmin()])
-    if members.min() < 3:
+    if members.min() < len(parts):
         name = rarest if class_names is None else repr(class_names[rarest])
+        each = f"{', '.join(parts[:-1])} and {parts[-1]}"
         raise InputError(
-            f"Class {name} has {members.min()} labelled nodes; a split needs at least 3, "
-            "one for each of training, validation and test."
+            f"Class {name} has {members.min()} labelled nodes; a split needs at least {len(parts)}, "
+            f"one for each of {each}."
         )
-    if sizes[0] < len(classes) or sizes[1] < 1:
+    if sizes[0] < len(classes) or (validation > 0 and sizes[1] < 1) or sum(sizes) >= len(labelled):
         raise InputError(
             f"{len(labelled)} labelled nodes give a training part of {sizes[0]}, too few for {len(classes)} classes."
         )

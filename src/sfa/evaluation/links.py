@@ -1,0 +1,133 @@
+"""Edges held out of a graph, and pairs of nodes that are none, to tell apart."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.graph.pattern import pattern_of
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of nodes ``(2, m)``, and which of them are edges ``(m,)``."""
+
+    nodes: Tensor
+    is_edge: Tensor
+
+    @classmethod
+    def of(cls, edges: Tensor, others: Tensor) -> Pairs:
+        is_edge = torch.cat([torch.ones(edges.shape[1]), torch.zeros(others.shape[1])]).bool()
+        return cls(torch.cat([edges, others], 1), is_edge)
+
+
+@dataclass(frozen=True)
+class LinkSplit:
+    """A graph without the edges held out, and the pairs of the three parts.
+
+    Attributes:
+        graph: The training graph: all nodes, the edges that are left.
+        train: Edges of it and as many pairs that it does not join. Those may be edges held out: a classifier that knew
+            they are not would know of the test part.
+        validation: Edges held out, and as many pairs that the whole graph does not join.
+        test: Likewise.
+    """
+
+    graph: Data
+    train: Pairs
+    validation: Pairs
+    test: Pairs
+
+
+def hold_out(graph: Data, *, validation: float, test: float, most: int, rng: np.random.Generator) -> LinkSplit:
+    """Draw the held-out edges uniformly.
+
+    Args:
+        graph: Undirected, each edge in both directions.
+        validation: Share of the edges in the validation part.
+        test: Share in the test part.
+        most: Of the training edges at most so many are among the pairs to learn from; all stay in the graph. On a graph
+            with few pairs to set against them they are fewer.
+        rng: Source of randomness.
+    """
+    n, (edge_of, count) = graph.num_nodes, pattern_of(graph.edge_index, graph.num_nodes).undirected
+    sizes = round(validation * count), round(test * count)
+    _check(n, count, sizes)
+    order = torch.from_numpy(rng.permutation(count))
+    held_validation, held_test, left = torch.split(order, [*sizes, count - sum(sizes)])
+    upper = graph.edge_index[0] < graph.edge_index[1]
+    edges = torch.empty(2, count, dtype=torch.int64)
+    edges[:, edge_of[upper]] = graph.edge_index[:, upper]
+
+    others = _unjoined(edges, n, sum(sizes), rng)
+    kept = torch.zeros(count, dtype=torch.bool)
+    kept[left] = True
+    learnt = left[: min(most, n * (n - 1) // 2 - len(left))]
+    return LinkSplit(
+        graph=_without(graph, kept[edge_of]),
+        train=Pairs.of(edges[:, learnt], _unjoined(edges[:, left], n, len(learnt), rng)),
+        validation=Pairs.of(edges[:, held_validation], others[:, : sizes[0]]),
+        test=Pairs.of(edges[:, held_test], others[:, sizes[0] :]),
+    )
+
+
+def check_edges(graph: Data, validation: float, test: float) -> None:
+    """Raise if the graph has too few edges, or too few pairs without one, to hold some out."""
+    count = pattern_of(graph.edge_index, graph.num_nodes).undirected[1]
+    _check(graph.num_nodes, count, (round(validation * count), round(test * count)))
+
+
+def _check(nodes: int, edges: int, held_out: tuple[int, int]) -> None:
+    if min(held_out) < 2:
+        raise InputError(
+            f"{edges} edges are too few to hold some out: {held_out[0]} would validate and {held_out[1]} test, "
+            "and at least 2 of each are needed."
+        )
+    unjoined = nodes * (nodes - 1) // 2 - edges
+    if unjoined < sum(held_out):
+        raise InputError(
+            f"The graph has {unjoined} pairs without an edge, too few to set against {sum(held_out)} edges held out."
+        )
+
+
+def _without(graph: Data, kept: Tensor) -> Data:
+    """The graph with some of its edges."""
+    rest = copy.copy(graph)
+    rest.edge_index = graph.edge_index[:, kept]
+    if graph.edge_weight is not None:
+        rest.edge_weight = graph.edge_weight[kept]
+    return rest
+
+
+def _unjoined(edges: Tensor, nodes: int, count: int, rng: np.random.Generator) -> Tensor:
+    """``count`` different pairs ``(2, count)`` that are not among these edges, drawn uniformly."""
+    joined = np.sort((edges[0] * nodes + edges[1]).numpy())
+    total = nodes * (nodes - 1) // 2
+    if total <= 4 * (len(joined) + count):  # most draws would hit an edge or each other: list what is left
+        low, high = np.triu_indices(nodes, 1)
+        keys = np.setdiff1d(low * nodes + high, joined, assume_unique=True)
+        return _pairs(rng.choice(keys, count, replace=False), nodes)
+    found = np.empty(0, np.int64)
+    while len(found) < count:
+        a, b = rng.integers(nodes, size=(2, 2 * (count - len(found)) + 8))
+        keys = (np.minimum(a, b) * nodes + np.maximum(a, b))[a != b]
+        keys = np.concatenate([found, keys[~_among(keys, joined)]])
+        found = keys[np.sort(np.unique(keys, return_index=True)[1])]  # the first of each, in the order drawn
+    return _pairs(found[:count], nodes)
+
+
+def _among(keys: NDArray[np.int64], joined: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which keys are in the sorted others."""
+    places = np.searchsorted(joined, keys).clip(max=len(joined) - 1)
+    return np.asarray(joined[places] == keys)
+
+
+def _pairs(keys: NDArray[np.int64], nodes: int) -> Tensor:
+    return torch.from_numpy(np.stack(np.divmod(keys, nodes)))

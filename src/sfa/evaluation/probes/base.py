@@ -1,0 +1,58 @@
+"""What a probe is: embeddings, labels and splits in, labels of the test parts out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sfa.evaluation.splits import Split
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the classifier that was chosen on a split says.
+
+    Attributes:
+        test: Labels it gives to the nodes of the test part.
+        chosen: What was selected.
+        validation: The accuracy by which it was, in per cent.
+    """
+
+    test: NDArray[np.int64]
+    chosen: Any
+    validation: float
+
+
+class Probe(ABC):
+    """A classifier on frozen embeddings with a way of selecting its setting.
+
+    A probe hands back predictions and not accuracies: labels of the test part are none of its business, and the
+    protocol compares them once.
+    """
+
+    unit_rows: bool = True
+    """Whether embeddings are brought to rows of length one first."""
+
+    @abstractmethod
+    def predict(
+        self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]
+    ) -> Iterator[Prediction]:
+        """Fit, select and predict on each split.
+
+        Args:
+            z: Embeddings ``(n, d)``.
+            y: Labels ``(n,)``.
+            splits: Which rows train, validate and test.
+            on_split: To be called when a split's fits are done.
+        """
+
+
+def accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> Any:
+    """In per cent, over the last axis."""
+    return 100 * (predicted == labels).mean(-1)

@@ -1,0 +1,71 @@
+"""Node classification: a probe on frozen embeddings, split by split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from sfa.evaluation.labels import labels_of
+from sfa.evaluation.probes import Probe
+from sfa.evaluation.probes.base import accuracy
+from sfa.evaluation.protocols.base import Protocol, no_news
+from sfa.evaluation.public_splits import PublicSplits
+from sfa.evaluation.rows import dense_rows, unit_rows
+from sfa.evaluation.scores import Score
+from sfa.evaluation.splits import Split, Splits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(Protocol):
+    """Accuracy of a probe on the test part of each split.
+
+    Attributes:
+        splits: Where they come from.
+        probe: The classifier, and what it selects on which part.
+    """
+
+    splits: Splits
+    probe: Probe
+
+    @property
+    def needs(self) -> Literal["labels", "masks"]:  # type: ignore[override]
+        return "masks" if isinstance(self.splits, PublicSplits) else "labels"
+
+    def draw(self, graph: Data) -> list[Split]:
+        """The splits of these data."""
+        return self.splits.of(graph, self.repeats)
+
+    def check(self, graph: Data) -> None:
+        self.draw(graph)
+
+    def count(self, graph: Data) -> int:
+        return len(self.draw(graph))
+
+    def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
+        return (part for split in self.draw(graph) for part in (split.train, split.validation, split.test))
+
+    def evaluate(
+        self,
+        embedding: Any,
+        graph: Data,
+        *,
+        name: str = "embedding",
+        on_split: Callable[[], None] | None = None,
+    ) -> Score:
+        splits, y = self.draw(graph), labels_of(graph)
+        z = dense_rows(embedding(graph) if callable(embedding) else embedding, len(y))
+        z = unit_rows(z) if self.probe.unit_rows else z
+        predictions = list(self.probe.predict(z, y, splits, on_split or no_news))
+        test = [float(accuracy(found.test, y[split.test])) for found, split in zip(predictions, splits, strict=True)]
+        return Score(
+            name,
+            self.name,
+            {"accuracy": tuple(test)},
+            chosen=tuple(found.chosen for found in predictions),
+            validation=tuple(found.validation for found in predictions),
+        )

@@ -1,0 +1,84 @@
+"""Node clustering: k-means on the embeddings, compared with the classes afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluation.agreement import (
+    adjusted_rand_index,
+    assignment_accuracy,
+    contingency,
+    normalised_mutual_information,
+)
+from sfa.evaluation.k_means import k_means
+from sfa.evaluation.labels import labels_of
+from sfa.evaluation.protocols.base import Protocol, no_news
+from sfa.evaluation.rows import dense_rows, unit_rows
+from sfa.evaluation.scores import Score
+
+METRICS = {"nmi": normalised_mutual_information, "ari": adjusted_rand_index, "accuracy": assignment_accuracy}
+
+
+@dataclass(frozen=True)
+class Clustering(Protocol):
+    """As many clusters as there are classes, found ``repeats`` times from other starts; none is preferred.
+
+    Of the labels the clustering sees how many there are and which nodes have one, nothing else.
+
+    Attributes:
+        unit_rows: Whether embeddings are brought to rows of length one first.
+        seed: Of the starts.
+    """
+
+    unit_rows: bool = True
+    seed: int = 0
+
+    def check(self, graph: Data) -> None:
+        classes = np.unique(_labelled(graph)[1])
+        if len(classes) < 2:
+            raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+
+    def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
+        return [_labelled(graph)[0]]
+
+    def evaluate(
+        self,
+        embedding: Any,
+        graph: Data,
+        *,
+        name: str = "embedding",
+        on_split: Callable[[], None] | None = None,
+    ) -> Score:
+        self.check(graph)
+        nodes, y = _labelled(graph)
+        z = dense_rows(embedding(graph) if callable(embedding) else embedding, graph.num_nodes)
+        clusters = self.clusters(z[torch.from_numpy(nodes)], len(np.unique(y)))
+        values: dict[str, list[float]] = {metric: [] for metric in METRICS}
+        for run in clusters:
+            counts = contingency(run, y)
+            for metric, measure in METRICS.items():
+                values[metric].append(100 * measure(counts))
+            (on_split or no_news)()
+        return Score(name, self.name, {metric: tuple(found) for metric, found in values.items()})
+
+    def clusters(self, z: torch.Tensor, count: int) -> NDArray[np.int64]:
+        """The cluster of each row in each run, ``(repeats, n)``."""
+        generator = torch.Generator().manual_seed(self.seed)
+        found = k_means(unit_rows(z) if self.unit_rows else z, count, runs=self.repeats, generator=generator)
+        labels: NDArray[np.int64] = found.labels.numpy()
+        return labels
+
+
+def _labelled(graph: Data) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes with a label, and their labels."""
+    y = labels_of(graph)
+    nodes = np.flatnonzero(y >= 0)
+    return nodes, y[nodes]

@@ -1,0 +1,122 @@
+"""Protocols by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch_geometric.data import Data
+
+from sfa.errors import InputError, unknown_name
+from sfa.evaluation.probes import AdamProbe, LogisticProbe, NeighbourProbe, OneVsRestProbe
+from sfa.evaluation.protocols.base import Protocol
+from sfa.evaluation.protocols.classification import Classification
+from sfa.evaluation.protocols.clustering import Clustering
+from sfa.evaluation.protocols.link_prediction import LinkPrediction
+from sfa.evaluation.public_splits import PublicSplits
+from sfa.evaluation.splits import RandomSplits
+
+HONEST = Classification(
+    name="honest-10-10-80",
+    description="20 random splits 10/10/80, logistic regression on unit rows, C chosen on validation, test read once",
+    repeats=20,
+    splits=RandomSplits(train=0.1, validation=0.1),
+    probe=LogisticProbe(),
+)
+
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in [
+        HONEST,
+        replace(
+            HONEST,
+            name="honest-10-10-80-sklearn",
+            description=f"{HONEST.description}; fitted by scikit-learn, one after another",
+            probe=LogisticProbe(solver="scikit-learn"),
+        ),
+        Classification(
+            name="pygcl-10-80-10",
+            description=(
+                "20 random splits, 10 % training, 80 % validation and 10 % test as PyGCL has them: logistic regression "
+                "without a penalty, 5000 steps of Adam, the best of every 20th step chosen on the 80 %"
+            ),
+            repeats=20,
+            splits=RandomSplits(train=0.1, validation=0.8),
+            probe=AdamProbe(steps=5000, lr=0.01, every=20),
+        ),
+        Classification(
+            name="grace-10-90",
+            description=(
+                "3 random splits 10/90 without validation: one-vs-rest liblinear on unit rows, C from 2^-10 to 2^9 "
+                "chosen by 5-fold cross-validation on the training part"
+            ),
+            repeats=3,
+            splits=RandomSplits(train=0.1, validation=0),
+            probe=OneVsRestProbe(cs=tuple(2.0**power for power in range(-10, 10)), selection="5 folds"),
+        ),
+        Classification(
+            name="bgrl-20-80",
+            description=(
+                "20 random splits 20/80 without validation: one-vs-rest liblinear on unit rows, C from 2^-10 to 2^10 "
+                "chosen on 5 random halves of the training part"
+            ),
+            repeats=20,
+            splits=RandomSplits(train=0.2, validation=0),
+            probe=OneVsRestProbe(cs=tuple(2.0**power for power in range(-10, 11)), selection="5 halves"),
+        ),
+        Classification(
+            name="public",
+            description=(
+                "the splits that come with the data: logistic regression on unit rows, C chosen on validation, "
+                "test read once"
+            ),
+            repeats=20,
+            splits=PublicSplits(),
+            probe=LogisticProbe(),
+        ),
+        Clustering(
+            name="clustering",
+            description="10 runs of k-means on unit rows, as many clusters as classes; labels are read afterwards",
+            repeats=10,
+        ),
+        Classification(
+            name="knn",
+            description="20 random splits 10/10/80, vote of the k nearest training nodes, k chosen on validation",
+            repeats=20,
+            splits=RandomSplits(train=0.1, validation=0.1),
+            probe=NeighbourProbe(),
+        ),
+        LinkPrediction(
+            name="link-prediction",
+            description=(
+                "3 random splits of the edges: 5 % validation and 10 % test held out before embedding, as many pairs "
+                "without an edge, logistic regression on Hadamard products, C chosen on validation"
+            ),
+            repeats=3,
+        ),
+    ]
+}
+
+TWINS = {"honest-10-10-80-sklearn": "honest-10-10-80"}
+"""Protocols that give another's scores, and take longer."""
+
+
+def resolve(name: str) -> Protocol:
+    """The protocol called ``name``."""
+    if name not in PROTOCOLS:
+        raise unknown_name("protocol", name, PROTOCOLS)
+    return PROTOCOLS[name]
+
+
+def possible(graph: Data) -> tuple[list[Protocol], dict[str, str]]:
+    """The protocols that these data allow, and why not for each of the others."""
+    allowed, refused = [], {}
+    for name, protocol in PROTOCOLS.items():
+        if name in TWINS:
+            refused[name] = f"It gives the scores of {TWINS[name]}: ask for it by name."
+            continue
+        try:
+            protocol.check(graph)
+            allowed.append(protocol)
+        except InputError as error:
+            refused[name] = str(error)
+    return allowed, refused
