@@ -1,0 +1,17 @@
+"""What was measured: one row a run, in a SQLite file that many studies fill."""
+
+from sfa.ledger.entry import Entry
+from sfa.ledger.export import check_export, mean_and_std, write_entries
+from sfa.ledger.identity import recipe_hash, run_key
+from sfa.ledger.store import Ledger, default_path
+
+__all__ = [
+    "Entry",
+    "Ledger",
+    "check_export",
+    "default_path",
+    "mean_and_std",
+    "recipe_hash",
+    "run_key",
+    "write_entries",
+]

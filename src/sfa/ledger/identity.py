@@ -1,0 +1,39 @@
+"""What makes two runs the same: hashes of everything that decides a result, and of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every")
+"""Keys of a recipe's training that its hash leaves out: the seed is told apart from it, the others change no bit."""
+
+LENGTH = 16
+"""Hexadecimal digits of a hash or key: 64 bits, for ledgers of far fewer than billions of runs."""
+
+
+def recipe_hash(recipe: Mapping[str, Any]) -> str:
+    """A recipe's content in a few letters, whatever the order of its keys; the seed is left out.
+
+    Give it the complete values of :meth:`sfa.recipes.Recipe.as_dict`: there a default is the same as one written out.
+
+    >>> recipe_hash({"a": 1, "training": {"lr": 0.1, "seed": 3}}) == recipe_hash({"training": {"lr": 1e-1}, "a": 1})
+    True
+    """
+    training = recipe.get("training")
+    if isinstance(training, Mapping):
+        recipe = {**recipe, "training": {key: value for key, value in training.items() if key not in INDIFFERENT}}
+    return digest(recipe)
+
+
+def run_key(kind: str, recipe: Mapping[str, Any], fingerprint: str, seed: int) -> str:
+    """The key of a run in the ledger: what is measured, its recipe, its data and its seed."""
+    return digest([kind, recipe_hash(recipe), fingerprint, seed])
+
+
+def digest(content: Any) -> str:
+    """The beginning of the SHA-256 of plain values, in one canonical spelling."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

@@ -1,0 +1,162 @@
+"""The ledger: runs with their labels and scores, entered once and found again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sfa.errors import InputError
+from sfa.evaluation import Score
+from sfa.ledger.database import Database
+from sfa.ledger.entry import Entry
+
+COLUMNS = tuple(field.name for field in fields(Entry) if field.name not in ("labels", "scores"))
+
+Labels = dict[str, list[tuple[str, str]]]
+Values = dict[str, dict[tuple[str, str], dict[str, list[float]]]]
+
+
+def default_path() -> Path:
+    """The file named by the environment variable SFA_LEDGER, else ``runs/ledger.sqlite``."""
+    return Path(os.environ.get("SFA_LEDGER") or "runs/ledger.sqlite")
+
+
+class Ledger:
+    """A ledger that is open. A row appears in it whole or not at all, and stays as it was first entered.
+
+    Nothing is claimed in it: who runs what is settled elsewhere, and what was run twice is kept once.
+
+    Args:
+        path: The file.
+        create: Make it, and its folder, if it is not there.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        self._database = Database(path, create=create)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def add(self, entry: Entry) -> Entry:
+        """Enter a run with its labels and scores; returns what the ledger then holds of it.
+
+        Of a run that is in already the row and its scores stay as they are; labels and scores under other protocols
+        are added. A failure gives way to whatever comes after it, but takes the place of nothing.
+        """
+        with self._database.transaction():
+            known = self._database.execute("SELECT failure FROM runs WHERE key = ?", [entry.key])
+            if known and known[0][0] is not None:
+                labels = self._database.execute("SELECT study, variant FROM labels WHERE run = ?", [entry.key])
+                entry = replace(entry, labels=(*((study, variant) for study, variant in labels), *entry.labels))
+                self._database.execute("DELETE FROM runs WHERE key = ?", [entry.key])
+                known = []
+            if not known:
+                self._database.insert("runs", COLUMNS, [[_to_sql(getattr(entry, column)) for column in COLUMNS]])
+            self._label(entry.key, entry.labels)
+            for score in entry.scores:
+                self._add_score(entry.key, score)
+            (held,) = self._entries("WHERE key = ?", [entry.key])
+        return held
+
+    def label(self, key: str, study: str, variant: str) -> None:
+        """Note that a run in the ledger belongs to a study, under a name."""
+        with self._database.transaction():
+            self._label(key, [(study, variant)])
+
+    def get(self, key: str) -> Entry | None:
+        """The run of this key, if it is in."""
+        found = self.select(keys=[key])
+        return found[0] if found else None
+
+    def select(
+        self,
+        *,
+        study: str | None = None,
+        dataset: str | None = None,
+        method: str | None = None,
+        keys: Iterable[str] | None = None,
+    ) -> list[Entry]:
+        """The runs of a study, on a data set, of a method, with these keys: all conditions hold. Oldest first."""
+        conditions, values = ["1"], []
+        if study is not None:
+            conditions.append("key IN (SELECT run FROM labels WHERE study = ?)")
+            values.append(study)
+        for column, value in (("dataset", dataset), ("method", method)):
+            if value is not None:
+                conditions.append(f"{column} = ?")
+                values.append(value)
+        if keys is not None:
+            conditions.append("key IN (SELECT value FROM json_each(?))")
+            values.append(_list(keys))
+        with self._database.transaction("DEFERRED"):
+            return self._entries(f"WHERE {' AND '.join(conditions)}", values)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forget runs with their labels and scores."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM runs WHERE key IN (SELECT value FROM json_each(?))", [_list(keys)])
+
+    def _add_score(self, key: str, score: Score) -> None:
+        where = [key, score.protocol, score.name]
+        query = "SELECT 1 FROM scores WHERE run = ? AND protocol = ? AND embedding = ? LIMIT 1"
+        if not self._database.execute(query, where):
+            rows = [
+                [*where, metric, split, float(value)]
+                for metric, values in score.values.items()
+                for split, value in enumerate(values)
+            ]
+            self._database.insert("scores", ("run", "protocol", "embedding", "metric", "split", "value"), rows)
+
+    def _label(self, key: str, labels: Iterable[tuple[str, str]]) -> None:
+        rows = [[study, variant, key] for study, variant in labels]
+        self._database.insert("labels", ("study", "variant", "run"), rows, otherwise="OR IGNORE")
+
+    def _entries(self, where: str, values: Sequence[Any]) -> list[Entry]:
+        """Rows of ``runs`` with what the other tables hold of them."""
+        execute = self._database.execute
+        rows = execute(f"SELECT {', '.join(COLUMNS)} FROM runs {where} ORDER BY created, rowid", values)
+        labels: Labels = {row[0]: [] for row in rows}
+        scores: Values = {row[0]: {} for row in rows}
+        chosen = f"WHERE run IN (SELECT key FROM runs {where}) ORDER BY rowid"
+        for key, study, variant in execute(f"SELECT run, study, variant FROM labels {chosen}", values):
+            labels[key].append((study, variant))
+        for key, protocol, embedding, metric, value in execute(
+            f"SELECT run, protocol, embedding, metric, value FROM scores {chosen}", values
+        ):
+            scores[key].setdefault((protocol, embedding), {}).setdefault(metric, []).append(value)
+        return [self._entry(row, labels, scores) for row in rows]
+
+    def _entry(self, row: Sequence[Any], labels: Labels, scores: Values) -> Entry:
+        columns = dict(zip(COLUMNS, row, strict=True))
+        try:
+            columns |= {column: json.loads(columns[column]) for column in ("recipe", "versions")}
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The ledger {self.path} is damaged: it holds a recipe that is not JSON.") from error
+        measured = tuple(
+            Score(embedding, protocol, {metric: tuple(values) for metric, values in metrics.items()})
+            for (protocol, embedding), metrics in scores[columns["key"]].items()
+        )
+        return Entry(**columns, labels=tuple(labels[columns["key"]]), scores=measured)
+
+
+def _to_sql(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _list(keys: Iterable[str]) -> str:
+    return json.dumps(list(keys))

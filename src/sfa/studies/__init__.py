@@ -1,0 +1,28 @@
+"""The paper's studies: what they compare, and how they fill the ledger."""
+
+from sfa.studies.estimate import Estimator, duration
+from sfa.studies.plan import Cell, Dataset, Plan, make_plan, protocols_of
+from sfa.studies.resolver import RUN_TIME, STUDIES, Study, resolve
+from sfa.studies.runner import Runner, Watcher, cells_folder, missing_protocols
+from sfa.studies.summary import Summary, metrics_of, summarise
+
+__all__ = [
+    "RUN_TIME",
+    "STUDIES",
+    "Cell",
+    "Dataset",
+    "Estimator",
+    "Plan",
+    "Runner",
+    "Study",
+    "Summary",
+    "Watcher",
+    "cells_folder",
+    "duration",
+    "make_plan",
+    "metrics_of",
+    "missing_protocols",
+    "protocols_of",
+    "resolve",
+    "summarise",
+]

@@ -1,0 +1,127 @@
+"""The studies of the paper, each a function from where it starts to the variants it compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfa.errors import InputError
+from sfa.recipes import Recipe
+from sfa.spectral import SPECTRAL_MAPS
+from sfa.studies.variants import Base, Variant
+
+ITERATIONS = (0, 1, 2, 4, 8)
+NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
+KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
+GRAPH_AUGMENTATION = ("edge_drop", "feature_drop")
+"""Options of a method that its graph augmentation consists of."""
+
+
+def ablation(base: Base) -> Iterator[Variant]:
+    """Graph augmentation A_G (dropped edges, masked features), channel noise A_F and SFA, A_F*, alone and together.
+
+    "Ablations on Augmentations", but for A_F and A_F* at once: there is one slot for a map.
+    """
+    augmented = base.recipe
+    bare = without_graph_augmentation(augmented)
+    for graph, recipe in (("", bare), ("A_G", augmented)):
+        for feature, spectral in (("", "none"), ("A_F", "noise"), ("A_F*", "sfa")):
+            label = " + ".join(part for part in (graph, feature) if part) or "none"
+            yield Variant(label, _with_map(recipe, spectral), baseline=None if label == "none" else "none")
+
+
+def iterations(base: Base) -> Iterator[Variant]:
+    """Power iterations k of SFA; k = 0 subtracts a random direction.
+
+    "Effect of Number of Iterations".
+    """
+    for k in ITERATIONS:
+        recipe = _with_map(base.recipe, "sfa", iterations=k)
+        yield Variant(f"k = {k}", recipe, baseline=None if k == 0 else "k = 0")
+
+
+def noisy_features(base: Base) -> Iterator[Variant]:
+    """Noise ε N(0, I) added to the features, without and with SFA.
+
+    "Robustness to Noisy Features".
+    """
+    for noise in NOISES:
+        noisy = base.recipe.updated({"feature_noise": noise})
+        plain = f"ε = {noise:g}"
+        yield Variant(plain, _with_map(noisy, "none"))
+        yield Variant(f"{plain}, SFA", _with_map(noisy, "sfa"), baseline=plain)
+
+
+def spectral_maps(base: Base) -> Iterator[Variant]:
+    """Every spectral map, the paper's rivals also without their noise.
+
+    "Other Variants of Spectral Augmentation" and "Matrix Preconditioning".
+    """
+    for name in SPECTRAL_MAPS:
+        yield Variant(name, _with_map(base.recipe, name), baseline=None if name == "none" else "none")
+    for name in ("maxexp", "power-norm", "grassmann"):
+        yield Variant(f"{name}, no noise", _with_map(base.recipe, name, noise=0.0), baseline="none")
+    yield Variant("grassmann, randomised", _with_map(base.recipe, "grassmann", method="randomised"), baseline="none")
+
+
+def kappa(base: Base) -> Iterator[Variant]:
+    """The κ singular values that Grassmann feature maps keep, without noise, beside SFA.
+
+    "Matrix Preconditioning", the table of the impact of the subspace size.
+    """
+    yield Variant("sfa", _with_map(base.recipe, "sfa"))
+    for count in KAPPAS:
+        recipe = _with_map(base.recipe, "grassmann", kappa=count, noise=0.0)
+        yield Variant(f"κ = {count}", recipe, baseline="sfa")
+
+
+def clustering(base: Base) -> Iterator[Variant]:
+    """k-means on the embeddings of methods without and with SFA, and on the raw features.
+
+    "Node Clustering".
+    """
+    yield Variant("raw features", base.recipe, kind="raw features")
+    yield from _each_method(base)
+
+
+def methods(base: Base) -> Iterator[Variant]:
+    """Methods without and with SFA, beside what needs no training and what learns from the labels.
+
+    "Node Classification", Table 1.
+    """
+    yield Variant("raw features", base.recipe, kind="raw features")
+    yield Variant("untrained encoder", base.recipe, kind="untrained encoder")
+    yield Variant("supervised MLP", base.recipe, kind="supervised mlp")
+    yield Variant("supervised GCN", base.recipe, kind="supervised gcn")
+    yield from _each_method(base)
+
+
+def run_time(base: Base) -> Iterator[Variant]:
+    """Seconds per epoch without and with SFA, measured by turns so that both see the same machine.
+
+    "Runtimes".
+    """
+    yield Variant("without SFA", _with_map(base.recipe, "none"), kind="timed")
+    yield Variant("with SFA", _with_map(base.recipe, "sfa"), baseline="without SFA", kind="timed")
+
+
+def without_graph_augmentation(recipe: Recipe) -> Recipe:
+    """The recipe with views that are the graph itself."""
+    name = recipe.method["name"]
+    rates = [option for option in GRAPH_AUGMENTATION if option in recipe.method]
+    if not rates:
+        options = " nor ".join(GRAPH_AUGMENTATION)
+        raise InputError(f"The graph augmentation of {name} cannot be taken away: it has neither {options}.")
+    return recipe.updated({f"method.{option}": [0.0, 0.0] for option in rates})
+
+
+def _each_method(base: Base) -> Iterator[Variant]:
+    for name in base.methods:
+        recipe = base.recipe_of(name)
+        yield Variant(name, _with_map(recipe, "none"))
+        yield Variant(f"{name} + SFA", _with_map(recipe, "sfa"), baseline=name)
+
+
+def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:
+    """The recipe with another spectral map; what it says of that map already holds on."""
+    own = recipe.spectral if recipe.spectral["name"] == spectral else {}
+    return recipe.updated({"spectral": {**own, "name": spectral, **options}})

@@ -1,0 +1,102 @@
+"""One cell of a study measured: trained where it needs training, and scored."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluation import Classification, Protocol, Score
+from sfa.evaluation.supervised import Yardstick, supervised
+from sfa.recipes.run import Run, record_of, train_recipe
+from sfa.studies.peak_memory import PeakMemory
+from sfa.studies.plan import Cell
+from sfa.training import RunFolder
+
+SUPERVISED: dict[str, Yardstick] = {"supervised mlp": "mlp", "supervised gcn": "gcn"}
+
+Measured = dict[str, Any]
+"""Fields of a ledger's entry."""
+
+
+def measure(
+    cell: Cell,
+    graph: Data,
+    protocols: Sequence[Protocol],
+    *,
+    path: Path,
+    device: str,
+    on_step: Callable[[int, int, int, float], None],
+) -> Measured:
+    """What a cell took and what came out.
+
+    Args:
+        cell: Which.
+        graph: Its data set's.
+        protocols: To score under.
+        path: The run folder in which it is trained, or trained on if it is there.
+        device: Where it is trained.
+        on_step: As in :func:`sfa.training.train`.
+    """
+    variant, cost = cell.variant, Measured()
+    z: Tensor | None
+    if variant.kind == "trained":
+        peak = PeakMemory()
+        run = train_recipe(
+            variant.recipe, graph, _folder(cell, graph, path), device=device, resume=True, on_step=on_step
+        )
+        cost = {**_cost(run), "peak_memory": peak.bytes(), "peak_memory_by": peak.by}
+        graph, z = run.graph, run.method.embed(run.graph)
+    else:
+        graph = variant.recipe.prepare(graph)
+        z = _yardstick(cell, graph)
+    started = time.perf_counter()
+    scores = [_score(cell, z, graph, protocol) for protocol in protocols]
+    return {**cost, "scores": tuple(scores), "evaluate_seconds": time.perf_counter() - started}
+
+
+def _folder(cell: Cell, graph: Data, path: Path) -> RunFolder:
+    """The cell's run folder, made if it is not there.
+
+    What a process killed while it made or removed one has left goes, and what another version of sfa began.
+    """
+    with suppress(InputError):
+        return RunFolder.open(path)
+    for torn in (path, *path.parent.glob(f".{path.name}.*")):
+        shutil.rmtree(torn, ignore_errors=True)
+    recipe = cell.variant.recipe
+    return RunFolder.create(path, recipe.as_dict(), record_of(recipe, graph, cell.dataset.source))
+
+
+def _cost(run: Run) -> Measured:
+    epochs, seconds = run.progress.epoch, float(run.folder.read_metrics()[-1]["seconds"])
+    return {"epochs": epochs, "train_seconds": seconds, "seconds_per_epoch": seconds / epochs}
+
+
+def _yardstick(cell: Cell, graph: Data) -> Tensor | None:
+    """Embeddings that cost no training; none for a classifier that is trained with the labels."""
+    if cell.variant.kind == "untrained encoder":
+        return cell.variant.recipe.build(graph.num_features, graph.num_nodes).embed(graph)
+    return graph.x if cell.variant.kind == "raw features" else None
+
+
+def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Score:
+    if z is not None:
+        return protocol.evaluate(z, graph, name=cell.variant.name)
+    assert isinstance(protocol, Classification)
+    model = SUPERVISED[cell.variant.kind]
+    results = supervised(graph, protocol.draw(graph), model=model, seed=cell.variant.seed)
+    return Score(
+        cell.variant.name,
+        protocol.name,
+        {"accuracy": tuple(result.test for result in results)},
+        chosen=tuple(result.epoch for result in results),
+        validation=tuple(result.validation for result in results),
+    )

@@ -1,0 +1,188 @@
+"""All runs that a study asks for, each with the key by which the ledger knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from sfa.data import fingerprint
+from sfa.errors import InputError
+from sfa.evaluation import Classification
+from sfa.evaluation import resolve as resolve_protocol
+from sfa.evaluation.splits import RandomSplits
+from sfa.ledger import recipe_hash, run_key
+from sfa.methods import METHODS
+from sfa.methods import resolve as resolve_method
+from sfa.recipes import Recipe, load_recipe, shipped_recipes
+from sfa.studies.resolver import RUN_TIME, Study
+from sfa.studies.variants import Base, Variant
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A graph that a study runs on: what it is, where it came from and how to get it again."""
+
+    name: str
+    fingerprint: str
+    source: Mapping[str, Any]
+    load: Callable[[], Data]
+
+    @classmethod
+    def of(cls, load: Callable[[], Data], source: Mapping[str, Any], protocols: Sequence[str] = ()) -> Dataset:
+        """The data set that ``load`` reads; raises if it does not allow one of these protocols."""
+        graph = load()
+        for name in protocols:
+            if name != RUN_TIME:
+                resolve_protocol(name).check(graph)
+        return cls(str(graph.name), fingerprint(graph), source, load)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a study."""
+
+    dataset: Dataset
+    variant: Variant
+    key: str
+    identity: Mapping[str, Any]
+    """What the key is made of, beside kind, data and seed."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.dataset.name}, {self.variant.label}, seed {self.variant.seed}"
+
+    @property
+    def epochs(self) -> int:
+        """To be trained."""
+        return self.variant.recipe.training.epochs if self.variant.kind in ("trained", "timed") else 0
+
+
+Job = tuple[Cell, ...]
+"""Cells that are measured together: one, or those that are timed by turns."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study with all its cells."""
+
+    study: Study
+    protocols: tuple[str, ...]
+    jobs: tuple[Job, ...]
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [cell for job in self.jobs for cell in job]
+
+
+def make_plan(
+    study: Study,
+    datasets: Sequence[Dataset],
+    seeds: Sequence[int],
+    *,
+    methods: Sequence[str] = (),
+    recipe: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    protocols: Sequence[str] = (),
+) -> Plan:
+    """The cells of a study, by data set, then seed, then variant.
+
+    Args:
+        study: Which.
+        datasets: The graphs.
+        seeds: Of training.
+        methods: Those to compare, all if there are none; for a study of one method that one, or else the recipe's.
+        recipe: A recipe to start from, by name or path; each method's own for the data set if not given.
+        changes: Recipe keys to set in every recipe that the study starts from.
+        protocols: To score under; the study's own if there are none.
+    """
+    protocols = protocols_of(study, protocols)
+    _check(study, datasets, seeds, methods, recipe)
+    changes = {"training.epochs": study.epochs, **(changes or {})} if study.epochs else dict(changes or {})
+    jobs: list[Job] = []
+    for dataset in datasets:
+        for seed in dict.fromkeys(seeds):
+            base = _base(study, dataset.name, methods, recipe, {**changes, "training.seed": seed})
+            jobs += _jobs([variant for variant in study.variants(base) if _applies(variant, protocols)], dataset)
+    distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # what depends on no seed comes with each, and is done once
+    for job in jobs:
+        distinct.setdefault(tuple((cell.key, cell.variant.label) for cell in job), job)
+    return Plan(study, protocols, tuple(distinct.values()))
+
+
+def protocols_of(study: Study, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """The protocols that a study is scored under: those asked for, else its own."""
+    if study.name == RUN_TIME and asked:
+        raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
+    for name in asked:
+        if resolve_protocol(name).needs == "edges":
+            raise InputError(f"{name} trains anew on every split, which no study does: use `sfa evaluate` for it.")
+    return tuple(dict.fromkeys(asked)) or study.protocols
+
+
+def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
+    """Whether a variant can be scored under all protocols: a supervised one needs a validation part to choose on."""
+    return not variant.kind.startswith("supervised") or all(
+        isinstance(protocol, Classification)
+        and not (isinstance(protocol.splits, RandomSplits) and protocol.splits.validation == 0)
+        for protocol in map(resolve_protocol, protocols)
+    )
+
+
+def _check(
+    study: Study,
+    datasets: Sequence[Dataset],
+    seeds: Sequence[int],
+    methods: Sequence[str],
+    recipe: str | None,
+) -> None:
+    if not datasets or not seeds:
+        raise InputError("A study needs at least one data set and one seed.")
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) < len(names):
+        raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
+    for method in methods:
+        resolve_method(method)
+    if not study.many_methods and len(methods) > 1:
+        raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
+    if study.many_methods and recipe is not None:
+        raise InputError(f"The study {study.name} takes each method's own recipe: leave out --recipe.")
+
+
+def _base(study: Study, dataset: str, methods: Sequence[str], recipe: str | None, changes: Mapping[str, Any]) -> Base:
+    # Diagnostics change no result, and take time that is not the method's.
+    changes = {"training.diagnose_every": 0, **changes}
+
+    def recipe_of(method: str) -> Recipe:
+        own = f"{method}/{dataset}".lower()
+        found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method})
+        return found.updated(changes)
+
+    if recipe is not None:
+        given = load_recipe(recipe, dataset)
+        if methods:
+            given = given.updated({"method.name": methods[0]})
+        given = given.updated(changes)
+        return Base((given.method["name"],), lambda method: given)
+    default = tuple(METHODS) if study.many_methods else ("grace",)
+    return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
+
+
+def _jobs(variants: Sequence[Variant], dataset: Dataset) -> Iterator[Job]:
+    timed = [variant for variant in variants if variant.kind == "timed"]
+    if timed:
+        # Times are compared with those measured by turns with them, on as many threads, and with no others.
+        beside = sorted(recipe_hash(variant.decisive) for variant in timed)
+        yield tuple(_cell(variant, dataset, beside=beside, threads=torch.get_num_threads()) for variant in timed)
+    for variant in variants:
+        if variant.kind != "timed":
+            yield (_cell(variant, dataset),)
+
+
+def _cell(variant: Variant, dataset: Dataset, **more: Any) -> Cell:
+    identity = {**variant.decisive, **more}
+    return Cell(dataset, variant, run_key(variant.kind, identity, dataset.fingerprint, variant.seed), identity)

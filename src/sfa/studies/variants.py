@@ -1,0 +1,59 @@
+"""What a study compares: a recipe under a name, and what is measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sfa.recipes import Recipe
+from sfa.recipes.run import describe
+
+Kind = Literal["trained", "raw features", "untrained encoder", "supervised mlp", "supervised gcn", "timed"]
+"""What is measured: the recipe's embeddings, those of a yardstick, or seconds per epoch."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One line of a study's table."""
+
+    label: str
+    recipe: Recipe
+    baseline: str | None = None
+    """Label of the variant it is compared with."""
+    kind: Kind = "trained"
+
+    @property
+    def name(self) -> str:
+        """Of the embedding that is scored."""
+        if self.kind == "untrained encoder":
+            return f"untrained {self.recipe.method['name']}"
+        return describe(self.recipe) if self.kind in ("trained", "timed") else self.kind
+
+    @property
+    def decisive(self) -> dict[str, Any]:
+        """The part of the recipe that decides what is measured."""
+        complete = self.recipe.as_dict()
+        if self.kind in ("trained", "timed"):
+            return complete
+        unused = ("spectral", "sampler", "training") + (() if self.kind == "untrained encoder" else ("method",))
+        return {key: value for key, value in complete.items() if key not in unused}
+
+    @property
+    def seed(self) -> int:
+        """The seed it depends on; 0 if it depends on none."""
+        seedless = self.kind == "raw features" and self.recipe.feature_noise == 0
+        return 0 if seedless else self.recipe.training.seed
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where a study starts from on one data set, with one seed: the recipe of each method."""
+
+    methods: tuple[str, ...]
+    recipe_of: Callable[[str], Recipe]
+
+    @property
+    def recipe(self) -> Recipe:
+        """Of the first method."""
+        return self.recipe_of(self.methods[0])

@@ -1,0 +1,97 @@
+"""Two runs are the same if what decides their result is, however it was written."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfa.ledger import recipe_hash, run_key
+from sfa.recipes import Recipe
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=6,
+)
+
+
+def shuffled(value: Any, rng: random.Random) -> Any:
+    """The same mapping with its keys in another order, all the way down."""
+    if isinstance(value, list):
+        return [shuffled(item, rng) for item in value]
+    if not isinstance(value, dict):
+        return value
+    keys = list(value)
+    rng.shuffle(keys)
+    return {key: shuffled(value[key], rng) for key in keys}
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.text(), PLAIN), st.randoms(use_true_random=False))
+def test_the_order_of_keys_does_not_matter(recipe: dict[str, Any], rng: random.Random) -> None:
+    assert recipe_hash(shuffled(recipe, rng)) == recipe_hash(recipe)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{method: grace, spectral: sfa}",
+        "{spectral: {iterations: 1}, method: {name: grace, tau: 4.0e-1}}",
+        "{training: {lr: 0.0005, patience: 20}, method: {edge_drop: [0.2, 0.4], name: grace}}",
+        "{method: {tau: 0.4, hidden: 128, feature_drop: [0.3, 0.40]}, feature_noise: 0, spectral: {strength: 1}}",
+    ],
+)
+def test_how_a_recipe_is_written_does_not_matter(text: str) -> None:
+    """Names alone or in sections, defaults or not, 1 or 1.0, 5e-4 or 0.0005."""
+    assert recipe_hash(Recipe.parse(yaml.safe_load(text)).as_dict()) == recipe_hash(Recipe.parse({}).as_dict())
+
+
+@pytest.mark.parametrize("key", ["training.seed", "training.checkpoint_every", "training.diagnose_every"])
+def test_what_changes_no_result_of_a_seed_is_left_out(key: str) -> None:
+    recipe = Recipe.parse({})
+    assert recipe_hash(recipe.updated({key: 7}).as_dict()) == recipe_hash(recipe.as_dict())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"training.epochs": 201},
+        {"training.lr": 5.0001e-4},
+        {"training.patience": None},
+        {"method.tau": 0.41},
+        {"method.edge_drop": [0.4, 0.2]},
+        {"spectral.iterations": 2},
+        {"spectral": "none"},
+        {"feature_norm": "none"},
+        {"feature_noise": 1e-4},
+        {"sampler.batch_size": 64},
+    ],
+)
+def test_everything_else_counts(change: dict[str, Any]) -> None:
+    recipe = Recipe.parse({})
+    assert recipe_hash(recipe.updated(change).as_dict()) != recipe_hash(recipe.as_dict())
+
+
+def test_a_key_tells_kinds_recipes_data_and_seeds_apart() -> None:
+    keys = {
+        run_key(kind, {"a": recipe}, fingerprint, seed)
+        for kind in ("trained", "timed")
+        for recipe in (1, 2)
+        for fingerprint in ("x", "y")
+        for seed in (0, 1)
+    }
+    assert len(keys) == 16
+    assert all(len(key) == 16 and int(key, 16) >= 0 for key in keys)
+
+
+def test_hashes_are_the_same_tomorrow() -> None:
+    """A ledger outlives the process that filled it, and the version: the spelling is part of its format."""
+    spelling = rb'{"a":{"x":"\u03b5","y":null},"b":[1,2.5],"training":{"lr":0.0001}}'
+    recipe = {"training": {"seed": 1, "lr": 1e-4}, "b": [1, 2.5], "a": {"y": None, "x": "ε"}}
+    assert recipe_hash(recipe) == hashlib.sha256(spelling).hexdigest()[:16]

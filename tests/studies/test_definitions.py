@@ -1,0 +1,149 @@
+"""What each study compares, as the paper's tables have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sfa.errors import InputError
+from sfa.methods import METHODS
+from sfa.recipes import Recipe
+from sfa.spectral import SPECTRAL_MAPS
+from sfa.studies import STUDIES, resolve
+from sfa.studies.variants import Base, Variant
+
+
+def base(method: str = "grace", **changes: Any) -> Base:
+    given = {key.replace("__", "."): value for key, value in changes.items()}
+    return Base((method,), lambda name: Recipe.parse({"method": name}).updated(given))
+
+
+def variants(study: str, start: Base | None = None) -> dict[str, Variant]:
+    listed = list(resolve(study).variants(start or base()))
+    assert len({variant.label for variant in listed}) == len(listed)
+    return {variant.label: variant for variant in listed}
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study(study: str) -> None:
+    found = variants(study)
+    assert len(found) >= 2
+    for variant in found.values():
+        assert variant.baseline is None or variant.baseline in found
+        assert variant.baseline != variant.label
+    assert STUDIES[study].description.endswith(".")
+    decisive = [(variant.kind, str(variant.decisive)) for variant in found.values()]
+    assert len(set(decisive)) == len(decisive), "no two are the same run"
+
+
+def test_ablation() -> None:
+    found = variants("ablation")
+    described = {
+        label: (variant.recipe.spectral["name"], variant.recipe.method["edge_drop"][1] > 0)
+        for label, variant in found.items()
+    }
+    assert described == {
+        "none": ("none", False),
+        "A_F": ("noise", False),
+        "A_F*": ("sfa", False),
+        "A_G": ("none", True),
+        "A_G + A_F": ("noise", True),
+        "A_G + A_F*": ("sfa", True),
+    }
+    assert list(found["A_F*"].recipe.method["feature_drop"]) == [0.0, 0.0]
+    assert {variant.baseline for variant in found.values()} == {None, "none"}
+
+
+def test_a_method_without_graph_augmentation_has_no_ablation() -> None:
+    plain = next(
+        (name for name in METHODS if not {"edge_drop", "feature_drop"} & Recipe.parse({"method": name}).method.keys()),
+        None,
+    )
+    if plain is None:
+        pytest.skip("every method drops edges")
+    with pytest.raises(InputError, match=f"graph augmentation of {plain} cannot be taken away"):
+        variants("ablation", base(plain))
+
+
+def test_iterations() -> None:
+    ks = [variant.recipe.spectral["iterations"] for variant in variants("iterations").values()]
+    assert ks == [0, 1, 2, 4, 8]
+    assert {variant.recipe.spectral["name"] for variant in variants("iterations").values()} == {"sfa"}
+
+
+def test_noisy_features() -> None:
+    found = variants("noisy-features")
+    assert [(v.recipe.feature_noise, v.recipe.spectral["name"]) for v in found.values()] == [
+        (noise, spectral) for noise in (1e-4, 1e-3, 1e-2, 1e-1) for spectral in ("none", "sfa")
+    ]
+    assert found["ε = 0.001, SFA"].baseline == "ε = 0.001"
+
+
+def test_spectral_maps() -> None:
+    found = variants("spectral-maps")
+    assert set(SPECTRAL_MAPS) <= set(found)
+    assert all(found[name].recipe.spectral["name"] == name for name in SPECTRAL_MAPS)
+    assert {label for label in found if label not in SPECTRAL_MAPS} == {
+        "maxexp, no noise",
+        "power-norm, no noise",
+        "grassmann, no noise",
+        "grassmann, randomised",
+    }
+    assert found["maxexp, no noise"].recipe.spectral["noise"] == 0
+    assert found["grassmann, randomised"].recipe.spectral["method"] == "randomised"
+
+
+def test_kappa() -> None:
+    sfa, *rest = variants("kappa").values()
+    assert sfa.recipe.spectral["name"] == "sfa"
+    assert [variant.recipe.spectral["kappa"] for variant in rest] == [2, 5, 10, 15, 20, 30, 50, 100, 250]
+    assert {variant.recipe.spectral["noise"] for variant in rest} == {0.0}
+
+
+@pytest.mark.parametrize("study", ["methods", "clustering"])
+def test_methods_with_and_without_sfa(study: str) -> None:
+    start = Base(("grace", "g-bt"), lambda name: Recipe.parse({"method": name}))
+    found = variants(study, start)
+    trained = {label: variant for label, variant in found.items() if variant.kind == "trained"}
+    assert [(v.recipe.method["name"], v.recipe.spectral["name"], v.baseline) for v in trained.values()] == [
+        ("grace", "none", None),
+        ("grace", "sfa", "grace"),
+        ("g-bt", "none", None),
+        ("g-bt", "sfa", "g-bt"),
+    ]
+    yardsticks = ["raw features"] + (
+        ["untrained encoder", "supervised mlp", "supervised gcn"] if study == "methods" else []
+    )
+    assert [variant.kind for variant in found.values() if variant.kind != "trained"] == yardsticks
+
+
+def test_run_time() -> None:
+    without, with_ = variants("run-time").values()
+    assert (without.recipe.spectral["name"], with_.recipe.spectral["name"]) == ("none", "sfa")
+    assert without.kind == with_.kind == "timed"
+
+
+def test_what_a_recipe_says_of_a_map_holds_on() -> None:
+    found = variants("ablation", base(spectral__name="sfa", spectral__iterations=2))
+    assert found["A_G + A_F*"].recipe.spectral["iterations"] == 2
+    assert "iterations" not in found["A_G + A_F"].recipe.spectral
+
+
+def test_a_yardstick_depends_on_no_more_than_it_uses() -> None:
+    """So that it is the same run whatever method and training it stands beside."""
+    one, other = (variants("methods", base(**changes)) for changes in ({}, {"training__lr": 1.0, "spectral": "none"}))
+    for label in ("raw features", "untrained encoder", "supervised MLP", "supervised GCN"):
+        assert one[label].decisive == other[label].decisive
+    wider = variants("methods", base(method__hidden=64))
+    assert one["raw features"].decisive == wider["raw features"].decisive
+    assert one["untrained encoder"].decisive != wider["untrained encoder"].decisive
+    noisy = variants("methods", base(feature_noise=0.1, training__seed=3))
+    assert one["raw features"].decisive != noisy["raw features"].decisive
+    assert noisy["raw features"].seed == 3
+    assert variants("methods", base(training__seed=3))["raw features"].seed == 0
+
+
+def test_an_unknown_study() -> None:
+    with pytest.raises(InputError, match="did you mean 'ablation'"):
+        resolve("ablations")

@@ -1,0 +1,110 @@
+"""Which cells a study has, from which recipes, under which keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfa.data import load
+from sfa.errors import InputError
+from sfa.methods import METHODS
+from sfa.recipes import load_recipe
+from sfa.studies import Dataset, Plan, make_plan, protocols_of, resolve
+
+NewPlan = Callable[..., Plan]
+
+
+def test_by_data_set_then_seed_then_variant(dataset: Dataset) -> None:
+    other = replace(dataset, name="other", fingerprint="f")
+    plan = make_plan(resolve("kappa"), [dataset, other], [2, 1, 2])
+    described = [(cell.dataset.name, cell.variant.seed, cell.variant.label) for cell in plan.cells]
+    labels = ["sfa", *(f"κ = {kappa}" for kappa in (2, 5, 10, 15, 20, 30, 50, 100, 250))]
+    assert described == [(name, seed, label) for name in ("planted", "other") for seed in (2, 1) for label in labels]
+    assert len({cell.key for cell in plan.cells}) == 40
+    assert plan.protocols == ("honest-10-10-80",)
+
+
+def test_what_depends_on_no_seed_is_run_once(plan: NewPlan) -> None:
+    cells = plan("methods", methods=["grace"], seeds=(3, 4, 5)).cells
+    counts = {cell.variant.label: 0 for cell in cells}
+    for cell in cells:
+        counts[cell.variant.label] += 1
+    assert counts == {
+        "raw features": 1,
+        "untrained encoder": 3,
+        "supervised MLP": 3,
+        "supervised GCN": 3,
+        "grace": 3,
+        "grace + SFA": 3,
+    }
+
+
+def test_a_method_starts_from_its_own_recipe_for_the_data(dataset: Dataset) -> None:
+    """Where one is shipped; else from its defaults."""
+    cora = replace(dataset, name="cora")
+    plan = make_plan(resolve("iterations"), [cora], [0], recipe="paper", changes={"training.epochs": 9})
+    recipe = plan.cells[1].variant.recipe
+    shipped = load_recipe("paper/cora").updated({"training.epochs": 9, "training.diagnose_every": 0})
+    assert recipe == shipped
+    assert (
+        make_plan(resolve("iterations"), [cora], [0], recipe="paper", methods=["g-bt"])
+        .cells[0]
+        .variant.recipe.method["name"]
+        == "g-bt"
+    )
+
+
+def test_all_methods_unless_some_are_named(dataset: Dataset) -> None:
+    trained = [cell for cell in make_plan(resolve("clustering"), [dataset], [0]).cells if cell.epochs]
+    assert [cell.variant.label for cell in trained] == [label for name in METHODS for label in (name, f"{name} + SFA")]
+
+
+def test_timed_cells_are_one_job_and_belong_together(dataset: Dataset) -> None:
+    (job,) = make_plan(resolve("run-time"), [dataset], [0]).jobs
+    assert [cell.variant.label for cell in job] == ["without SFA", "with SFA"]
+    assert {cell.epochs for cell in job} == {50}
+    (other,) = make_plan(
+        resolve("run-time"), [dataset], [0], changes={"spectral.name": "sfa", "spectral.iterations": 2}
+    ).jobs
+    assert job[0].variant == other[0].variant
+    assert job[0].key != other[0].key, "measured beside something else it is another measurement"
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "says"),
+    [
+        ("ablation", {"methods": ["grace", "g-bt"]}, "is of one method"),
+        ("ablation", {"methods": ["grcae"]}, "did you mean 'grace'"),
+        ("ablation", {"recipe": "papre"}, "Unknown recipe"),
+        ("ablation", {"changes": {"training.epoch": 1}}, "did you mean 'epochs'"),
+        ("methods", {"recipe": "paper"}, "each method's own recipe"),
+        ("ablation", {"protocols": ["clusters"]}, "did you mean 'clustering'"),
+        ("ablation", {"protocols": ["link-prediction"]}, "trains anew on every split"),
+        ("run-time", {"protocols": ["clustering"]}, "measures time"),
+        ("ablation", {"seeds": []}, "at least one data set and one seed"),
+    ],
+)
+def test_refused(dataset: Dataset, study: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        make_plan(resolve(study), [dataset], options.pop("seeds", [0]), **options)
+
+
+def test_two_data_sets_of_one_name(dataset: Dataset) -> None:
+    with pytest.raises(InputError, match="the same name: planted, planted"):
+        make_plan(resolve("kappa"), [dataset, replace(dataset, fingerprint="f")], [0])
+
+
+def test_yardsticks_that_choose_on_validation_need_one(dataset: Dataset) -> None:
+    for protocols, there in ((["honest-10-10-80"], True), (["grace-10-90"], False), (["clustering"], False)):
+        plan = make_plan(resolve("methods"), [dataset], [0], methods=["grace"], protocols=protocols)
+        assert ("supervised GCN" in {cell.variant.label for cell in plan.cells}) == there
+
+
+def test_a_data_set_that_does_not_allow_a_protocol_is_refused_at_once(planted_file: Path) -> None:
+    assert protocols_of(resolve("methods"), ["public"]) == ("public",)
+    with pytest.raises(InputError):
+        Dataset.of(lambda: load(planted_file), {}, ["public"])
