@@ -34,3 +34,15 @@ def unknown_name(kind: str, given: object, allowed: Iterable[str]) -> InputError
     nearest = difflib.get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
     return InputError(f"Unknown {kind} {given!r}{hint} Allowed: {', '.join(names)}.")
+
+
+def sentence_of(error: Exception) -> str:
+    """What an error says to the person at the keyboard."""
+    if isinstance(error, SfaError):
+        return str(error)
+    reason = " ".join(str(error).split())[:300]
+    if isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason.lower():
+        return f"Not enough memory: train in batches by --batch-size, or with a smaller --hidden ({reason})."
+    if isinstance(error, OSError):
+        return f"{type(error).__name__}: {reason} (--debug shows where)"
+    return f"Unforeseen {type(error).__name__}: {reason} (please report it, with what --debug shows)"

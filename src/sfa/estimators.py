@@ -17,12 +17,11 @@ from torch_geometric.data import Data
 from sfa.atomic import ensure_writable
 from sfa.data import as_graph
 from sfa.errors import InputError
-from sfa.graph.features import normalise_features
-from sfa.methods import ContrastiveMethod
+from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
 from sfa.training import load_tensors, save_tensors, train
 
-FORMAT = 2
+FORMAT = 3
 """Layout of a saved embedder."""
 
 
@@ -30,7 +29,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Node embeddings of a graph, learnt without labels.
 
     A graph is a PyG ``Data``, a pair ``(X, A)`` of node features and adjacency (SciPy sparse, dense, or a ``(2, m)``
-    edge index), or a NetworkX graph whose nodes carry features ``x``.
+    edge index), or a NetworkX graph whose nodes carry features ``x``. One without features needs ``node_features``.
 
     Args:
         method: Name of the method; ``sfa list methods`` shows them.
@@ -42,6 +41,9 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         epochs: Training epochs.
         lr: Learning rate.
         batch_size: Train on sampled batches of so many nodes; on the whole graph at once, if ``None``.
+        node_features: What to make features of for graphs that have none: ``degree``, ``random`` or ``spectral``, with
+            a width if wanted, for instance ``spectral:64``. Those of ``degree`` mean the same in every graph; the
+            others belong to the graph that was fitted.
         options: Any other key of a recipe by its path, for instance ``{"method.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
@@ -52,7 +54,9 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         recipe_: Everything that decided the fit.
         history_: Metrics of each epoch.
         embedding_: Embeddings of the graph it was fitted to.
+        node_ids_: Ids of its nodes, in the order of the embeddings.
         n_features_in_: Number of node features.
+        num_nodes_: Number of nodes of the graph it was fitted to.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         epochs: int | None = None,
         lr: float | None = None,
         batch_size: int | None = None,
+        node_features: str | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
@@ -78,6 +83,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.epochs = epochs
         self.lr = lr
         self.batch_size = batch_size
+        self.node_features = node_features
         self.options = options
         self.random_state = random_state
         self.device = device
@@ -101,10 +107,10 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> NodeEmbedder:
         """Learn the encoder from a graph; labels are not used."""
-        graph = as_graph(X, labels=False)
+        graph = as_graph(X, labels=False, node_features=self.node_features)
         recipe = self._recipe()
-        method = recipe.build(graph.num_features)
-        prepared = normalise_features(graph, recipe.feature_norm)
+        method = recipe.build(graph.num_features, graph.num_nodes)
+        prepared = recipe.prepare(graph)
         history: list[dict[str, Any]] = []
         train(
             method,
@@ -116,20 +122,21 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.recipe_ = recipe
         self.history_ = history
-        self._adopt(method, graph.num_features)
+        self._adopt(method, graph.num_features, graph.num_nodes)
         self.embedding_ = self._embed(prepared)
+        self.node_ids_ = graph.node_ids
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embeddings ``(n, hidden)`` of the nodes of a graph, the one it was fitted to or another."""
         if not hasattr(self, "method_"):
             raise NotFittedError("This NodeEmbedder is not fitted yet: call fit() or load() first.")
-        graph = as_graph(X, labels=False)
+        graph = as_graph(X, labels=False, node_features=self.node_features)
         if graph.num_features != self.n_features_in_:
             raise InputError(
                 f"The graph has {graph.num_features} features; this embedder was fitted to {self.n_features_in_}."
             )
-        return self._embed(normalise_features(graph, self.recipe_.feature_norm))
+        return self._embed(self.recipe_.prepare(graph))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted embedder to one safetensors file."""
@@ -137,24 +144,31 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError("This NodeEmbedder is not fitted yet: there is nothing to save.")
         path = Path(path)
         ensure_writable(path)
-        meta = {"format": FORMAT, "recipe": self.recipe_.as_dict(), "in_features": self.n_features_in_}
+        meta = {
+            "format": FORMAT,
+            "recipe": self.recipe_.as_dict(),
+            "in_features": self.n_features_in_,
+            "num_nodes": self.num_nodes_,
+            "node_features": self.node_features,
+        }
         save_tensors(path, dict(self.method_.state_dict()), meta)
 
     @classmethod
     def load(cls, path: str | Path) -> NodeEmbedder:
         """Read an embedder that :meth:`save` wrote; nothing in the file is executed."""
         weights, meta = load_tensors(Path(path))
-        wanted = {"format": int, "recipe": dict, "in_features": int}
+        wanted = {"format": int, "recipe": dict, "in_features": int, "num_nodes": int}
         if meta.get("format") != FORMAT or not all(isinstance(meta.get(key), kind) for key, kind in wanted.items()):
             raise InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
         embedder = cls.from_recipe(meta["recipe"])
+        embedder.node_features = meta.get("node_features")
         embedder.recipe_ = Recipe.parse(meta["recipe"])
-        method = embedder.recipe_.build(meta["in_features"])
+        method = embedder.recipe_.build(meta["in_features"], meta["num_nodes"])
         try:
             method.load_state_dict(weights)
         except RuntimeError as error:
             raise InputError(f"{path} does not hold the weights that its recipe asks for.") from error
-        embedder._adopt(method, meta["in_features"])
+        embedder._adopt(method, meta["in_features"], meta["num_nodes"])
         return embedder
 
     def _recipe(self) -> Recipe:
@@ -175,9 +189,10 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         recipe = Recipe.parse({"method": self.method, "spectral": self.spectral})
         return recipe.updated({**changes, "training.seed": int(seed)})
 
-    def _adopt(self, method: ContrastiveMethod, in_features: int) -> None:
+    def _adopt(self, method: Method, in_features: int, num_nodes: int) -> None:
         self.method_ = method.eval()
         self.n_features_in_ = in_features
+        self.num_nodes_ = num_nodes
 
     def _embed(self, graph: Data) -> NDArray[np.float32]:
         device = next(self.method_.parameters()).device

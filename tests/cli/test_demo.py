@@ -13,13 +13,14 @@ import pytest
 from matplotlib.image import imread
 
 from sfa.evaluation import PROTOCOLS
+from sfa.evaluation.probes import LogisticProbe
 from sfa.recipes import load_recipe
 
 
 @pytest.fixture
 def demo(run_sfa: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Any, Path]:
     honest = "honest-10-10-80"
-    monkeypatch.setitem(PROTOCOLS, honest, replace(PROTOCOLS[honest], splits=2, cs=(1.0, 100.0)))
+    monkeypatch.setitem(PROTOCOLS, honest, replace(PROTOCOLS[honest], repeats=2, probe=LogisticProbe(cs=(1.0, 100.0))))
     monkeypatch.setattr("sfa.figures.embedding_map.plane", lambda z, *, seed: z[:, :2])
     return run_sfa("demo", epochs=1, out=tmp_path / "demo"), tmp_path / "demo"
 
@@ -35,7 +36,7 @@ def test_demo(demo: tuple[Any, Path]) -> None:
     assert names[:2] == ["raw features", "untrained encoder"]
     assert [name.split(",")[0] for name in names[2:]] == ["GRACE", "GRACE + SFA"] * 2
     by_name = {score["name"]: score for score in written["scores"]}
-    assert all(40 < score["mean"] < 90 and len(score["test"]) == 2 for score in by_name.values())
+    assert all(40 < score["mean"] < 90 and len(score["values"]["accuracy"]) == 2 for score in by_name.values())
     for setting, difference in written["differences"].items():
         plain, spectral = by_name[f"GRACE, {setting}"], by_name[f"GRACE + SFA, {setting}"]
         assert difference["mean"] == pytest.approx(spectral["mean"] - plain["mean"])

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from sfa.data import names as datasets
+from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
 from sfa.recipes import shipped_recipes
 
@@ -37,9 +39,9 @@ RunSfa = Callable[..., Any]
                 "whiten",
             ],
         ),
-        ("datasets", ["cora", "citeseer", "pubmed", "photo", "computers", "wikics"]),
-        ("protocols", ["honest-10-10-80", "honest-10-10-80-sklearn"]),
-        ("recipes", [name for name, _ in shipped_recipes()]),
+        ("datasets", [info.name for info in datasets()]),
+        ("protocols", list(PROTOCOLS)),
+        ("recipes", list(shipped_recipes())),
         ("figures", list(FIGURES)),
     ],
 )
@@ -84,7 +86,9 @@ def test_doctor(run_sfa: RunSfa, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-@pytest.mark.parametrize("command", ["train", "evaluate", "embed", "figure", "list", "doctor", "demo"])
+@pytest.mark.parametrize(
+    "command", ["train", "evaluate", "compare", "embed", "figure", "study", "ledger", "list", "doctor", "demo"]
+)
 def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None:
     result = run_sfa(command, flag)
     assert (result.code, result.err) == (0, "")
@@ -94,7 +98,7 @@ def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None
 def test_help_of_all(run_sfa: RunSfa) -> None:
     result = run_sfa("--help")
     assert result.code == 0
-    for command in ("train", "evaluate", "embed", "figure", "list", "doctor", "demo", "--version", "--debug"):
+    for command in ("train", "evaluate", "compare", "embed", "figure", "list", "doctor", "demo", "--version", "--debug"):
         assert command in result.out
 
 

@@ -120,10 +120,11 @@ def test_evaluate(trained_run: Path, tmp_path: Path, run_sfa: RunSfa) -> None:
     assert printed["protocol"] == "honest-10-10-80"
     assert [score["name"] for score in printed["scores"]] == ["raw features", "untrained encoder", "grace + sfa"]
     for score in printed["scores"]:
-        assert len(score["test"]) == len(score["validation"]) == len(score["c"]) == 20
-        assert all(0 <= value <= 100 for value in score["test"])
-        assert score["mean"] == pytest.approx(np.mean(score["test"]))
-        assert score["std"] == pytest.approx(np.std(score["test"], ddof=1))
+        test = score["values"]["accuracy"]
+        assert len(test) == len(score["validation"]) == len(score["chosen"]) == 20
+        assert all(0 <= value <= 100 for value in test)
+        assert score["mean"] == pytest.approx(np.mean(test))
+        assert score["std"] == pytest.approx(np.std(test, ddof=1))
     assert json.loads((run / "scores-honest-10-10-80.json").read_text()) == printed
 
     table = run_sfa("evaluate", run)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sfa.errors import SfaError
+from sfa.errors import SfaError, sentence_of
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -22,23 +22,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app([word for word in words if word != "--debug"], prog_name="sfa")
+        app([word for word in words if word != "--debug"], prog_name="sfa", obj={"debug": debug})
     except Exception as error:
         if debug:
             raise
-        _fail(_sentence(error), error.exit_code if isinstance(error, SfaError) else 1)
-
-
-def _sentence(error: Exception) -> str:
-    """What an error says to the person at the keyboard."""
-    if isinstance(error, SfaError):
-        return str(error)
-    reason = " ".join(str(error).split())[:300]
-    if isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason.lower():
-        return f"Not enough memory: train in batches by --batch-size, or with a smaller --hidden ({reason})."
-    if isinstance(error, OSError):
-        return f"{type(error).__name__}: {reason} (--debug shows where)"
-    return f"Unforeseen {type(error).__name__}: {reason} (please report it, with what --debug shows)"
+        _fail(sentence_of(error), error.exit_code if isinstance(error, SfaError) else 1)
 
 
 def _fail(sentence: str, exit_code: int) -> None:

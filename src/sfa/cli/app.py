@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sfa.cli.many_values import ManyValues
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -24,6 +26,13 @@ DataRoot = Annotated[
 ]
 Features = Annotated[Path | None, typer.Option(help="Node features of an edge list: .csv, .parquet or .npy.")]
 Labels = Annotated[Path | None, typer.Option(help="Node labels of an edge list: .csv with columns id, label.")]
+NodeFeatures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND[:WIDTH]",
+        help="Features for a file that has none, made of `degree`, `random` numbers or `spectral` position.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but results and errors.")]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads; PyTorch's choice if not given.")]
 
@@ -79,6 +88,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     features: Features = None,
     labels: Labels = None,
+    node_features: NodeFeatures = None,
     data_root: DataRoot = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
     threads: Threads = None,
@@ -93,6 +103,7 @@ def train(
     * `sfa train cora --recipe paper --seed 1`: the paper's settings
     * `sfa train my_graph.npz --method g-bt --epochs 500 --out runs/mine`
     * `sfa train edges.csv --features nodes.csv`
+    * `sfa train edges.csv --node-features degree`: a graph that is nothing but its edges
     * `sfa train edges.csv --features x.npy --batch-size 1024`: a large graph, in batches
     * `torchrun --nproc-per-node 2 -m sfa train cora --batch-size 512`: two processes that act as one
     * `sfa train --resume --out runs/mine`: go on after an interruption
@@ -113,7 +124,7 @@ def train(
         "sampler.batch_size": batch_size,
     }
     command.run(
-        source=Source(data, data_root, features, labels),
+        source=Source(data, data_root, features, labels, node_features),
         recipe=recipe,
         changes={
             **command.parse_assignments(set_ or []),
@@ -131,7 +142,16 @@ def train(
 @app.command(no_args_is_help=True)
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")],
-    protocol: Annotated[str, typer.Option(help="Protocol (`sfa list protocols`).")] = "honest-10-10-80",
+    protocol: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Protocol (`sfa list protocols`), may be repeated; `all`: every one that these data allow. "
+            "Default: honest-10-10-80."
+        ),
+    ] = None,
+    supervised: Annotated[
+        bool, typer.Option("--supervised", help="Add an MLP and a GCN that learn from the labels of each split.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON with the value of every split.")] = False,
     data_root: DataRoot = None,
     threads: Threads = None,
@@ -143,10 +163,43 @@ def evaluate(
 
     * `sfa evaluate runs/cora-grace-sfa`
     * `sfa evaluate runs/cora-grace-sfa --json > scores.json`
+    * `sfa evaluate runs/cora-grace-sfa --protocol clustering --protocol knn`
+    * `sfa evaluate runs/cora-grace-sfa --protocol all --supervised`: one table of all
     """
     from sfa.cli import evaluate as command
 
-    command.run(run, protocol=protocol, as_json=json, data_root=data_root, threads=threads, quiet=quiet)
+    command.run(
+        run,
+        protocols=protocol or ["honest-10-10-80"],
+        supervised=supervised,
+        as_json=json,
+        data_root=data_root,
+        threads=threads,
+        quiet=quiet,
+    )
+
+
+@app.command(no_args_is_help=True)
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data: a baseline, then others.")],
+    protocol: Annotated[str, typer.Option(help="Protocol (`sfa list protocols`).")] = "honest-10-10-80",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON with the value of every split.")] = False,
+    data_root: DataRoot = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare runs with the first of them, split by split: mean difference, 95 % interval, Wilcoxon's p.
+
+    Scores kept in the run folders are used again where they fit.
+
+    **Examples**
+
+    * `sfa compare runs/cora-grace-none runs/cora-grace-sfa`
+    * `sfa compare runs/a runs/b runs/c --protocol clustering`
+    """
+    from sfa.cli import compare as command
+
+    command.run(runs, protocol=protocol, as_json=json, data_root=data_root, threads=threads, quiet=quiet)
 
 
 @app.command(no_args_is_help=True)
@@ -156,6 +209,7 @@ def embed(
     data: Annotated[str | None, typer.Option(help="Another graph with the same features; else the run's own.")] = None,
     features: Features = None,
     labels: Labels = None,
+    node_features: NodeFeatures = None,
     data_root: DataRoot = None,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -170,7 +224,8 @@ def embed(
     from sfa.cli import embed as command
     from sfa.cli.run import Source
 
-    source = None if data is None and features is None and labels is None else Source(data, data_root, features, labels)
+    given = any(option is not None for option in (data, features, labels, node_features))
+    source = Source(data, data_root, features, labels, node_features) if given else None
     command.run(run, out=out, source=source, data_root=data_root, threads=threads, quiet=quiet)
 
 
@@ -199,6 +254,120 @@ def figure(
     command.run(name, runs or [], out=out, quiet=quiet)
 
 
+LedgerPath = Annotated[
+    Path | None,
+    typer.Option("--ledger", envvar="SFA_LEDGER", help="The ledger's file. Default: runs/ledger.sqlite."),
+]
+
+
+@app.command(cls=ManyValues, no_args_is_help=True)
+def study(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A study's name (`sfa list studies`).")],
+    datasets: Annotated[list[str], typer.Option(help="Data sets, by name or file.")],
+    seeds: Annotated[list[int] | None, typer.Option(min=0, help="Seeds of training. Default: 0.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Method, or several where methods are compared. Default: grace, or all."),
+    ] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of the recipes that the study starts from."),
+    ] = None,
+    protocol: Annotated[
+        list[str] | None, typer.Option(help="Protocols (`sfa list protocols`). Default: the study's.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells and what is there; run nothing.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells anew that failed before.")] = False,
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the run folders of finished cells.")] = False,
+    ledger: LedgerPath = None,
+    data_root: DataRoot = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a study of the paper: what the ledger lacks is measured, the table of all is printed.
+
+    Stopped by whatever, the same command goes on where it was.
+
+    **Examples**
+
+    * `sfa study ablation --datasets cora citeseer --seeds 0 1 2`
+    * `sfa study iterations --datasets cora --recipe paper --dry-run`: what would be run, and how long it takes
+    * `sfa study methods --datasets cora --method grace bgrl --epochs 50`
+    """
+    from sfa.cli import study as command
+    from sfa.cli.train import parse_assignments
+
+    command.run(
+        name,
+        datasets=datasets,
+        seeds=seeds or [0],
+        methods=method or [],
+        recipe=recipe,
+        changes={**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})},
+        protocols=protocol or [],
+        ledger=ledger,
+        data_root=data_root,
+        device=device,
+        threads=threads,
+        dry_run=dry_run,
+        retry_failed=retry_failed,
+        keep_runs=keep_runs,
+        strict=bool(context.obj and context.obj["debug"]),
+        quiet=quiet,
+    )
+
+
+class LedgerAction(str, Enum):
+    """What can be done with a ledger."""
+
+    show = "show"
+    export = "export"
+    remove = "remove"
+
+
+@app.command()
+def ledger(
+    action: Annotated[LedgerAction, typer.Argument(help="What to do.")] = LedgerAction.show,
+    ledger: LedgerPath = None,
+    study: Annotated[str | None, typer.Option(help="Runs of this study alone.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Runs on this data set alone.")] = None,
+    method: Annotated[str | None, typer.Option(help="Runs of this method alone.")] = None,
+    key: Annotated[str | None, typer.Option(help="Runs whose key begins so.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Failed runs alone.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File to export to: .csv, .json (with every split) or .md.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the ledger of all studies, export it, or remove runs from it.
+
+    **Examples**
+
+    * `sfa ledger --study ablation`
+    * `sfa ledger export --dataset cora --out results.csv`
+    * `sfa ledger remove --failed`
+    """
+    from sfa.cli import ledger as command
+
+    command.run(
+        action.value,
+        path=ledger,
+        study=study,
+        dataset=dataset,
+        method=method,
+        key=key,
+        failed=failed,
+        out=out,
+        yes=yes,
+        quiet=quiet,
+    )
+
+
 class Kind(str, Enum):
     """What can be listed."""
 
@@ -209,6 +378,7 @@ class Kind(str, Enum):
     protocols = "protocols"
     recipes = "recipes"
     figures = "figures"
+    studies = "studies"
 
 
 @app.command("list", no_args_is_help=True)

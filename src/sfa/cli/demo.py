@@ -53,7 +53,7 @@ def run(*, out: Path | None, epochs: int | None, threads: int | None, quiet: boo
     embeddings = {"raw features": graph.x, "untrained encoder": untrained.embed(graph)}
     for pair in pairs:
         embeddings |= zip(pair.names, pair.embeddings, strict=True)
-    scores = score_all(embeddings, graph.y, resolve_protocol("honest-10-10-80"), display)
+    scores = score_all(embeddings, graph, resolve_protocol("honest-10-10-80"), display)
 
     display.say("drawing")
     save_figure(draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}), out / "spectrum.png")
@@ -87,7 +87,7 @@ def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> No
     for score in scores.values():
         table.add_row(score.name, str(score))
         lines.append(f"| {score.name} | {score} |")
-    differences = {pair.setting: paired_difference(*(scores[name] for name in pair.names[::-1])) for pair in pairs}
+    differences = {pair.setting: paired_difference(scores[pair.names[1]], scores[pair.names[0]]) for pair in pairs}
     lines.append("")
     lines += [
         f"With {setting}, SFA changes accuracy by {difference} points (mean and 95 % interval over the same splits)."

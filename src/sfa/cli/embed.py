@@ -17,12 +17,15 @@ def run(
     """Embed and write."""
     check_export(out)
     set_threads(threads)
-    _check_overwrites_no_source(out, source or recorded_source(RunFolder.open(path), data_root))
+    origin = source or recorded_source(RunFolder.open(path), data_root)
+    _check_overwrites_no_source(out, origin)
     opened = open_run(path, data_root=data_root, source=source)
     z = opened.method.embed(opened.graph).numpy()
     write_embeddings(out, z, opened.graph.node_ids)
     display = Display(quiet)
     tell_if_unfinished(opened, display)
+    if origin.remark is not None:
+        display.say(origin.remark)
     display.say(f"{len(z)} embeddings of width {z.shape[1]} in {out}")
 
 

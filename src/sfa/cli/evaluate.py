@@ -6,61 +6,131 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.table import Table
 from torch import Tensor
+from torch_geometric.data import Data
 
 from sfa.atomic import write_text
-from sfa.cli.console import Display, results_console
+from sfa.cli.console import Display
+from sfa.cli.kept_scores import path_of, record_of
 from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
-from sfa.evaluation import Protocol, Score, resolve
+from sfa.cli.score_table import print_scores
+from sfa.errors import InputError
+from sfa.evaluation import Classification, Protocol, Score, possible, resolve
+from sfa.evaluation.protocols import Embedder
+from sfa.evaluation.supervised import Yardstick
+from sfa.evaluation.supervised import supervised as train_supervised
+from sfa.training import train
+
+ALL = "all"
+YARDSTICKS: dict[Yardstick, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
 
 
-def run(path: Path, *, protocol: str, as_json: bool, data_root: Path | None, threads: int | None, quiet: bool) -> None:
+def run(
+    path: Path,
+    *,
+    protocols: Sequence[str],
+    supervised: bool,
+    as_json: bool,
+    data_root: Path | None,
+    threads: int | None,
+    quiet: bool,
+) -> None:
     """Score a run, print the table and keep the values of every split in the run folder."""
     set_threads(threads)
-    chosen = resolve(protocol)
+    named = [resolve(name) for name in dict.fromkeys(protocols) if name != ALL]
     display = Display(quiet)
     opened = open_run(path, data_root=data_root)
+    allowed, refused = possible(opened.graph) if ALL in protocols else ([], {})
+    chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
+    for protocol in chosen:
+        protocol.check(opened.graph)
+    if supervised and not any(_has_validation(protocol, opened.graph) for protocol in chosen):
+        raise InputError(
+            "--supervised trains classifiers on splits with a validation part, for instance those of "
+            f"honest-10-10-80; {', '.join(protocol.name for protocol in chosen)} has none."
+        )
     tell_if_unfinished(opened, display)
-    scores = evaluate_run(opened, chosen, display)
+    scores = {protocol.name: evaluate_run(opened, protocol, display, supervised) for protocol in chosen}
+    refused = {name: reason for name, reason in refused.items() if name not in scores}
     if as_json:
-        print(json.dumps(_as_dict(scores, chosen), indent=2))
+        records = [record_of(opened, protocol, scores[protocol.name]) for protocol in chosen]
+        alone = len(protocols) == 1 and ALL not in protocols
+        print(json.dumps(records[0] if alone else {"protocols": records, "not possible": refused}, indent=2))
     else:
-        print_scores(scores, chosen)
+        print_scores(scores, refused)
 
 
-def evaluate_run(run: Run, protocol: Protocol, display: Display) -> list[Score]:
+def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: bool = False) -> list[Score]:
     """Raw features, the untrained encoder and the run itself, on the same splits; kept in the run folder."""
-    protocol.draw(run.graph.y, getattr(run.graph, "class_names", None))
-    embeddings = {
-        "raw features": run.graph.x,
-        "untrained encoder": run.untrained().embed(run.graph),
-        run.name: run.method.embed(run.graph),
-    }
-    scores = score_all(embeddings, run.graph.y, protocol, display)
-    text = json.dumps(_as_dict(scores, protocol), indent=2)
+    protocol.check(run.graph)
+    baselines = {"raw features": _features, "untrained encoder": run.untrained().embed}
+    scores = [*score_all(baselines, run.graph, protocol, display), score_run(run, protocol, display)]
+    if supervised:
+        scores += _supervised(run.graph, protocol, display)
     try:
-        write_text(run.folder.path / f"scores-{protocol.name}.json", text + "\n")
+        write_text(path_of(run, protocol), json.dumps(record_of(run, protocol, scores), indent=2) + "\n")
     except OSError as error:  # a full or read-only disk does not take the result with it
         display.say(f"The scores could not be kept in {run.folder.path}: {error.strerror or error}.")
     return scores
 
 
-def score_all(embeddings: Mapping[str, Tensor], y: Tensor, protocol: Protocol, display: Display) -> list[Score]:
+def score_run(run: Run, protocol: Protocol, display: Display) -> Score:
+    """The score of a run alone. Where edges are held out, its recipe is trained anew without them."""
+    if protocol.needs != "edges":
+        (score,) = score_all({run.name: run.method.embed}, run.graph, protocol, display)
+        return score
+    epochs = run.recipe.training.epochs
+    display.say(
+        f"{protocol.name}: {run.name} is trained anew {protocol.repeats} times, up to {epochs} epochs each, as its "
+        "embeddings must not have seen the edges that are held out."
+    )
+    return protocol.evaluate(_trained_anew(run, display), run.graph, name=run.name)
+
+
+def score_all(
+    embeddings: Mapping[str, Tensor | Embedder], graph: Data, protocol: Protocol, display: Display
+) -> list[Score]:
     """Score several embeddings on the same splits, showing progress."""
-    with display.progress("scoring", len(embeddings) * protocol.splits) as tracker:
-        return [protocol.evaluate(z, y, name=name, on_split=tracker.step) for name, z in embeddings.items()]
+    with display.progress(f"scoring, {protocol.name}", len(embeddings) * protocol.count(graph)) as tracker:
+        return [protocol.evaluate(z, graph, name=name, on_split=tracker.step) for name, z in embeddings.items()]
 
 
-def print_scores(scores: Sequence[Score], protocol: Protocol) -> None:
-    """The table, on standard output."""
-    table = Table(caption=f"{protocol.name}: {protocol.description}", caption_justify="left")
-    table.add_column("embedding")
-    table.add_column("accuracy", justify="right")
-    for score in scores:
-        table.add_row(score.name, str(score))
-    results_console().print(table)
+def _features(graph: Data) -> Tensor:
+    features: Tensor = graph.x
+    return features
 
 
-def _as_dict(scores: Sequence[Score], protocol: Protocol) -> dict[str, object]:
-    return {"protocol": protocol.name, "scores": [score.as_dict() for score in scores]}
+def _has_validation(protocol: Protocol, graph: Data) -> bool:
+    return isinstance(protocol, Classification) and all(len(split.validation) > 0 for split in protocol.draw(graph))
+
+
+def _supervised(graph: Data, protocol: Protocol, display: Display) -> list[Score]:
+    """Networks that learn from the labels, on the splits of the protocol; none, if those leave no validation part."""
+    if not isinstance(protocol, Classification) or not _has_validation(protocol, graph):
+        return []
+    splits, scores = protocol.draw(graph), []
+    with display.progress(f"training MLP and GCN, {protocol.name}", len(YARDSTICKS) * len(splits)) as tracker:
+        for model, name in YARDSTICKS.items():
+            results = train_supervised(graph, splits, model=model, on_split=tracker.step)
+            test, validation, epochs = zip(*((r.test, r.validation, r.epoch) for r in results), strict=True)
+            scores.append(Score(name, protocol.name, {"accuracy": test}, chosen=epochs, validation=validation))
+    return scores
+
+
+def _trained_anew(run: Run, display: Display) -> Embedder:
+    """What trains the run's recipe on a graph, from its first epoch, and embeds it."""
+    recipe = run.recipe
+
+    def embed(graph: Data) -> Tensor:
+        method = recipe.build(graph.num_features, graph.num_nodes)
+        with display.progress("training without edges held out", recipe.training.epochs) as tracker:
+            train(
+                method,
+                graph,
+                **{**recipe.training.model_dump(), "diagnose_every": 0},
+                sampler=recipe.make_sampler(),
+                on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
+            )
+        return method.cpu().eval().embed(graph)
+
+    return embed

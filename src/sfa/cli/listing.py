@@ -16,6 +16,7 @@ from sfa.graph.sampling import SAMPLERS
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
 from sfa.spectral import SPECTRAL_MAPS
+from sfa.studies import STUDIES
 
 
 def run(kind: str, data_root: Path | None) -> None:
@@ -38,7 +39,9 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
     elif kind == "protocols":
         yield from ((protocol.name, protocol.description) for protocol in PROTOCOLS.values())
     elif kind == "recipes":
-        yield from ((name, _first_comment(text)) for name, text in shipped_recipes())
+        yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
+    elif kind == "studies":
+        yield from ((name, study.description) for name, study in STUDIES.items())
     elif kind == "figures":
         yield from ((name, figure.description, figure.takes.value) for name, figure in FIGURES.items())
     else:
@@ -56,7 +59,3 @@ def availability(name: str, bundled: bool, data_root: Path | None) -> str:
 
 def _summary(described: type) -> str:
     return (inspect.getdoc(described) or "").splitlines()[0].replace(":func:", "").replace("`", "")
-
-
-def _first_comment(text: str) -> str:
-    return text.splitlines()[0].removeprefix("# ") if text.startswith("#") else ""

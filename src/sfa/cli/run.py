@@ -10,12 +10,11 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.cli.console import Display
-from sfa.data import fingerprint, load, names
+from sfa.data import NodeFeatures, fingerprint, load, names
 from sfa.errors import InputError
-from sfa.graph.features import normalise_features
-from sfa.methods import ContrastiveMethod
-from sfa.recipes import Recipe, load_recipe
-from sfa.training import Progress, RunFolder, load_checkpoint
+from sfa.recipes import load_recipe
+from sfa.recipes.run import Run as Run
+from sfa.training import RunFolder, load_checkpoint
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,24 @@ class Source:
     data_root: Path | None = None
     features: Path | None = None
     labels: Path | None = None
+    node_features: str | None = None
 
     def load(self) -> Data:
         """Read the graph."""
         if self.data is None:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
-        return load(self.data, root=self.data_root, features=self.features, labels=self.labels)
+        return load(
+            self.data,
+            root=self.data_root,
+            features=self.features,
+            labels=self.labels,
+            node_features=self.node_features,
+        )
+
+    @property
+    def remark(self) -> str | None:
+        """What is to be said aloud of the graph: that its features are not its own."""
+        return None if self.node_features is None else f"No features: {NodeFeatures.parse(self.node_features)}"
 
     def as_dict(self) -> dict[str, Any]:
         """For the run's record, with absolute paths where it names files."""
@@ -42,28 +53,9 @@ class Source:
         paths = {
             key: None if value is None else str(Path(value).expanduser().resolve())
             for key, value in asdict(self).items()
+            if key != "node_features"
         }
-        return {**paths, "data": data}
-
-
-@dataclass(frozen=True)
-class Run:
-    """An opened run folder with everything in it ready for use."""
-
-    folder: RunFolder
-    recipe: Recipe
-    graph: Data
-    """Features normalised as in training."""
-    method: ContrastiveMethod
-    progress: Progress
-
-    @property
-    def name(self) -> str:
-        return describe(self.recipe)
-
-    def untrained(self) -> ContrastiveMethod:
-        """The method as it was before the first epoch."""
-        return self.recipe.build(self.graph.num_features)
+        return {**paths, "data": data, "node_features": self.node_features}
 
 
 def open_run(path: Path, *, data_root: Path | None = None, source: Source | None = None) -> Run:
@@ -76,9 +68,9 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     expected = _recorded(folder, "in_features", int)
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
-    method = recipe.build(graph.num_features)
+    method = recipe.build(graph.num_features, graph.num_nodes)
     progress = load_checkpoint(folder.checkpoint, method)
-    return Run(folder, recipe, normalise_features(graph, recipe.feature_norm), method.eval(), progress)
+    return Run(folder, recipe, recipe.prepare(graph), method.eval(), progress)
 
 
 def tell_if_unfinished(run: Run, display: Display) -> None:
@@ -97,7 +89,7 @@ def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:
     }
     if data_root is not None:
         paths["data_root"] = data_root
-    return Source(recorded.get("data"), **paths)
+    return Source(recorded.get("data"), **paths, node_features=recorded.get("node_features"))
 
 
 def _recorded(folder: RunFolder, key: str, kind: type) -> Any:
@@ -111,12 +103,6 @@ def require_same_data(folder: RunFolder, graph: Data) -> None:
     """Raise if the graph is not the one the run was trained on."""
     if fingerprint(graph) != _recorded(folder, "fingerprint", str):
         raise InputError(f"The data of {folder.path} have changed since it was trained: train anew in another --out.")
-
-
-def describe(recipe: Recipe) -> str:
-    """A method and its spectral map in a few letters, for instance ``grace + sfa``."""
-    method, spectral = recipe.method["name"], recipe.spectral["name"]
-    return str(method) if spectral == "none" else f"{method} + {spectral}"
 
 
 def set_threads(threads: int | None) -> None:

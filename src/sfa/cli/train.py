@@ -12,15 +12,14 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.cli.console import Display
-from sfa.cli.evaluate import evaluate_run, print_scores
-from sfa.cli.run import Run, Source, describe, recorded_source, require_same_data, set_threads
-from sfa.data import fingerprint
+from sfa.cli.evaluate import evaluate_run
+from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_threads
+from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
-from sfa.graph.features import normalise_features
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.run import describe, record_of, train_recipe
 from sfa.training import RunFolder, Steps, make_fabric
-from sfa.training import train as train_method
 
 
 def run(
@@ -41,15 +40,18 @@ def run(
     set_threads(threads)
     if resume:
         folder = _folder_to_resume(out)
-        if source.data is None and (source.features or source.labels):
-            raise InputError("--features and --labels belong to a file of data: name it too, or resume without them.")
+        if source.data is None and (source.features or source.labels or source.node_features):
+            raise InputError(
+                "--features, --labels and --node-features belong to a file of data: name it too, or resume without "
+                "them."
+            )
         source = source if source.data is not None else recorded_source(folder, source.data_root)
         settled = _settled_recipe(folder, recipe, changes, source.data)
-        graph = source.load()
+        graph = _load(source, display)
         require_same_data(folder, graph)
         trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
     else:
-        graph = source.load()
+        graph = _load(source, display)
         settled = (Recipe.parse({}) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         trained = start_run(path, settled, graph, source, device=device, display=display)
@@ -60,20 +62,21 @@ def run(
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
 
 
+def _load(source: Source, display: Display) -> Data:
+    graph = source.load()
+    if source.remark is not None:
+        display.say(source.remark)
+    return graph
+
+
 def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    method = recipe.build(graph.num_features)
+    method = recipe.build(graph.num_features, graph.num_nodes)
     make_fabric(device)
     if processes.count() > 1:
         processes.synchronise(method)
     Steps(graph, recipe.make_sampler(), recipe.training.seed)
-    record = {
-        "source": source.as_dict(),
-        "fingerprint": fingerprint(graph),
-        "nodes": graph.num_nodes,
-        "in_features": graph.num_features,
-        "seed": recipe.training.seed,
-    }
+    record = record_of(recipe, graph, source.as_dict())
     with processes.explained_if_lost():
         if processes.rank() == 0:
             RunFolder.create(path, recipe.as_dict(), record)
@@ -83,26 +86,22 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
 
 def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
     """Train in an existing folder and show how it goes."""
-    prepared = normalise_features(graph, recipe.feature_norm)
-    method = recipe.build(graph.num_features)
     display.say(
         f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
     )
     with display.progress("training", recipe.training.epochs) as tracker:
-        progress = train_method(
-            method,
-            prepared,
-            **recipe.training.model_dump(),
+        trained = train_recipe(
+            recipe,
+            graph,
+            folder,
             device=device,
-            folder=folder,
             resume=resume,
-            sampler=recipe.make_sampler(),
             on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
         )
-    if progress.epoch < recipe.training.epochs:
-        display.say(f"Stopped at epoch {progress.epoch}: no progress for {recipe.training.patience} epochs.")
-    return Run(folder, recipe, prepared, method.cpu().eval(), progress)
+    if trained.progress.epoch < recipe.training.epochs:
+        display.say(f"Stopped at epoch {trained.progress.epoch}: no progress for {recipe.training.patience} epochs.")
+    return trained
 
 
 def _how(recipe: Recipe) -> str:
@@ -176,8 +175,8 @@ def _evaluate_if_possible(trained: Run, display: Display) -> None:
     """Labels are optional in training: without usable ones the scores are left out, and it is said why."""
     protocol = resolve_protocol("honest-10-10-80")
     try:
-        protocol.draw(trained.graph.y, getattr(trained.graph, "class_names", None))
+        protocol.check(trained.graph)
     except InputError as error:
         display.say(f"No scores: {error}")
         return
-    print_scores(evaluate_run(trained, protocol, display), protocol)
+    print_scores({protocol.name: evaluate_run(trained, protocol, display)})

@@ -1,0 +1,44 @@
+"""Scores in a run folder: what they are of, so that they are used again only where they fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sfa.cli.run import Run
+from sfa.errors import InputError
+from sfa.evaluation import Protocol, Score
+
+
+def path_of(run: Run, protocol: Protocol) -> Path:
+    """The file of a run's scores under a protocol."""
+    return run.folder.path / f"scores-{protocol.name}.json"
+
+
+def record_of(run: Run, protocol: Protocol, scores: Sequence[Score]) -> dict[str, Any]:
+    """Scores, and what decides them: data, splits and settings of the protocol, weights."""
+    return {**_identity(run, protocol), "scores": [score.as_dict() for score in scores]}
+
+
+def kept_score(run: Run, protocol: Protocol) -> Score | None:
+    """The run's own score, if one is kept that is of these data, splits and weights."""
+    try:
+        record = json.loads(path_of(run, protocol).read_text(encoding="utf-8"))
+        if {key: record[key] for key in ("protocol", "data", "splits", "checkpoint")} != _identity(run, protocol):
+            return None
+        scores = map(Score.from_dict, record["scores"])
+        return next((score for score in scores if score.name == run.name), None)
+    except (OSError, InputError, KeyError, TypeError, ValueError, RecursionError):  # as good as none: it is made again
+        return None
+
+
+def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:
+    return {
+        "protocol": protocol.name,
+        "data": run.folder.record["fingerprint"],
+        "splits": protocol.digest(run.graph),
+        "checkpoint": hashlib.sha256(run.folder.checkpoint.read_bytes()).hexdigest(),
+    }

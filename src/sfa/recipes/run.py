@@ -1,0 +1,76 @@
+"""A run: a recipe trained on a graph, in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch_geometric.data import Data
+
+from sfa.data import fingerprint
+from sfa.methods import Method
+from sfa.recipes.schema import Recipe
+from sfa.training import Progress, RunFolder, train
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder with everything in it ready for use."""
+
+    folder: RunFolder
+    recipe: Recipe
+    graph: Data
+    """Features as in training."""
+    method: Method
+    progress: Progress
+
+    @property
+    def name(self) -> str:
+        return describe(self.recipe)
+
+    def untrained(self) -> Method:
+        """The method as it was before the first epoch."""
+        return self.recipe.build(self.graph.num_features, self.graph.num_nodes)
+
+
+def describe(recipe: Recipe) -> str:
+    """A method and its spectral map in a few letters, for instance ``grace + sfa``."""
+    method, spectral = recipe.method["name"], recipe.spectral["name"]
+    return str(method) if spectral == "none" else f"{method} + {spectral}"
+
+
+def record_of(recipe: Recipe, graph: Data, source: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run folder notes of its graph; ``source`` says where that came from."""
+    return {
+        "source": dict(source),
+        "fingerprint": fingerprint(graph),
+        "nodes": graph.num_nodes,
+        "in_features": graph.num_features,
+        "seed": recipe.training.seed,
+    }
+
+
+def train_recipe(
+    recipe: Recipe,
+    graph: Data,
+    folder: RunFolder,
+    *,
+    device: str,
+    resume: bool,
+    on_step: Callable[[int, int, int, float], None] | None = None,
+) -> Run:
+    """Train in an existing folder, or go on there; ``on_step`` is as in :func:`sfa.training.train`."""
+    prepared = recipe.prepare(graph)
+    method = recipe.build(graph.num_features, graph.num_nodes)
+    progress = train(
+        method,
+        prepared,
+        **recipe.training.model_dump(),
+        device=device,
+        folder=folder,
+        resume=resume,
+        sampler=recipe.make_sampler(),
+        on_step=on_step,
+    )
+    return Run(folder, recipe, prepared, method.cpu().eval(), progress)
