@@ -48,6 +48,7 @@ def test_parameters_round_trip() -> None:
         "epochs": 7,
         "lr": 0.1,
         "batch_size": None,
+        "node_features": "degree",
         "options": {"method.layers": 3},
         "random_state": 4,
         "device": "cpu",

@@ -195,8 +195,8 @@ def command(reader: tuple[str, ...], run: Path) -> list[str]:
         ("{", "cannot be read"),
         ("", "cannot be read"),
         (None, "not a run folder"),
-        ('{"format": 2}', "run.json"),
-        ('{"format": 2, "source": 3, "fingerprint": "", "in_features": 8}', "run.json"),
+        ('{"format": 3}', "run.json"),
+        ('{"format": 3, "source": 3, "fingerprint": "", "in_features": 8}', "run.json"),
     ],
 )
 def test_records(

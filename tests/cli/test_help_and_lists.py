@@ -98,8 +98,9 @@ def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None
 def test_help_of_all(run_sfa: RunSfa) -> None:
     result = run_sfa("--help")
     assert result.code == 0
-    for command in ("train", "evaluate", "compare", "embed", "figure", "list", "doctor", "demo", "--version", "--debug"):
-        assert command in result.out
+    commands = ("train", "evaluate", "compare", "embed", "figure", "study", "ledger", "list", "doctor", "demo")
+    for word in (*commands, "--version", "--debug"):
+        assert word in result.out
 
 
 def test_version(run_sfa: RunSfa) -> None:

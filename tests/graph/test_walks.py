@@ -176,6 +176,21 @@ def test_an_edge_of_weight_0_is_none() -> None:
         assert (walks[:, 3::4] == 3).all()
 
 
+@pytest.mark.parametrize(("draw", "first"), [(0.0, True), (1 - 2**-53, False)], ids=["least", "largest"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_least_and_the_largest_draw_stay_in_their_row(
+    monkeypatch: pytest.MonkeyPatch, draw: float, first: bool, weighted: bool
+) -> None:
+    """And on an edge that has a weight: here the first and the last of every row have none."""
+    monkeypatch.setattr(walks_module, "_uniform", lambda like, _: torch.full(like.shape, draw, dtype=torch.float64))
+    edges = torch.tensor([[i, j] for i in range(7) for j in range(7) if i != j]).T
+    weight = torch.tensor([0.0, 0.1, 0.3, 0.7, 0.1, 0.0] * 7) if weighted else None
+    starts = torch.arange(7)
+    _, there = random_walks(Transitions(Pattern(edges, 7), weight), starts, 1, None)
+    place = (1 if first else 4) if weighted else (0 if first else 5)
+    assert torch.equal(there, edges[1].reshape(7, 6)[:, place])
+
+
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])
 def test_weights_that_are_no_weights_are_refused(wrong: float) -> None:
     pattern = Pattern(torch.tensor([[0, 1], [1, 0]]), 2)

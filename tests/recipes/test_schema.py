@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.run import record_of
 
 
 def test_an_empty_recipe_is_grace_with_sfa() -> None:
@@ -228,3 +229,10 @@ def test_an_unknown_name_and_an_unknown_data_set() -> None:
         load_recipe("paper/coar")
     with pytest.raises(InputError, match=r"no 'paper' recipe for karate.*cora"):
         load_recipe("paper", "karate")
+
+
+def test_what_is_done_to_the_features_is_said(planted: Data) -> None:
+    assert Recipe.parse({}).preparation == "rows divided by their absolute sum"
+    noisy = Recipe.parse({"feature_norm": "standard", "feature_noise": 0.01})
+    assert noisy.preparation == "columns standardised, noise of deviation 0.01 added before"
+    assert record_of(noisy, planted, {})["features"] == noisy.preparation

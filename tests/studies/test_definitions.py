@@ -52,7 +52,9 @@ def test_ablation() -> None:
         "A_G + A_F*": ("sfa", True),
     }
     assert list(found["A_F*"].recipe.method["feature_drop"]) == [0.0, 0.0]
-    assert {variant.baseline for variant in found.values()} == {None, "none"}
+    baselines = {label: variant.baseline for label, variant in found.items()}
+    assert (baselines["none"], baselines["A_F*"], baselines["A_G"]) == (None, "none", "none")
+    assert baselines["A_G + A_F*"] == baselines["A_G + A_F"] == "A_G"
 
 
 def test_a_method_without_graph_augmentation_has_no_ablation() -> None:

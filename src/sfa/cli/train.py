@@ -87,7 +87,8 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
 def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
     """Train in an existing folder and show how it goes."""
     display.say(
-        f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features\n"
+        f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features, "
+        f"{recipe.preparation}\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
     )
     with display.progress("training", recipe.training.epochs) as tracker:

@@ -19,6 +19,14 @@ from sfa.seeding import derive_seed
 
 FeatureNormalisation = Literal["row", "none", "standard", "shifted-row"]
 
+MEANINGS: dict[FeatureNormalisation, str] = {
+    "row": "rows divided by their absolute sum",
+    "standard": "columns standardised",
+    "shifted-row": "shifted to 0 and rows divided by their sum",
+    "none": "as they are",
+}
+"""What each normalisation does, in a few words."""
+
 
 def normalise_features(graph: Data, how: FeatureNormalisation) -> Data:
     r"""A graph whose features are normalised, each node's and each column's in one of four ways.

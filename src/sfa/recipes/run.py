@@ -47,6 +47,7 @@ def record_of(recipe: Recipe, graph: Data, source: Mapping[str, Any]) -> dict[st
         "fingerprint": fingerprint(graph),
         "nodes": graph.num_nodes,
         "in_features": graph.num_features,
+        "features": recipe.preparation,
         "seed": recipe.training.seed,
     }
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
-from sfa.graph.features import FeatureNormalisation, add_noise, normalise_features
+from sfa.graph.features import MEANINGS, FeatureNormalisation, add_noise, normalise_features
 from sfa.graph.sampling import Sampler
 from sfa.graph.sampling import resolve as resolve_sampler
 from sfa.methods import Method
@@ -100,7 +100,8 @@ class Recipe(BaseModel):
                 kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
                 section.clear()
                 section.update(kept)
-            section[key] = {"name": value} if key in _NAMED and isinstance(value, str) else value
+            is_name = not parents and key in _NAMED and isinstance(value, str)
+            section[key] = {"name": value} if is_name else value
         return Recipe.parse(given)
 
     def _with_another_method(self, changes: Mapping[str, Any]) -> Recipe:
@@ -120,6 +121,12 @@ class Recipe(BaseModel):
         if self.feature_noise > 0:
             graph = add_noise(graph, self.feature_noise, self.training.seed)
         return normalise_features(graph, self.feature_norm)
+
+    @property
+    def preparation(self) -> str:
+        """What :meth:`prepare` does, in a few words."""
+        noise = f", noise of deviation {self.feature_noise:g} added before" if self.feature_noise else ""
+        return f"{MEANINGS[self.feature_norm]}{noise}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for YAML and JSON."""

@@ -26,7 +26,8 @@ def ablation(base: Base) -> Iterator[Variant]:
     for graph, recipe in (("", bare), ("A_G", augmented)):
         for feature, spectral in (("", "none"), ("A_F", "noise"), ("A_F*", "sfa")):
             label = " + ".join(part for part in (graph, feature) if part) or "none"
-            yield Variant(label, _with_map(recipe, spectral), baseline=None if label == "none" else "none")
+            baseline = graph if graph and feature else "none"
+            yield Variant(label, _with_map(recipe, spectral), baseline=None if label == "none" else baseline)
 
 
 def iterations(base: Base) -> Iterator[Variant]:

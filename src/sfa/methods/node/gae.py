@@ -18,8 +18,10 @@ from sfa.spectral import SpectralMap
 
 
 class GAE(Method):
-    r"""Encode nodes so that inner products tell which of them are joined: :math:`\hat A = \sigma(Z Z^\top)`,
-    :math:`Z = \mathrm{GCN}(X, A)`.
+    r"""Encode nodes so that inner products tell which of them are joined.
+
+    .. math::
+        \hat A = \sigma(Z Z^\top), \qquad Z = \mathrm{GCN}(X, A)
 
     As in the paper every node counts as joined to itself, and an edge weight is the encoder's affair only. All ones of
     the adjacency enter the loss, and a uniform sample of as many zeros, anew in every step, which keeps memory linear.
