@@ -93,7 +93,7 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """An embedder with all settings of a recipe: a shipped name such as ``paper/cora``, a YAML file, a mapping."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         sections = parsed.as_dict()
-        options: dict[str, Any] = {"feature_norm": sections["feature_norm"]}
+        options: dict[str, Any] = {key: sections[key] for key in ("feature_norm", "feature_noise")}
         for name in ("method", "spectral", "sampler", "training"):
             options |= {f"{name}.{key}": value for key, value in sections[name].items() if key not in ("name", "seed")}
         options["sampler.name"] = sections["sampler"]["name"]

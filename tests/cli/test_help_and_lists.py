@@ -14,6 +14,7 @@ import pytest
 from sfa.data import names as datasets
 from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
+from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
 
 RunSfa = Callable[..., Any]
@@ -22,7 +23,7 @@ RunSfa = Callable[..., Any]
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("methods", ["grace", "g-bt"]),
+        ("methods", list(METHODS)),
         (
             "spectral",
             [

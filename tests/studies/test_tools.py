@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from torch_geometric.data import Data
 
@@ -55,16 +55,21 @@ def test_processes_that_wait_take_turns(tmp_path: Path) -> None:
 
 @LINUX
 def test_the_peak_is_of_what_comes_after() -> None:
+    def hold(size: int) -> None:
+        """Fresh pages, which no allocator had at hand."""
+        with mmap.mmap(-1, size) as pages:
+            pages.write(b"x" * size)
+
     size = 2**27
-    np.ones(size // 8).sum()
+    hold(size)
     peak = PeakMemory()
     before = peak.bytes()
     assert before is not None
     if peak.by == "VmHWM":
-        np.ones(size // 16).sum()
+        hold(size // 4)
         after = peak.bytes()
         assert after is not None
-        assert 0.4 * size < after - before < 0.75 * size, "the larger array before does not count"
+        assert 0.2 * size < after - before < 0.75 * size, "the larger array before does not count"
 
 
 def test_without_proc_it_is_that_since_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

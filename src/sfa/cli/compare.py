@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sfa.atomic import write_text
 from sfa.cli.console import Display, results_console
-from sfa.cli.evaluate import score_run
+from sfa.cli.evaluate import score_run, tell_if_trained_anew
 from sfa.cli.kept_scores import kept_score, path_of, record_of
 from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
 from sfa.errors import InputError
@@ -52,6 +52,7 @@ def score_of(run: Run, protocol: Protocol, display: Display) -> Score:
     if score is not None:
         return score
     display.say(f"{run.folder.path}: scoring by {protocol.name}")
+    tell_if_trained_anew(run, protocol, display)
     score = score_run(run, protocol, display)
     try:
         write_text(path_of(run, protocol), json.dumps(record_of(run, protocol, [score]), indent=2) + "\n")

@@ -50,6 +50,8 @@ def run(
             f"honest-10-10-80; {', '.join(protocol.name for protocol in chosen)} has none."
         )
     tell_if_unfinished(opened, display)
+    for protocol in chosen:
+        tell_if_trained_anew(opened, protocol, display)
     scores = {protocol.name: evaluate_run(opened, protocol, display, supervised) for protocol in chosen}
     refused = {name: reason for name, reason in refused.items() if name not in scores}
     if as_json:
@@ -79,12 +81,16 @@ def score_run(run: Run, protocol: Protocol, display: Display) -> Score:
     if protocol.needs != "edges":
         (score,) = score_all({run.name: run.method.embed}, run.graph, protocol, display)
         return score
-    epochs = run.recipe.training.epochs
-    display.say(
-        f"{protocol.name}: {run.name} is trained anew {protocol.repeats} times, up to {epochs} epochs each, as its "
-        "embeddings must not have seen the edges that are held out."
-    )
     return protocol.evaluate(_trained_anew(run, display), run.graph, name=run.name)
+
+
+def tell_if_trained_anew(run: Run, protocol: Protocol, display: Display) -> None:
+    """Say so before anything starts: it takes as long as the run took, several times."""
+    if protocol.needs == "edges":
+        display.say(
+            f"{protocol.name}: {run.name} is trained anew {protocol.repeats} times, up to {run.recipe.training.epochs} "
+            "epochs each, as its embeddings must not have seen the edges that are held out."
+        )
 
 
 def score_all(
