@@ -54,7 +54,7 @@ def build_graph(
     Returns:
         Data with `x` float32 [n, d], dense or CSR; `edge_index` int64 [2, 2·pairs], sorted; `node_ids`; `name`; and,
         only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`,
-        and the masks, boolean [n] or [n, splits].
+        and the masks, boolean [n] or [n, splits]. `features_of` tells what features were made of, if they were.
         `mapped_features` is there, and True, only if `x` lies on disk: it may be larger than the memory, is to be read
         by rows, and must never be written to.
     """
@@ -76,6 +76,8 @@ def build_graph(
     if kind is not None:
         features, mapped = check_features(kind.make(undirected, weight, num_nodes))
     data = Data(x=features, edge_index=torch.from_numpy(undirected))
+    if kind is not None:
+        data.features_of = kind.name
     if mapped:
         data.mapped_features = True
     if weight is not None:
