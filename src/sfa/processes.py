@@ -123,14 +123,14 @@ def synchronise(module: nn.Module) -> None:
     """Make every part of a module that can act across processes do so: sets their ``across_processes``.
 
     Raises:
-        InputError: A part, such as most spectral maps, needs all rows in one process (``spans_processes`` is false).
+        InputError: A part, such as some methods and most spectral maps, needs all rows in one process (``spans_processes`` is false).
             Nothing has been set then.
     """
     for part in module.modules():
         if not getattr(part, "spans_processes", True):
             raise InputError(
                 f"{type(part).__name__} needs all rows of a feature map in one process: train with one process, "
-                "or with a spectral map that spans several (none, sfa or noise)."
+                "or choose a method and a spectral map that span several (see the user guide)."
             )
     for part in module.modules():
         if hasattr(part, "across_processes"):

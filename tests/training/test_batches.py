@@ -19,6 +19,7 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.errors import InputError, TrainingError
 from sfa.graph.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
+from sfa.methods import METHODS
 from sfa.recipes import Recipe
 from sfa.training import Interrupted, RunFolder, Steps, keeper, load_checkpoint, load_tensors, train
 from sfa.training.schedule import learning_rate
@@ -206,7 +207,10 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
     return loss.item(), {key: one.grad for key, one in method.named_parameters() if one.grad is not None}
 
 
-@pytest.mark.parametrize("method", ["grace", "g-bt"])
+SPANNING = [name for name, method in METHODS.items() if method.spans_processes]
+
+
+@pytest.mark.parametrize("method", SPANNING)
 @pytest.mark.parametrize("detach", [True, False])
 def test_every_gradient_is_that_of_one_process(
     planted: Data, small_recipe: SmallRecipe, method: str, detach: bool
@@ -216,7 +220,8 @@ def test_every_gradient_is_that_of_one_process(
         x=torch.cat([planted.x, planted.x.flip(1), planted.x[:3]]).double(),
         edge_index=torch.cat([planted.edge_index, planted.edge_index + 60], dim=1),
     )
-    recipe = small_recipe(method, **EXACT, method__batch_norm=True, spectral__detach=detach, spectral__iterations=2)
+    batch_norm = {"method__batch_norm": True} if "batch_norm" in Recipe.parse({"method": method}).method else {}
+    recipe = small_recipe(method, **EXACT, **batch_norm, spectral__detach=detach, spectral__iterations=2)
     loss, expected = gradients(recipe, graph)
     for world in (2, 3):
         for found, grads in run_in_processes(gradients, world, recipe, graph):
@@ -243,9 +248,13 @@ def whole_map_refused(recipe: Recipe, graph: Data) -> str:
     return "trained"
 
 
-def test_a_map_that_cannot_span_processes_is_refused(planted: Data, small_recipe: SmallRecipe) -> None:
-    recipe = small_recipe(spectral__name="whiten")
-    assert all("one process" in said for said in run_in_processes(whole_map_refused, 2, recipe, planted))
+@pytest.mark.parametrize(("method", "spectral", "named"), [("grace", "whiten", "Whiten"), ("dgi", "sfa", "DGI")])
+def test_a_map_or_method_that_cannot_span_processes_is_refused(
+    planted: Data, small_recipe: SmallRecipe, method: str, spectral: str, named: str
+) -> None:
+    recipe = small_recipe(method, spectral__name=spectral)
+    for said in run_in_processes(whole_map_refused, 2, recipe, planted):
+        assert said.startswith(f"{named} needs all rows of a feature map in one process")
 
 
 def test_a_lost_process_is_explained(planted: Data, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
