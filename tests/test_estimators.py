@@ -229,6 +229,12 @@ def test_options_by_path(planted: Data) -> None:
     assert [row["lr"] for row in embedder.history_] == [0.015, 0.03]
 
 
+def test_other_epochs_than_a_recipes_stretch_its_warm_up() -> None:
+    embedder = NodeEmbedder.from_recipe("bgrl/wikics")
+    assert embedder._recipe().training.warmup == 1000
+    assert embedder.set_params(epochs=100)._recipe().training.warmup == 10
+
+
 @pytest.mark.parametrize("name", ["paper/cora", "paper/photo", "demo/without-augmentation"])
 def test_from_recipe(planted: Data, name: str) -> None:
     embedder = NodeEmbedder.from_recipe(name)

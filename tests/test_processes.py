@@ -247,7 +247,9 @@ class TestSynchronise:
 
     def test_names_a_map_that_cannot_and_sets_nothing(self) -> None:
         model = nn.Sequential(BatchNorm(3), Whiten())
-        with pytest.raises(InputError, match=r"^Whiten needs all rows .* in one process.* spectral map that span several"):
+        with pytest.raises(
+            InputError, match=r"^Whiten needs all rows .* in one process.* spectral map that span several"
+        ):
             processes.synchronise(model)
         assert not model[0].across_processes
 

@@ -19,7 +19,20 @@ __version__ = version("sfa")
 __all__ = ["InputError", "NodeEmbedder", "SfaError", "SpectralFeatureAugmentation", "TrainingError", "__version__"]
 
 _HOMES = {"NodeEmbedder": "sfa.estimators", "SpectralFeatureAugmentation": "sfa.spectral"}
-_PARTS = ("data", "evaluation", "figures", "graph", "losses", "methods", "recipes", "spectral", "theory", "training")
+_PARTS = (
+    "data",
+    "evaluation",
+    "figures",
+    "graph",
+    "ledger",
+    "losses",
+    "methods",
+    "recipes",
+    "spectral",
+    "studies",
+    "theory",
+    "training",
+)
 
 
 def __getattr__(name: str) -> Any:

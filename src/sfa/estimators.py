@@ -183,11 +183,21 @@ class NodeEmbedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
-        changes = {**(self.options or {}), **{key: value for key, value in given.items() if value is not None}}
-        if self.spectral == "none":
-            changes = {key: value for key, value in changes.items() if not key.startswith("spectral.")}
-        recipe = Recipe.parse({"method": self.method, "spectral": self.spectral})
-        return recipe.updated({**changes, "training.seed": int(seed)})
+        options, given = (
+            {
+                key: value
+                for key, value in changes.items()
+                if value is not None or changes is self.options
+                if self.spectral != "none" or not key.startswith("spectral.")
+            }
+            for changes in (self.options or {}, given)
+        )
+        if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
+            return self._plain_recipe().updated(options).updated({**given, "training.seed": int(seed)})
+        return self._plain_recipe().updated({**options, **given, "training.seed": int(seed)})
+
+    def _plain_recipe(self) -> Recipe:
+        return Recipe.parse({"method": self.method, "spectral": self.spectral})
 
     def _adopt(self, method: Method, in_features: int, num_nodes: int) -> None:
         self.method_ = method.eval()

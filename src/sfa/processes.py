@@ -123,8 +123,8 @@ def synchronise(module: nn.Module) -> None:
     """Make every part of a module that can act across processes do so: sets their ``across_processes``.
 
     Raises:
-        InputError: A part, such as some methods and most spectral maps, needs all rows in one process (``spans_processes`` is false).
-            Nothing has been set then.
+        InputError: A part, such as some methods and most spectral maps, needs all rows in one process
+            (``spans_processes`` is false). Nothing has been set then.
     """
     for part in module.modules():
         if not getattr(part, "spans_processes", True):

@@ -24,6 +24,7 @@ def new_entry() -> Callable[..., Entry]:
             "fingerprint": "f" * 64,
             "seed": 3,
             "versions": {"sfa": "0.1.0", "torch": "2.13.0"},
+            "device": "cpu",
             "threads": 2,
             "created": "2026-01-02T03:04:05.678+00:00",
             "epochs": 200,

@@ -36,7 +36,7 @@ def test_what_is_entered_is_found_again(path: Path, new_entry: NewEntry) -> None
         assert ledger.get("00ff") == entry
         assert ledger.select() == [entry, bare]
         assert ledger.get("02") is None
-    main = entry.score_under("clustering")
+    main = entry.score_under("clustering", "")
     assert main is not None
     assert main.main == "nmi", "the main metric stays the first"
 

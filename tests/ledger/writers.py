@@ -27,6 +27,7 @@ def entry_by(writer: int, key: str) -> Entry:
         fingerprint="f",
         seed=0,
         versions={},
+        device="cpu",
         threads=1,
         created="2026",
         labels=((f"study {writer}", "v"),),

@@ -149,6 +149,12 @@ def test_p_and_q_steer_the_walks_of_node2vec(planted: Data) -> None:
     assert (walks[2:] == walks[:-2]).float().mean() < 0.2
 
 
+def test_with_p_and_q_of_1_node2vec_is_deepwalk_to_the_bit(planted: Data) -> None:
+    batch = batch_of(planted, [3, 40, 8])
+    assert torch.equal(build(Node2Vec, 60)(batch, seeded()), build(DeepWalk, 60)(batch, seeded()))
+    assert not torch.equal(build(Node2Vec, 60, q=2.0)(batch, seeded()), build(DeepWalk, 60)(batch, seeded()))
+
+
 def test_edge_weights_steer_the_walks() -> None:
     edges = np.array([[0, 0, 1], [1, 2, 2]])
     graph = build_graph(np.eye(3), edges, edge_weight=np.array([1.0, 1e9, 1.0]))
@@ -195,16 +201,21 @@ class TestTheOneGraph:
 
     def test_the_same_in_new_tensors_or_with_other_features_is_taken(self, planted: Data) -> None:
         method = build(DeepWalk, 60)
+        method(planted, seeded())
         first = method.embed(planted)
         again = planted.clone()
         again.x = again.x * 2
         assert torch.equal(method.embed(again), first)
 
-    def test_one_embedded_untrained_binds_too(self, planted: Data) -> None:
+    def test_untrained_it_is_bound_to_none_of_its_size(self, planted: Data) -> None:
         method = build(DeepWalk, 60)
-        method.embed(planted)
+        other = self.changed(planted, "edges")
+        assert torch.equal(method.embed(planted), method.embed(other))
+        assert method(other, seeded()).isfinite()
         with pytest.raises(InputError, match="this is another"):
-            method(self.changed(planted, "edges"), seeded())
+            method.embed(planted)
+        with pytest.raises(InputError, match="this is another"):
+            build(DeepWalk, 60).embed(self.changed(planted, "nodes"))
 
     def test_weights_that_are_loaded_know_their_graph(self, planted: Data) -> None:
         trained, loaded = build(DeepWalk, 60), build(DeepWalk, 60)
@@ -227,7 +238,7 @@ class TestTheOneGraph:
     @pytest.mark.parametrize("sampler", [Neighbours, partial(Clusters, clusters=4), WholeGraph])
     def test_a_batch_cut_out_of_it_is_refused(self, planted: Data, sampler: Any) -> None:
         method = build(DeepWalk, 60)
-        method.embed(planted)
+        method(planted, seeded())
         batch = sampler(planted).batch(torch.tensor([1]), seeded())
         with pytest.raises(InputError, match="a batch cut out of it"):
             method(batch, seeded())

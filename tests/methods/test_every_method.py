@@ -83,6 +83,26 @@ class TestEveryMethod:
         assert torch.equal(plain, same)
         assert not torch.isclose(plain, other)
 
+    def test_each_map_that_the_slot_gives_enters_the_loss(self, name: str, planted: Data) -> None:
+        class ChangesOne(SpectralMap):
+            """Changes the map of one number alone, and counts them."""
+
+            def __init__(self, number: int | None) -> None:
+                super().__init__()
+                self.number, self.count = number, 0
+
+            def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
+                assert self.count == 0, "all maps of a step in one call"
+                self.count = len(maps)
+                return tuple(h.tanh() + h.roll(1, dims=1) if i == self.number else h for i, h in enumerate(maps))
+
+        batch = first_batch(planted, Recipe.parse({"method": name}))
+        untouched = ChangesOne(None)
+        plain = build(name, planted, untouched)(batch, seeded(1))
+        assert untouched.count >= 1
+        for number in range(untouched.count):
+            assert not torch.equal(build(name, planted, ChangesOne(number))(batch, seeded(1)), plain), number
+
     def test_an_observer_sees_the_maps_of_the_step_and_changes_nothing(self, name: str, planted: Data) -> None:
         batch = first_batch(planted, Recipe.parse({"method": name}))
         recorder = Recorder()

@@ -136,6 +136,19 @@ def test_other_epochs_stretch_the_authors_warm_up(epochs: int, warmup: int) -> N
     assert fixed.training.warmup == 7
 
 
+def test_a_warm_up_that_was_asked_for_stays() -> None:
+    bgrl = Recipe.parse({"method": "bgrl"})
+    assert Recipe.parse({}).updated({"training": {"warmup": 5}}).training.warmup == 5
+    assert bgrl.updated({"training": {"epochs": 10, "warmup": 2}}).training.warmup == 2
+    assert bgrl.updated({"training": {"epochs": 10}}).training.warmup == 1
+    assert bgrl.updated({"training.lr": 0.1}).training.warmup == bgrl.training.warmup
+
+
+def test_a_key_inside_a_section_may_have_a_sections_name() -> None:
+    recipe = Recipe.parse({"spectral": "grassmann"}).updated({"spectral.method": "randomised"})
+    assert recipe.spectral["method"] == "randomised"
+
+
 def test_a_sampler_that_a_method_cannot_use() -> None:
     assert Recipe.parse({"method": "deepwalk"}).sampler["name"] == "starts"
     assert Recipe.parse({}).updated({"method.name": "deepwalk"}).sampler["name"] == "starts"
@@ -143,6 +156,11 @@ def test_a_sampler_that_a_method_cannot_use() -> None:
     assert Recipe.parse({"method": "deepwalk"}).updated({"sampler.batch_size": 9}).sampler["batch_size"] == 9
     with pytest.raises(InputError, match=r"deepwalk works with the sampler starts, not with whole\."):
         Recipe.parse({"method": "deepwalk", "sampler": "whole"})
+
+
+def test_starts_are_for_methods_that_walk() -> None:
+    with pytest.raises(InputError, match="starts is for methods that walk, and grace does not"):
+        Recipe.parse({"sampler": "starts"})
 
 
 def test_another_method_keeps_a_sampler_that_was_asked_for() -> None:

@@ -56,6 +56,14 @@ def test_every_recipe_says_what_it_is() -> None:
     assert all(recipe["about"] for recipe in shipped_recipes().values())
 
 
+def test_the_dense_features_of_wikics_are_normalised_as_each_methods_authors_did() -> None:
+    norms = {
+        family: load_recipe(family, "wikics").feature_norm for family in ("grace", "gca", "g-bt", "costa", "paper")
+    }
+    assert set(norms.values()) == {"shifted-row"}
+    assert load_recipe("bgrl", "wikics").feature_norm == "standard"
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_a_recipe_for_every_set_of_the_paper(method: str) -> None:
     for dataset in (*PAPER, "pubmed"):

@@ -52,6 +52,8 @@ def test_ablation() -> None:
         "A_G + A_F*": ("sfa", True),
     }
     assert list(found["A_F*"].recipe.method["feature_drop"]) == [0.0, 0.0]
+    with pytest.raises(InputError, match="merit is more than its drop rates"):
+        variants("ablation", base("merit"))
     baselines = {label: variant.baseline for label, variant in found.items()}
     assert (baselines["none"], baselines["A_F*"], baselines["A_G"]) == (None, "none", "none")
     assert baselines["A_G + A_F*"] == baselines["A_G + A_F"] == "A_G"

@@ -24,6 +24,7 @@ def entry(cell: Cell, per_epoch: float, scoring: float = 1.0, **changes: Any) ->
         "fingerprint": cell.dataset.fingerprint,
         "seed": 0,
         "versions": {},
+        "device": "cpu",
         "threads": 1,
         "created": "2026",
         "seconds_per_epoch": per_epoch,

@@ -14,6 +14,7 @@ import torch
 
 from sfa.errors import TrainingError
 from sfa.evaluation import Classification, resolve
+from sfa.evaluation import supervised as supervised_module
 from sfa.evaluation.supervised import supervised
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
@@ -117,7 +118,7 @@ def test_runs_that_are_kept_serve_other_protocols_without_training(plan: NewPlan
 
 def test_yardsticks(plan: NewPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = partial(supervised, epochs=3)
-    monkeypatch.setattr(measure_module, "supervised", quick)
+    monkeypatch.setattr(supervised_module, "supervised", quick)
     study = plan("methods", methods=["grace"], seeds=(4, 5))
     run(ledger, shortened(study, 4))
     raw, untrained, mlp, gcn = ledger.select()

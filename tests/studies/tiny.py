@@ -78,7 +78,7 @@ def run_until_killed(data: Path, path: Path, where: str) -> None:
 
         sfa.studies.measure._score = die  # type: ignore[assignment]
     elif where == "before the row is in":
-        Ledger.add = die  # type: ignore[method-assign,assignment]
+        Ledger.add_all = die  # type: ignore[method-assign,assignment]
     elif where == "before the folder is removed":
         Runner._tidy = die  # type: ignore[method-assign]
     elif where == "while the folder is made":

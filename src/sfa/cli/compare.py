@@ -9,10 +9,9 @@ from typing import Any
 
 from rich.table import Table
 
-from sfa.atomic import write_text
 from sfa.cli.console import Display, results_console
 from sfa.cli.evaluate import score_run, tell_if_trained_anew
-from sfa.cli.kept_scores import kept_score, path_of, record_of
+from sfa.cli.kept_scores import keep_scores, kept_score
 from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
 from sfa.errors import InputError
 from sfa.evaluation import Difference, Protocol, Score, paired_difference, resolve
@@ -33,7 +32,10 @@ def run(
         raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
     _require_same_data(paths)
     runs = [open_run(path, data_root=data_root) for path in paths]
-    chosen.check(runs[0].graph)
+    for opened in runs:
+        chosen.check(opened.graph)
+    if len({chosen.digest(opened.graph) for opened in runs}) > 1:
+        raise InputError(f"The splits of {chosen.name} are not the same for these runs: their scores cannot be paired.")
     if chosen.count(runs[0].graph) < 2:
         raise InputError(f"{chosen.name} has a single split on these data: there is nothing to pair.")
     for opened in runs:
@@ -54,10 +56,7 @@ def score_of(run: Run, protocol: Protocol, display: Display) -> Score:
     display.say(f"{run.folder.path}: scoring by {protocol.name}")
     tell_if_trained_anew(run, protocol, display)
     score = score_run(run, protocol, display)
-    try:
-        write_text(path_of(run, protocol), json.dumps(record_of(run, protocol, [score]), indent=2) + "\n")
-    except OSError as error:
-        display.say(f"The scores could not be kept in {run.folder.path}: {error.strerror or error}.")
+    keep_scores(run, protocol, [score], display)
     return score
 
 

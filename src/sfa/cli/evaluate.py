@@ -9,16 +9,14 @@ from pathlib import Path
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.atomic import write_text
 from sfa.cli.console import Display
-from sfa.cli.kept_scores import path_of, record_of
+from sfa.cli.kept_scores import keep_scores, scores_record
 from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import Classification, Protocol, Score, possible, resolve
 from sfa.evaluation.protocols import Embedder
-from sfa.evaluation.supervised import Yardstick
-from sfa.evaluation.supervised import supervised as train_supervised
+from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
 from sfa.training import train
 
 ALL = "all"
@@ -44,7 +42,7 @@ def run(
     chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
     for protocol in chosen:
         protocol.check(opened.graph)
-    if supervised and not any(_has_validation(protocol, opened.graph) for protocol in chosen):
+    if supervised and not any(can_be_supervised(protocol, opened.graph) for protocol in chosen):
         raise InputError(
             "--supervised trains classifiers on splits with a validation part, for instance those of "
             f"honest-10-10-80; {', '.join(protocol.name for protocol in chosen)} has none."
@@ -55,7 +53,7 @@ def run(
     scores = {protocol.name: evaluate_run(opened, protocol, display, supervised) for protocol in chosen}
     refused = {name: reason for name, reason in refused.items() if name not in scores}
     if as_json:
-        records = [record_of(opened, protocol, scores[protocol.name]) for protocol in chosen]
+        records = [scores_record(opened, protocol, scores[protocol.name]) for protocol in chosen]
         alone = len(protocols) == 1 and ALL not in protocols
         print(json.dumps(records[0] if alone else {"protocols": records, "not possible": refused}, indent=2))
     else:
@@ -69,10 +67,7 @@ def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: boo
     scores = [*score_all(baselines, run.graph, protocol, display), score_run(run, protocol, display)]
     if supervised:
         scores += _supervised(run.graph, protocol, display)
-    try:
-        write_text(path_of(run, protocol), json.dumps(record_of(run, protocol, scores), indent=2) + "\n")
-    except OSError as error:  # a full or read-only disk does not take the result with it
-        display.say(f"The scores could not be kept in {run.folder.path}: {error.strerror or error}.")
+    keep_scores(run, protocol, scores, display)
     return scores
 
 
@@ -106,21 +101,15 @@ def _features(graph: Data) -> Tensor:
     return features
 
 
-def _has_validation(protocol: Protocol, graph: Data) -> bool:
-    return isinstance(protocol, Classification) and all(len(split.validation) > 0 for split in protocol.draw(graph))
-
-
 def _supervised(graph: Data, protocol: Protocol, display: Display) -> list[Score]:
     """Networks that learn from the labels, on the splits of the protocol; none, if those leave no validation part."""
-    if not isinstance(protocol, Classification) or not _has_validation(protocol, graph):
+    if not isinstance(protocol, Classification) or not can_be_supervised(protocol, graph):
         return []
-    splits, scores = protocol.draw(graph), []
-    with display.progress(f"training MLP and GCN, {protocol.name}", len(YARDSTICKS) * len(splits)) as tracker:
-        for model, name in YARDSTICKS.items():
-            results = train_supervised(graph, splits, model=model, on_split=tracker.step)
-            test, validation, epochs = zip(*((r.test, r.validation, r.epoch) for r in results), strict=True)
-            scores.append(Score(name, protocol.name, {"accuracy": test}, chosen=epochs, validation=validation))
-    return scores
+    with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(graph)) as tracker:
+        return [
+            supervised_score(graph, protocol, model, name=name, on_split=tracker.step)
+            for model, name in YARDSTICKS.items()
+        ]
 
 
 def _trained_anew(run: Run, display: Display) -> Embedder:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sfa.atomic import write_text
+from sfa.cli.console import Display
 from sfa.cli.run import Run
 from sfa.errors import InputError
 from sfa.evaluation import Protocol, Score
@@ -18,9 +20,17 @@ def path_of(run: Run, protocol: Protocol) -> Path:
     return run.folder.path / f"scores-{protocol.name}.json"
 
 
-def record_of(run: Run, protocol: Protocol, scores: Sequence[Score]) -> dict[str, Any]:
+def scores_record(run: Run, protocol: Protocol, scores: Sequence[Score]) -> dict[str, Any]:
     """Scores, and what decides them: data, splits and settings of the protocol, weights."""
     return {**_identity(run, protocol), "scores": [score.as_dict() for score in scores]}
+
+
+def keep_scores(run: Run, protocol: Protocol, scores: Sequence[Score], display: Display) -> None:
+    """Write them into the run folder; a full or read-only disk does not take the result with it."""
+    try:
+        write_text(path_of(run, protocol), json.dumps(scores_record(run, protocol, scores), indent=2) + "\n")
+    except OSError as error:
+        display.say(f"The scores could not be kept in {run.folder.path}: {error.strerror or error}.")
 
 
 def kept_score(run: Run, protocol: Protocol) -> Score | None:

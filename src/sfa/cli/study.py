@@ -59,7 +59,9 @@ def run(
     sources = [Source(data, data_root) for data in dict.fromkeys(datasets)]
     allowed = protocols_of(study, protocols)
     graphs = [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]
-    plan = make_plan(study, graphs, seeds, methods=methods, recipe=recipe, changes=changes, protocols=protocols)
+    plan = make_plan(
+        study, graphs, seeds, methods=methods, recipe=recipe, changes=changes, protocols=protocols, device=device
+    )
     path = default_path() if ledger is None else ledger
     if dry_run and not path.exists():
         _list(plan, {}, [], path, retry_failed)
@@ -86,7 +88,7 @@ def run(
                 raise Interrupted("Stopped; the same command goes on from there.") from None
         entries = _entries(plan, opened)
     print_table(plan, entries)
-    _tell_of_failures(plan, entries)
+    _tell_of_failures(runner.failures)
 
 
 def _entries(plan: Plan, ledger: Ledger) -> dict[str, Entry]:
@@ -98,7 +100,7 @@ def _to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) -> list
     missing = {
         cell.key: cell
         for cell in plan.cells
-        if missing_protocols(entries.get(cell.key), plan.protocols, retry_failed=retry_failed)
+        if missing_protocols(cell, entries.get(cell.key), plan.protocols, retry_failed=retry_failed)
     }
     return list(missing.values())
 
@@ -132,8 +134,7 @@ def _state(cell: Cell, entry: Entry | None, to_do: bool, path: Path) -> str:
     return "begun" if (cells_folder(path) / cell.key).exists() else "to do"
 
 
-def _tell_of_failures(plan: Plan, entries: Mapping[str, Entry]) -> None:
-    failures = {cell.title: entry.failure for cell in plan.cells if (entry := entries[cell.key]).failure is not None}
+def _tell_of_failures(failures: Mapping[str, str]) -> None:
     for title, failure in failures.items():
         Display().say(f"Failed: {title}: {failure}")
     if failures:

@@ -44,6 +44,10 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
             f"Two scores are compared over the same splits, at least two of them, not {len(values)} of "
             f"{score.protocol} with {len(others)} of {baseline.protocol}."
         )
+    if score.splits != baseline.splits:
+        raise InputError(
+            f"Two scores of {score.protocol} on different splits, or with other settings, cannot be paired."
+        )
     differences = np.subtract(values, others).round(DIGITS)
     mean, error = float(differences.mean()), float(stats.sem(differences))
     half = float(stats.t.ppf(0.975, len(differences) - 1)) * error

@@ -22,6 +22,7 @@ class Score:
         values: For each metric its value on every split or run, in per cent; the main metric is the first.
         chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
         validation: The value by which it was selected, in per cent.
+        splits: Digest of the protocol's settings and splits; scores can be paired if theirs is the same.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Score:
     values: Mapping[str, tuple[float, ...]]
     chosen: tuple[Any, ...] = ()
     validation: tuple[float, ...] = ()
+    splits: str = ""
 
     @property
     def main(self) -> str:
@@ -68,6 +70,7 @@ class Score:
             "values": {metric: list(values) for metric, values in self.values.items()},
             "chosen": list(self.chosen),
             "validation": list(self.validation),
+            "splits": self.splits,
         }
 
     @classmethod
@@ -78,6 +81,7 @@ class Score:
             validation = tuple(map(float, given["validation"]))
             if not values or not all(values.values()):
                 raise ValueError("no values")
-            return cls(str(given["name"]), str(given["protocol"]), values, tuple(given["chosen"]), validation)
+            chosen, splits = tuple(given["chosen"]), str(given["splits"])
+            return cls(str(given["name"]), str(given["protocol"]), values, chosen, validation, splits)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"This is not a score as sfa writes it: {error!r}.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
+from sfa.evaluation.protocols import Classification, Protocol
+from sfa.evaluation.scores import Score
 from sfa.evaluation.splits import Split
 from sfa.graph.dropout import dropout
 from sfa.graph.gcn import Convolution
@@ -183,3 +186,37 @@ def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
             if (y[part] < 0).any():
                 raise InputError(f"The {name} part of a split holds {int((y[part] < 0).sum())} nodes without a label.")
     return y
+
+
+SETTINGS: dict[str, int | float] = {
+    name: parameter.default
+    for name, parameter in inspect.signature(supervised).parameters.items()
+    if name not in ("model", "seed", "on_split") and parameter.default is not inspect.Parameter.empty
+}
+"""How the yardsticks are trained, where nothing else is said."""
+
+
+def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
+    """Whether a yardstick can be trained on the splits of a protocol: it needs a validation part to choose on."""
+    return isinstance(protocol, Classification) and all(len(split.validation) > 0 for split in protocol.draw(graph))
+
+
+def supervised_score(
+    graph: Data,
+    protocol: Classification,
+    model: Yardstick,
+    *,
+    name: str,
+    seed: int = 0,
+    on_split: Callable[[], None] | None = None,
+) -> Score:
+    """The score of a yardstick on the splits of a protocol; its arguments are those of :func:`supervised`."""
+    results = supervised(graph, protocol.draw(graph), model=model, seed=seed, on_split=on_split)
+    return Score(
+        name,
+        protocol.name,
+        {"accuracy": tuple(result.test for result in results)},
+        chosen=tuple(result.epoch for result in results),
+        validation=tuple(result.validation for result in results),
+        splits=protocol.digest(graph),
+    )

@@ -126,6 +126,8 @@ def second_order_walks(
     Returns:
         ``(length + 1, k)`` nodes.
     """
+    if p == q == 1:
+        return random_walks(transitions, seeds, length, generator)
     walks = list(random_walks(transitions, seeds, min(length, 1), generator))
     for _ in range(length - 1):
         walks.append(_second_order_step(transitions, walks[-2], walks[-1], p, q, generator))

@@ -13,7 +13,7 @@ from sfa.errors import InputError, SfaError
 APPLICATION = 0x5346414C
 """``SFAL``, by which a file is known as a ledger."""
 
-FORMAT = 1
+FORMAT = 2
 """Of the tables; raised whenever an older `sfa` could no longer read what a newer one writes."""
 
 PATIENCE = 60.0
@@ -31,6 +31,7 @@ CREATE TABLE runs (
     fingerprint TEXT NOT NULL,
     seed INTEGER NOT NULL,
     versions TEXT NOT NULL,
+    device TEXT NOT NULL,
     threads INTEGER NOT NULL,
     created TEXT NOT NULL,
     epochs INTEGER,
@@ -50,11 +51,12 @@ CREATE TABLE labels (
 CREATE TABLE scores (
     run TEXT NOT NULL REFERENCES runs (key) ON DELETE CASCADE,
     protocol TEXT NOT NULL,
+    splits TEXT NOT NULL,
     embedding TEXT NOT NULL,
     metric TEXT NOT NULL,
     split INTEGER NOT NULL,
     value REAL NOT NULL,
-    PRIMARY KEY (run, protocol, embedding, metric, split)
+    PRIMARY KEY (run, protocol, splits, embedding, metric, split)
 );
 """
 

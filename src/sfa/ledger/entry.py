@@ -25,6 +25,7 @@ class Entry:
     """Of the graph before anything was done to it: :func:`sfa.data.fingerprint`."""
     seed: int
     versions: Mapping[str, str]
+    device: str
     threads: int
     created: str
     """When it was entered, in UTC."""
@@ -45,9 +46,10 @@ class Entry:
     scores: tuple[Score, ...] = ()
     """Metric by metric and split by split, but for what was selected on each."""
 
-    def score_under(self, protocol: str) -> Score | None:
-        """Its score under a protocol, if it has one."""
-        return next((score for score in self.scores if score.protocol == protocol), None)
+    def score_under(self, protocol: str, splits: str) -> Score | None:
+        """Its score under a protocol with these settings and splits (:meth:`~sfa.evaluation.Protocol.digest`)."""
+        found = (score for score in self.scores if (score.protocol, score.splits) == (protocol, splits))
+        return next(found, None)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, with the value of every split."""
@@ -57,6 +59,7 @@ class Entry:
             {
                 "embedding": score.name,
                 "protocol": score.protocol,
+                "splits_digest": score.splits,
                 "metric": metric,
                 **summary(score, metric),
                 "values": list(values),

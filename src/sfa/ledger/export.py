@@ -56,6 +56,7 @@ def table_rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
             "evaluate_seconds": entry.evaluate_seconds,
             "peak_memory": entry.peak_memory,
             "peak_memory_by": entry.peak_memory_by,
+            "device": entry.device,
             "threads": entry.threads,
             "recipe_hash": entry.recipe_hash,
             "fingerprint": entry.fingerprint,

@@ -17,8 +17,11 @@ from sfa.ledger.entry import Entry
 
 COLUMNS = tuple(field.name for field in fields(Entry) if field.name not in ("labels", "scores"))
 
+SCORED = ("run", "protocol", "splits", "embedding")
+"""What tells a score of the table ``scores`` from others."""
+
 Labels = dict[str, list[tuple[str, str]]]
-Values = dict[str, dict[tuple[str, str], dict[str, list[float]]]]
+Values = dict[str, dict[tuple[str, str, str], dict[str, list[float]]]]
 
 
 def default_path() -> Path:
@@ -53,25 +56,33 @@ class Ledger:
         self._database.close()
 
     def add(self, entry: Entry) -> Entry:
-        """Enter a run with its labels and scores; returns what the ledger then holds of it.
+        """Enter a run; returns what the ledger then holds of it. See :meth:`add_all`."""
+        (held,) = self.add_all([entry])
+        return held
 
-        Of a run that is in already the row and its scores stay as they are; labels and scores under other protocols
-        are added. A failure gives way to whatever comes after it, but takes the place of nothing.
+    def add_all(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Enter runs with their labels and scores, all or none; returns what the ledger then holds of them.
+
+        Of a run that is in already the row and its scores stay as they are; labels and scores under other protocols,
+        or on other splits, are added. A failure gives way to whatever comes after it, but takes the place of nothing.
         """
         with self._database.transaction():
-            known = self._database.execute("SELECT failure FROM runs WHERE key = ?", [entry.key])
-            if known and known[0][0] is not None:
-                labels = self._database.execute("SELECT study, variant FROM labels WHERE run = ?", [entry.key])
-                entry = replace(entry, labels=(*((study, variant) for study, variant in labels), *entry.labels))
-                self._database.execute("DELETE FROM runs WHERE key = ?", [entry.key])
-                known = []
-            if not known:
-                self._database.insert("runs", COLUMNS, [[_to_sql(getattr(entry, column)) for column in COLUMNS]])
-            self._label(entry.key, entry.labels)
-            for score in entry.scores:
-                self._add_score(entry.key, score)
-            (held,) = self._entries("WHERE key = ?", [entry.key])
-        return held
+            for entry in entries:
+                self._add(entry)
+            return [held for entry in entries for held in self._entries("WHERE key = ?", [entry.key])]
+
+    def _add(self, entry: Entry) -> None:
+        known = self._database.execute("SELECT failure FROM runs WHERE key = ?", [entry.key])
+        if known and known[0][0] is not None:
+            labels = self._database.execute("SELECT study, variant FROM labels WHERE run = ?", [entry.key])
+            entry = replace(entry, labels=(*((study, variant) for study, variant in labels), *entry.labels))
+            self._database.execute("DELETE FROM runs WHERE key = ?", [entry.key])
+            known = []
+        if not known:
+            self._database.insert("runs", COLUMNS, [[_to_sql(getattr(entry, column)) for column in COLUMNS]])
+        self._label(entry.key, entry.labels)
+        for score in entry.scores:
+            self._add_score(entry.key, score)
 
     def label(self, key: str, study: str, variant: str) -> None:
         """Note that a run in the ledger belongs to a study, under a name."""
@@ -112,15 +123,15 @@ class Ledger:
             self._database.execute("DELETE FROM runs WHERE key IN (SELECT value FROM json_each(?))", [_list(keys)])
 
     def _add_score(self, key: str, score: Score) -> None:
-        where = [key, score.protocol, score.name]
-        query = "SELECT 1 FROM scores WHERE run = ? AND protocol = ? AND embedding = ? LIMIT 1"
+        where = [key, score.protocol, score.splits, score.name]
+        query = "SELECT 1 FROM scores WHERE run = ? AND protocol = ? AND splits = ? AND embedding = ? LIMIT 1"
         if not self._database.execute(query, where):
             rows = [
                 [*where, metric, split, float(value)]
                 for metric, values in score.values.items()
                 for split, value in enumerate(values)
             ]
-            self._database.insert("scores", ("run", "protocol", "embedding", "metric", "split", "value"), rows)
+            self._database.insert("scores", (*SCORED, "metric", "split", "value"), rows)
 
     def _label(self, key: str, labels: Iterable[tuple[str, str]]) -> None:
         rows = [[study, variant, key] for study, variant in labels]
@@ -135,10 +146,11 @@ class Ledger:
         chosen = f"WHERE run IN (SELECT key FROM runs {where}) ORDER BY rowid"
         for key, study, variant in execute(f"SELECT run, study, variant FROM labels {chosen}", values):
             labels[key].append((study, variant))
-        for key, protocol, embedding, metric, value in execute(
-            f"SELECT run, protocol, embedding, metric, value FROM scores {chosen}", values
+        for key, *scored, metric, value in execute(
+            f"SELECT {', '.join(SCORED)}, metric, value FROM scores {chosen}", values
         ):
-            scores[key].setdefault((protocol, embedding), {}).setdefault(metric, []).append(value)
+            protocol, splits, embedding = scored
+            scores[key].setdefault((protocol, splits, embedding), {}).setdefault(metric, []).append(value)
         return [self._entry(row, labels, scores) for row in rows]
 
     def _entry(self, row: Sequence[Any], labels: Labels, scores: Values) -> Entry:
@@ -148,8 +160,8 @@ class Ledger:
         except (TypeError, ValueError) as error:
             raise InputError(f"The ledger {self.path} is damaged: it holds a recipe that is not JSON.") from error
         measured = tuple(
-            Score(embedding, protocol, {metric: tuple(values) for metric, values in metrics.items()})
-            for (protocol, embedding), metrics in scores[columns["key"]].items()
+            Score(embedding, protocol, {metric: tuple(values) for metric, values in metrics.items()}, splits=splits)
+            for (protocol, splits, embedding), metrics in scores[columns["key"]].items()
         )
         return Entry(**columns, labels=tuple(labels[columns["key"]]), scores=measured)
 

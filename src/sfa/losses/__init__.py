@@ -1,4 +1,4 @@
-"""Embeddings of two views in, one number out."""
+"""Embeddings in, one number out."""
 
 from sfa.losses.barlow_twins import barlow_twins
 from sfa.losses.bootstrap import bootstrap_latent

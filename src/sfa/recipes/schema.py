@@ -66,6 +66,8 @@ class Recipe(BaseModel):
         if method_class.samplers and sampler["name"] not in method_class.samplers:
             allowed = " or ".join(method_class.samplers)
             raise InputError(f"{method['name']} works with the sampler {allowed}, not with {sampler['name']}.")
+        if resolve_sampler(sampler["name"]).for_walks and sampler["name"] not in method_class.samplers:
+            raise InputError(f"The sampler {sampler['name']} is for methods that walk, and {method['name']} does not.")
         return recipe.model_copy(
             update={
                 "method": _complete(method, method_class, "method"),
@@ -85,9 +87,9 @@ class Recipe(BaseModel):
         given = base.as_dict()
         if base.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
             changes = {"sampler": "neighbours", **changes}
-        if "training.warmup" not in changes:
-            epochs = changes.get("training.epochs")
-            changes = {"training.warmup": _stretched(base.training.warmup, base.training.epochs, epochs), **changes}
+        if "training.epochs" in changes and not {"training", "training.warmup"} & changes.keys():
+            warmup = _stretched(base.training.warmup, base.training.epochs, changes["training.epochs"])
+            changes = {"training.warmup": warmup, **changes}
         for path in sorted(changes, key=lambda path: (path.count("."), not path.endswith(".name"))):
             value = changes[path]
             *parents, key = path.split(".")

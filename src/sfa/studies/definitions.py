@@ -112,6 +112,8 @@ def without_graph_augmentation(recipe: Recipe) -> Recipe:
     if not rates:
         options = " nor ".join(GRAPH_AUGMENTATION)
         raise InputError(f"The graph augmentation of {name} cannot be taken away: it has neither {options}.")
+    if not all(isinstance(recipe.method[option], tuple | list) for option in rates):
+        raise InputError(f"The graph augmentation of {name} is more than its drop rates, and cannot be taken away.")
     return recipe.updated({f"method.{option}": [0.0, 0.0] for option in rates})
 
 

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluation import Classification, Protocol, Score
-from sfa.evaluation.supervised import Yardstick, supervised
+from sfa.evaluation.supervised import Yardstick, supervised_score
 from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
@@ -91,12 +91,5 @@ def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Sco
     if z is not None:
         return protocol.evaluate(z, graph, name=cell.variant.name)
     assert isinstance(protocol, Classification)
-    model = SUPERVISED[cell.variant.kind]
-    results = supervised(graph, protocol.draw(graph), model=model, seed=cell.variant.seed)
-    return Score(
-        cell.variant.name,
-        protocol.name,
-        {"accuracy": tuple(result.test for result in results)},
-        chosen=tuple(result.epoch for result in results),
-        validation=tuple(result.validation for result in results),
-    )
+    model, seed = SUPERVISED[cell.variant.kind], cell.variant.seed
+    return supervised_score(graph, protocol, model, name=cell.variant.name, seed=seed)

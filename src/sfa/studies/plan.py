@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.studies.resolver import RUN_TIME, Study
 from sfa.studies.variants import Base, Variant
+from sfa.training import make_fabric
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,24 @@ class Dataset:
     fingerprint: str
     source: Mapping[str, Any]
     load: Callable[[], Data]
+    _digests: dict[str, str] = field(default_factory=lambda: {RUN_TIME: ""}, repr=False, compare=False)
 
     @classmethod
     def of(cls, load: Callable[[], Data], source: Mapping[str, Any], protocols: Sequence[str] = ()) -> Dataset:
         """The data set that ``load`` reads; raises if it does not allow one of these protocols."""
         graph = load()
+        dataset = cls(str(graph.name), fingerprint(graph), source, load)
         for name in protocols:
             if name != RUN_TIME:
                 resolve_protocol(name).check(graph)
-        return cls(str(graph.name), fingerprint(graph), source, load)
+                dataset._digests[name] = resolve_protocol(name).digest(graph)
+        return dataset
+
+    def digest(self, protocol: str) -> str:
+        """Of a protocol's settings and splits of these data: a score in the ledger counts if it has the same."""
+        if protocol not in self._digests:
+            self._digests[protocol] = resolve_protocol(protocol).digest(self.load())
+        return self._digests[protocol]
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,7 @@ def make_plan(
     recipe: str | None = None,
     changes: Mapping[str, Any] | None = None,
     protocols: Sequence[str] = (),
+    device: str = "auto",
 ) -> Plan:
     """The cells of a study, by data set, then seed, then variant.
 
@@ -99,6 +110,7 @@ def make_plan(
         recipe: A recipe to start from, by name or path; each method's own for the data set if not given.
         changes: Recipe keys to set in every recipe that the study starts from.
         protocols: To score under; the study's own if there are none.
+        device: Where it is to run; times on one say nothing of another.
     """
     protocols = protocols_of(study, protocols)
     _check(study, datasets, seeds, methods, recipe)
@@ -107,7 +119,11 @@ def make_plan(
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
             base = _base(study, dataset.name, methods, recipe, {**changes, "training.seed": seed})
-            jobs += _jobs([variant for variant in study.variants(base) if _applies(variant, protocols)], dataset)
+            jobs += _jobs(
+                [variant for variant in study.variants(base) if _applies(variant, protocols)],
+                dataset,
+                str(make_fabric(device).device),
+            )
     distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # what depends on no seed comes with each, and is done once
     for job in jobs:
         distinct.setdefault(tuple((cell.key, cell.variant.label) for cell in job), job)
@@ -172,12 +188,13 @@ def _base(study: Study, dataset: str, methods: Sequence[str], recipe: str | None
     return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
 
 
-def _jobs(variants: Sequence[Variant], dataset: Dataset) -> Iterator[Job]:
+def _jobs(variants: Sequence[Variant], dataset: Dataset, device: str) -> Iterator[Job]:
     timed = [variant for variant in variants if variant.kind == "timed"]
     if timed:
-        # Times are compared with those measured by turns with them, on as many threads, and with no others.
+        # Times are compared with those measured by turns with them, on the same device and threads, and with no others.
         beside = sorted(recipe_hash(variant.decisive) for variant in timed)
-        yield tuple(_cell(variant, dataset, beside=beside, threads=torch.get_num_threads()) for variant in timed)
+        machine = {"device": device, "threads": torch.get_num_threads()}
+        yield tuple(_cell(variant, dataset, beside=beside, **machine) for variant in timed)
     for variant in variants:
         if variant.kind != "timed":
             yield (_cell(variant, dataset),)

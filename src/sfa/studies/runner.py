@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -19,7 +20,7 @@ from sfa.studies.measure import Measured, measure
 from sfa.studies.plan import Cell, Dataset, Job, Plan
 from sfa.studies.resolver import RUN_TIME
 from sfa.studies.timing import TURNS, epochs_of_a_turn, seconds_by_turns
-from sfa.training import Interrupted, versions
+from sfa.training import Interrupted, make_fabric, versions
 
 KEEP = "keep"
 """A file in a cell's run folder which says that it stays."""
@@ -60,6 +61,8 @@ class Runner:
     retry_failed: bool = False
     strict: bool = False
     watcher: Watcher = field(default_factory=Watcher)
+    failures: dict[str, str] = field(default_factory=dict, init=False)
+    """Why cells failed, now or before, by their titles."""
     _loaded: tuple[Dataset, Data] | None = field(default=None, init=False, repr=False)
 
     def run(self, plan: Plan) -> None:
@@ -75,7 +78,13 @@ class Runner:
         folder = cells_folder(self.ledger.path) / job[0].key
         with locked(folder.with_suffix(".lock"), wait=wait) as ours:
             entries = [self.ledger.get(cell.key) for cell in job]
-            to_do = list(dict.fromkeys(name for entry in entries for name in self._missing(entry, plan)))
+            to_do = list(
+                dict.fromkeys(
+                    name
+                    for cell, entry in zip(job, entries, strict=True)
+                    for name in missing_protocols(cell, entry, plan.protocols, retry_failed=self.retry_failed)
+                )
+            )
             if to_do and not ours:
                 return False
             if to_do:
@@ -83,17 +92,20 @@ class Runner:
                     shutil.rmtree(folder, ignore_errors=True)
                 self.watcher.begin(job[0])
                 measured = self._measure(job, to_do, folder)
-                held = [self._enter(cell, plan, values) for cell, values in zip(job, measured, strict=True)]
+                held = self.ledger.add_all(list(map(partial(self._entry, plan), job, measured)))
+                # A run that is in stays as it is, whatever came of scoring it again; but that is not passed over.
+                held = [
+                    replace(entry, failure=values.get("failure")) for entry, values in zip(held, measured, strict=True)
+                ]
             else:
                 held = [self._label(cell, plan) for cell in job]
             if ours and held[0].failure is None:
                 self._tidy(folder)
         for cell, entry in zip(job, held, strict=True):
+            if entry.failure is not None:
+                self.failures[cell.title] = entry.failure
             self.watcher.end(cell, entry, measured=bool(to_do))
         return True
-
-    def _missing(self, entry: Entry | None, plan: Plan) -> Sequence[str]:
-        return missing_protocols(entry, plan.protocols, retry_failed=self.retry_failed)
 
     def _measure(self, job: Job, protocols: Sequence[str], folder: Path) -> list[Measured]:
         """What came of each cell; of one that fails, why."""
@@ -136,26 +148,25 @@ class Runner:
             measured.append({**cost, "scores": (Score("epochs", RUN_TIME, {"seconds per epoch": tuple(seconds)}),)})
         return measured
 
-    def _enter(self, cell: Cell, plan: Plan, measured: Measured) -> Entry:
+    def _entry(self, plan: Plan, cell: Cell, measured: Measured) -> Entry:
         variant = cell.variant
         has_method = variant.kind in ("trained", "timed", "untrained encoder")
-        return self.ledger.add(
-            Entry(
-                key=cell.key,
-                kind=variant.kind,
-                dataset=cell.dataset.name,
-                method=variant.recipe.method["name"] if has_method else None,
-                spectral=variant.recipe.spectral["name"] if cell.epochs else None,
-                recipe=dict(cell.identity),
-                recipe_hash=recipe_hash(cell.identity),
-                fingerprint=cell.dataset.fingerprint,
-                seed=variant.seed,
-                versions=versions(),
-                threads=torch.get_num_threads(),
-                created=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                labels=((plan.study.name, variant.label),),
-                **measured,
-            )
+        return Entry(
+            key=cell.key,
+            kind=variant.kind,
+            dataset=cell.dataset.name,
+            method=variant.recipe.method["name"] if has_method else None,
+            spectral=variant.recipe.spectral["name"] if cell.epochs else None,
+            recipe=dict(cell.identity),
+            recipe_hash=recipe_hash(cell.identity),
+            fingerprint=cell.dataset.fingerprint,
+            seed=variant.seed,
+            versions=versions(),
+            device=str(make_fabric(self.device).device),
+            threads=torch.get_num_threads(),
+            created=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            labels=((plan.study.name, variant.label),),
+            **measured,
         )
 
     def _label(self, cell: Cell, plan: Plan) -> Entry:
@@ -182,13 +193,15 @@ def cells_folder(ledger: Path) -> Path:
     return ledger.parent / "cells"
 
 
-def missing_protocols(entry: Entry | None, protocols: Sequence[str], *, retry_failed: bool = False) -> Sequence[str]:
+def missing_protocols(
+    cell: Cell, entry: Entry | None, protocols: Sequence[str], *, retry_failed: bool = False
+) -> Sequence[str]:
     """Those under which a run is still to be scored; none, if it failed and that is to be left so."""
     if entry is None or (entry.failure is not None and retry_failed):
         return protocols
     if entry.failure is not None:
         return ()
-    return [name for name in protocols if entry.score_under(name) is None]
+    return [name for name in protocols if entry.score_under(name, cell.dataset.digest(name)) is None]
 
 
 def _is_the_disks(error: Exception) -> bool:

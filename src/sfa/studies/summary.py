@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sfa.evaluation import Difference, Score, paired_difference
 from sfa.ledger import Entry
-from sfa.studies.plan import Plan
+from sfa.studies.plan import Cell, Plan
 from sfa.studies.resolver import RUN_TIME
 
 Scores = Mapping[int, Score]
@@ -38,29 +38,40 @@ class Summary:
 
 def metrics_of(plan: Plan, entries: Mapping[str, Entry]) -> list[tuple[str, str]]:
     """Protocols and metrics that the study has values of, each a table."""
-    scores = [score for cell in plan.cells if cell.key in entries for score in entries[cell.key].scores]
-    found = {(score.protocol, metric): None for score in scores for metric in score.values}
-    return sorted((pair for pair in found if pair[0] in plan.protocols), key=lambda pair: plan.protocols.index(pair[0]))
+    found = {
+        (protocol, metric): None
+        for protocol in plan.protocols
+        for cell in plan.cells
+        if (score := _score(cell, entries.get(cell.key), protocol)) is not None
+        for metric in score.values
+    }
+    return list(found)
 
 
 def summarise(plan: Plan, entries: Mapping[str, Entry], protocol: str, metric: str) -> dict[tuple[str, str], Summary]:
     """The table by variant and data set, in the order of the plan; ``entries`` are the ledger's by key."""
     cells: dict[tuple[str, str], list[Entry | None]] = {}
+    scores: dict[tuple[str, str], dict[int, Score]] = {}
     baselines: dict[tuple[str, str], str | None] = {}
     for cell in plan.cells:
         place = cell.variant.label, cell.dataset.name
-        cells.setdefault(place, []).append(entries.get(cell.key))
+        entry = entries.get(cell.key)
+        cells.setdefault(place, []).append(entry)
         baselines[place] = cell.variant.baseline
-    scores = {place: _scores(found, protocol, metric) for place, found in cells.items()}
+        score, of_seed = _score(cell, entry, protocol), scores.setdefault(place, {})
+        if score is not None and metric in score.values:
+            of_seed[cell.variant.seed] = score
     return {
         place: _summary(found, scores[place], scores.get((baselines[place] or "", place[1]), {}), metric)
         for place, found in cells.items()
     }
 
 
-def _scores(entries: Sequence[Entry | None], protocol: str, metric: str) -> dict[int, Score]:
-    found = {entry.seed: entry.score_under(protocol) for entry in entries if entry is not None and not entry.failure}
-    return {seed: score for seed, score in found.items() if score is not None and metric in score.values}
+def _score(cell: Cell, entry: Entry | None, protocol: str) -> Score | None:
+    """Of a run that is in and did not fail, on the splits that the cell's data have now."""
+    if entry is None or entry.failure is not None:
+        return None
+    return entry.score_under(protocol, cell.dataset.digest(protocol))
 
 
 def _summary(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
@@ -85,13 +96,13 @@ def _pooled(scores: Scores, metric: str) -> Score:
         return next(iter(scores.values()))
     any_of_them = next(iter(scores.values()))
     means = tuple(scores[seed].mean(metric) for seed in sorted(scores))
-    return Score(any_of_them.name, any_of_them.protocol, {metric: means})
+    return Score(any_of_them.name, any_of_them.protocol, {metric: means}, splits=any_of_them.splits)
 
 
 def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | None:
     """Paired over the seeds that both have; none with fewer than two values to pair."""
     common = scores.keys() & baseline.keys()
-    if not common:
+    if not common or len(common) == 1 < max(len(scores), len(baseline)):
         return None
     ours, theirs = (_pooled({seed: those[seed] for seed in common}, metric) for those in (scores, baseline))
     if len(ours.of(metric)) < 2 or len(ours.of(metric)) != len(theirs.of(metric)):

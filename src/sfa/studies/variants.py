@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sfa.evaluation.supervised import SETTINGS
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe
 
@@ -37,7 +38,8 @@ class Variant:
         if self.kind in ("trained", "timed"):
             return complete
         unused = ("spectral", "sampler", "training") + (() if self.kind == "untrained encoder" else ("method",))
-        return {key: value for key, value in complete.items() if key not in unused}
+        used = {key: value for key, value in complete.items() if key not in unused}
+        return {**used, "supervised": SETTINGS} if self.kind.startswith("supervised") else used
 
     @property
     def seed(self) -> int:

@@ -34,6 +34,8 @@ class Steps:
         self.seed = seed
         self.device = torch.device(device)
         self.sampler = sampler(graph)
+        if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
+            self.sampler.graph = copy.copy(graph).to(device)
         self._at_least = max(2, self.count) if self.sampler.seeds_are == "nodes" else self.count
         if self.sampler.num_seeds < self._at_least:
             raise InputError(

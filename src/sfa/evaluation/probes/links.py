@@ -21,7 +21,7 @@ ROWS_TOGETHER = 2**14
 
 
 @dataclass(frozen=True)
-class LinkPrediction:
+class PairScores:
     """What the classifier chosen on validation says.
 
     Attributes:
@@ -35,7 +35,7 @@ class LinkPrediction:
     validation: float
 
 
-def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: Sequence[float]) -> LinkPrediction:
+def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: Sequence[float]) -> PairScores:
     r"""Fit to the training pairs for every ``C``, choose the one with the largest area on validation, score the test.
 
     A pair ``{u, v}`` is described by its Hadamard product, and the classifier is that of
@@ -62,7 +62,7 @@ def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: 
     areas = [100 * roc_auc_score(validation.is_edge, column) for column in _scores(z, validation.nodes, weights).mT]
     best = int(np.argmax(areas))
     scores: NDArray[np.float64] = _scores(z, test, weights[:, best : best + 1]).squeeze(1).numpy()
-    return LinkPrediction(scores, cs[best], float(areas[best]))
+    return PairScores(scores, cs[best], float(areas[best]))
 
 
 def _products(z: Tensor, pairs: Tensor) -> Tensor:

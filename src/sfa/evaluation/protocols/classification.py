@@ -68,4 +68,5 @@ class Classification(Protocol):
             {"accuracy": tuple(test)},
             chosen=tuple(found.chosen for found in predictions),
             validation=tuple(found.validation for found in predictions),
+            splits=self.digest(graph),
         )

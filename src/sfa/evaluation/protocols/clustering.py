@@ -67,7 +67,8 @@ class Clustering(Protocol):
             for metric, measure in METRICS.items():
                 values[metric].append(100 * measure(counts))
             (on_split or no_news)()
-        return Score(name, self.name, {metric: tuple(found) for metric, found in values.items()})
+        measured = {metric: tuple(found) for metric, found in values.items()}
+        return Score(name, self.name, measured, splits=self.digest(graph))
 
     def clusters(self, z: torch.Tensor, count: int) -> NDArray[np.int64]:
         """The cluster of each row in each run, ``(repeats, n)``."""

@@ -92,4 +92,5 @@ class LinkPrediction(Protocol):
             {"auc": tuple(auc), "ap": tuple(ap)},
             chosen=tuple(prediction.chosen for prediction in found),
             validation=tuple(prediction.validation for prediction in found),
+            splits=self.digest(graph),
         )

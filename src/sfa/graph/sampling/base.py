@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -32,6 +33,8 @@ class Sampler(ABC):
     """
 
     seeds_are = "nodes"
+    for_walks: ClassVar[bool] = False
+    """Whether its batches are the whole graph with nodes to start from, of use to methods that walk alone."""
 
     def __init__(self, graph: Data, *, batch_size: Count = 1024) -> None:
         check_whole("batch_size", batch_size, 1)

@@ -15,7 +15,7 @@ def row_entries(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     picked = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
     total = int(picked[-1])
     shift = (start - picked[:-1]).repeat_interleave(counts, output_size=total)
-    return torch.arange(total) + shift, picked
+    return torch.arange(total, device=rowptr.device) + shift, picked
 
 
 def take_rows(x: Tensor, rows: Tensor) -> Tensor:

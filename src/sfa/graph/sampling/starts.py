@@ -23,6 +23,8 @@ class Starts(Sampler):
         batch_size: Starts of a step at most.
     """
 
+    for_walks = True
+
     def __init__(self, graph: Data, *, batch_size: Count = 128) -> None:
         super().__init__(graph, batch_size=batch_size)
 

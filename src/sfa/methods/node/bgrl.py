@@ -29,7 +29,8 @@ class BGRL(Method):
 
     with the online encoder's maps :math:`H`, the target encoder's :math:`T`, which are constants, and the predictor
     :math:`p`. The spectral map acts on all four. After each step the target's weights move towards the online ones,
-    with a momentum that rises to 1 along a cosine; it starts as a copy of the online encoder. Defaults are the authors'
+    with a momentum that rises to 1 along a cosine; it starts as a copy of the online encoder, where the authors' code
+    draws it anew. Defaults are the authors'
     for WikiCS, their first data set.
 
     Args:

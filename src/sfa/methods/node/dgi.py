@@ -21,8 +21,8 @@ class DGI(Method):
     r"""Tell the nodes of the graph from those of one with shuffled features, by a summary of the graph.
 
     .. math::
-        \mathcal{L} = -\tfrac{1}{2n} \sum_i \log \sigma\big( \tilde h_i^\top W s \big)
-            + \log\big( 1 - \sigma( \tilde h_i^{-\top} W s ) \big), \qquad
+        \mathcal{L} = -\tfrac{1}{2n} \sum_i \Big[ \log \sigma\big( \tilde h_i^\top W s \big)
+            + \log\big( 1 - \sigma( \tilde h_i^{-\top} W s ) \big) \Big], \qquad
         s = \sigma\Big( \tfrac1n \sum_i \tilde h_i \Big)
 
     with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one. The spectral map acts on both, and the
