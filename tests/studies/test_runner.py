@@ -11,16 +11,19 @@ from typing import Any
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
+from sfa.data import build_graph
 from sfa.errors import TrainingError
 from sfa.evaluation import Classification, resolve
 from sfa.evaluation import supervised as supervised_module
 from sfa.evaluation.supervised import supervised
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
-from sfa.studies import Plan, Runner, cells_folder
+from sfa.studies import Dataset, Plan, Runner, Study, cells_folder, make_plan, summarise
 from sfa.studies import measure as measure_module
 from sfa.studies.lock import locked
+from sfa.studies.variants import Variant
 from sfa.training import Interrupted, RunFolder, load_checkpoint, versions
 from tests.forks import run_forked, start_forked
 from tests.studies.tiny import Recorder, results, run_plan, run_until_killed, shortened
@@ -297,3 +300,41 @@ def test_a_checkpoint_of_a_cell_is_one_of_a_run(plan: NewPlan, ledger: Ledger) -
     folder = RunFolder.open(cells_folder(ledger.path) / study.cells[0].key)
     method = study.cells[0].variant.recipe.build(8)
     assert load_checkpoint(folder.checkpoint, method).finished
+
+
+def test_the_same_graph_with_other_public_splits_is_scored_anew(planted: Data, ledger: Ledger) -> None:
+    """Masks are not part of the data's fingerprint, and decide the scores all the same."""
+
+    def plan_of(name: str, first: int) -> Plan:
+        order = (torch.arange(60) + first) % 60
+        masks = {"train_mask": order < 30, "val_mask": (order >= 30) & (order < 40), "test_mask": order >= 40}
+        graph = build_graph(planted.x, planted.edge_index, y=planted.y, name=name, masks=masks)
+        study = Study("raw", lambda base: iter([Variant("raw features", base.recipe, kind="raw features")]))
+        changes = {"feature_norm": "none"}
+        return make_plan(study, [Dataset.of(lambda: graph, {})], [0], protocols=["public"], changes=changes)
+
+    plans = plan_of("first", 0), plan_of("second", 20)
+    assert plans[0].cells[0].key == plans[1].cells[0].key, "it is the same run"
+    assert [run(ledger, plan).begun for plan in (*plans, *plans)] == [["raw features"], ["raw features"], [], []]
+    (entry,) = ledger.select()
+    for plan in plans:
+        dataset = plan.cells[0].dataset
+        table = summarise(plan, {entry.key: entry}, "public", "accuracy")
+        assert table["raw features", dataset.name].mean == resolve("public").evaluate(planted.x, dataset.load()).mean()
+
+
+def test_a_protocol_that_fails_for_a_finished_run_is_told_of(
+    plan: NewPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(ledger, shortened(plan(), 1))
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("surprise")
+
+    monkeypatch.setattr(measure_module, "_score", fail)
+    runner = Runner(ledger, device="cpu")
+    runner.run(shortened(plan(protocols=["knn"]), 1))
+    (entry,) = ledger.select()
+    assert entry.failure is None, "what was there stays good"
+    (failure,) = runner.failures.values()
+    assert failure.startswith("Unforeseen RuntimeError: surprise")

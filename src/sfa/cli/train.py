@@ -17,7 +17,7 @@ from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_thr
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
-from sfa.recipes import Recipe, load_recipe
+from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, record_of, train_recipe
 from sfa.training import RunFolder, Steps, make_fabric
 
@@ -54,12 +54,20 @@ def run(
         graph = _load(source, display)
         settled = (Recipe.parse({}) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
+        if recipe is None:
+            _tell_of_a_recipe(settled.method["name"], source.data, display)
         trained = start_run(path, settled, graph, source, device=device, display=display)
     if processes.rank() > 0:
         return
     if evaluate:
         _evaluate_if_possible(trained, display)
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
+
+
+def _tell_of_a_recipe(method: str, dataset: str | None, display: Display) -> None:
+    """A method's own defaults are its authors' for one data set; there may be settings for this one."""
+    if f"{method}/{dataset}".lower() in shipped_recipes():
+        display.say(f"Settings are {method}'s defaults; --recipe {method} has those for {dataset}.")
 
 
 def _load(source: Source, display: Display) -> Data:
