@@ -18,11 +18,11 @@ def test_none_is_the_empty_slot() -> None:
     assert resolve("sfa") is SpectralFeatureAugmentation
 
 
-def test_both_views_of_a_pair_get_their_own_draw() -> None:
+def test_all_maps_of_a_step_get_their_own_draw() -> None:
     h = torch.randn(12, 5, generator=torch.Generator().manual_seed(0))
-    alpha, beta = SpectralFeatureAugmentation(0).forward_pair(h, h, torch.Generator().manual_seed(1))
+    alpha, beta = SpectralFeatureAugmentation(0).forward_all(h, h, generator=torch.Generator().manual_seed(1))
     assert not torch.allclose(alpha, beta)
-    assert SpectralMap().forward_pair(h, h) == (h, h)
+    assert SpectralMap().forward_all(h, h) == (h, h)
 
 
 def test_unknown_name_suggests_the_nearest() -> None:
