@@ -81,3 +81,10 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, monkeypatch: pytes
 def test_a_path_that_cannot_be_used(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         check_export(tmp_path / name)
+
+
+def test_a_path_may_be_text_and_ids_must_be_as_many(tmp_path: Path) -> None:
+    write_embeddings(str(tmp_path / "z.npz"), np.ones((2, 3), np.float32), [7, 8])
+    assert np.load(tmp_path / "z.npz")["node_ids"].tolist() == [7, 8]
+    with pytest.raises(InputError, match="2 embeddings need as many node ids, not 1"):
+        write_embeddings(tmp_path / "z.csv", np.ones((2, 3), np.float32), [7])

@@ -24,9 +24,12 @@ def check_export(path: Path) -> None:
     ensure_writable(path)
 
 
-def write_embeddings(path: Path, z: Embeddings, node_ids: NodeIds) -> None:
+def write_embeddings(path: str | Path, z: Embeddings, node_ids: NodeIds) -> None:
     """Write ``(n, d)`` embeddings in the format of the path's suffix; an existing file is replaced in one step."""
+    path = Path(path)
     check_export(path)
+    if len(node_ids) != len(z):
+        raise InputError(f"{len(z)} embeddings need as many node ids, not {len(node_ids)}.")
     if len({type(one) for one in node_ids}) > 1:  # a column is of one kind
         node_ids = [str(one) for one in node_ids]
     with atomic_path(path) as temporary:

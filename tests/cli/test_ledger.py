@@ -44,7 +44,7 @@ def path(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_show(run_sfa: RunSfa, path: Path, words: list[str], keys: list[str]) -> None:
     result = run_sfa("ledger", *words)
-    assert result.code == 0
+    assert result.code == (0 if keys else 2)
     assert [key for key in ("aa11", "aa22", "bb33") if key in result.out] == keys
     assert ("failed: The loss is nan." in result.out) == ("bb33" in keys)
     assert ("109.50 ± 5.92" in result.out) == ("aa11" in keys)
@@ -60,6 +60,24 @@ def test_export(run_sfa: RunSfa, path: Path, workplace: Path) -> None:
     with (workplace / "out.csv").open(newline="") as file:
         assert [(row["key"], float(row["mean"])) for row in csv.DictReader(file)] == [("aa11", 109.5), ("aa22", 209.5)]
     assert "| aa22 | cora |" in (workplace / "out.md").read_text()
+
+
+def test_nothing_to_export_leaves_the_file_as_it_is(run_sfa: RunSfa, path: Path, workplace: Path) -> None:
+    (workplace / "out.csv").write_text("mine")
+    result = run_sfa("ledger", "export", "--study", "no such study", out="out.csv")
+    assert (result.code, (workplace / "out.csv").read_text()) == (2, "mine")
+    assert "has no such runs" in result.err
+
+
+def test_a_run_of_two_studies_stays_when_one_is_removed(run_sfa: RunSfa, path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.label("aa11", "study 2", "v")
+    result = run_sfa("ledger", "remove", "--study", "study 2", "--yes")
+    assert "1 run removed" in result.err
+    assert "1 run of them stay, for other studies" in result.err
+    with Ledger(path) as ledger:
+        assert [(entry.key, entry.labels) for entry in ledger.select()][:1] == [("aa11", (("study 1", "v"),))]
+        assert [entry.key for entry in ledger.select()] == ["aa11", "bb33"]
 
 
 def test_remove(run_sfa: RunSfa, path: Path) -> None:

@@ -13,7 +13,8 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data
 
-from sfa.data import fingerprint, read_graph
+from sfa.data import fingerprint, load, read_graph
+from sfa.errors import InputError
 
 Files = dict[str, Path]
 
@@ -202,3 +203,16 @@ def test_a_gml_file_without_names_is_read_by_its_ids(tmp_path: Path) -> None:
     data = read_graph(tmp_path / "g.gml")
     assert data.node_ids == [4, 9]
     assert data.x.tolist() == [[1], [2]]
+
+
+def test_a_third_column_of_numbers_is_the_weight_whatever_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("source,target,count\na,b,5\nb,c,2\n")
+    assert load(tmp_path / "e.csv", node_features="degree").edge_weight.tolist() == [5, 5, 2, 2]
+    (tmp_path / "e.csv").write_text("source,target,kind\na,b,likes\nb,c,knows\n")
+    assert load(tmp_path / "e.csv", node_features="degree").edge_weight is None
+
+
+def test_a_header_and_no_edges(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("source,target\n")
+    with pytest.raises(InputError, match="has a header and no edges"):
+        load(tmp_path / "e.csv", node_features="degree")

@@ -225,6 +225,10 @@ def embed(
     from sfa.cli.run import Source
 
     given = any(option is not None for option in (data, features, labels, node_features))
+    if given and data is None:
+        from sfa.errors import InputError
+
+        raise InputError("--features, --labels and --node-features belong to another graph: name it by --data.")
     source = Source(data, data_root, features, labels, node_features) if given else None
     command.run(run, out=out, source=source, data_root=data_root, threads=threads, quiet=quiet)
 

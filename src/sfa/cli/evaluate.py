@@ -50,7 +50,15 @@ def run(
     tell_if_unfinished(opened, display)
     for protocol in chosen:
         tell_if_trained_anew(opened, protocol, display)
-    scores = {protocol.name: evaluate_run(opened, protocol, display, supervised) for protocol in chosen}
+    scores = {}
+    for protocol in chosen:
+        try:
+            scores[protocol.name] = evaluate_run(opened, protocol, display, supervised)
+        except InputError as error:  # one of all that fails late does not take the others with it
+            if protocol in named:
+                raise
+            refused[protocol.name] = str(error)
+    chosen = [protocol for protocol in chosen if protocol.name in scores]
     refused = {name: reason for name, reason in refused.items() if name not in scores}
     if as_json:
         records = [scores_record(opened, protocol, scores[protocol.name]) for protocol in chosen]

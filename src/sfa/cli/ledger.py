@@ -13,6 +13,9 @@ from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, check_export, default_path, write_entries
 from sfa.ledger.export import COLUMNS, cells_of, table_rows
 
+WHOLE = {"key": 16, "mean ± std": 12}
+"""Columns that are never cut, and how wide they are."""
+
 
 def run(
     action: str,
@@ -42,22 +45,28 @@ def run(
             for entry in ledger.select(study=study, dataset=dataset, method=method)
             if entry.key.startswith(key or "") and (entry.failure is not None or not failed)
         ]
+        if not entries and not everything:
+            raise InputError(f"The ledger {ledger.path} has no such runs.")
         if out is not None:
             write_entries(out, entries)
             display.say(f"{_count(entries)} in {out}")
-        elif not entries:
-            display.say(f"The ledger {ledger.path} has no such runs.")
         elif action == "remove":
+            shared = [entry for entry in entries if study is not None and {name for name, _ in entry.labels} != {study}]
+            kept = f" ({_count(shared)} of them will stay, for other studies)" if shared else ""
             if not yes:
-                typer.confirm(f"Forget {_count(entries)} of {ledger.path}?", abort=True, err=True)
-            ledger.remove(entry.key for entry in entries)
-            display.say(f"{_count(entries)} removed from {ledger.path}")
+                typer.confirm(f"Forget {_count(entries)} of {ledger.path}{kept}?", abort=True, err=True)
+            ledger.unlabel((entry.key for entry in shared), study or "")
+            removed = [entry for entry in entries if entry not in shared]
+            ledger.remove(entry.key for entry in removed)
+            display.say(f"{_count(removed)} removed from {ledger.path}{kept.replace(' will', '')}")
         else:
             _show(entries)
 
 
 def _show(entries: Sequence[Entry]) -> None:
-    table = Table(*COLUMNS)
+    table = Table()
+    for name in COLUMNS:  # on a narrow terminal, keys and numbers stay whole
+        table.add_column(name, no_wrap=name in WHOLE, min_width=WHOLE.get(name))
     for row in table_rows(entries):
         table.add_row(*cells_of(row))
     results_console().print(table, markup=False)

@@ -69,6 +69,11 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
     method = recipe.build(graph.num_features, graph.num_nodes)
+    if method.transductive and graph.num_nodes != _recorded(folder, "nodes", int):
+        raise InputError(
+            f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another: train "
+            "it on this graph, or choose a method with an encoder."
+        )
     progress = load_checkpoint(folder.checkpoint, method)
     return Run(folder, recipe, recipe.prepare(graph), method.eval(), progress)
 

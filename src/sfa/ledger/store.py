@@ -117,6 +117,12 @@ class Ledger:
         with self._database.transaction("DEFERRED"):
             return self._entries(f"WHERE {' AND '.join(conditions)}", values)
 
+    def unlabel(self, keys: Iterable[str], study: str) -> None:
+        """Note that runs no longer belong to a study."""
+        with self._database.transaction():
+            query = "DELETE FROM labels WHERE study = ? AND run IN (SELECT value FROM json_each(?))"
+            self._database.execute(query, [study, _list(keys)])
+
     def remove(self, keys: Iterable[str]) -> None:
         """Forget runs with their labels and scores."""
         with self._database.transaction():

@@ -170,8 +170,10 @@ class Runner:
         )
 
     def _label(self, cell: Cell, plan: Plan) -> Entry:
-        self.ledger.label(cell.key, plan.study.name, cell.variant.label)
         (entry,) = self.ledger.select(keys=[cell.key])
+        if (plan.study.name, cell.variant.label) not in entry.labels:
+            self.ledger.label(cell.key, plan.study.name, cell.variant.label)
+            (entry,) = self.ledger.select(keys=[cell.key])
         return entry
 
     def _tidy(self, folder: Path) -> None:

@@ -18,7 +18,7 @@ from sfa.evaluation.probes import OneVsRestProbe
 from sfa.evaluation.probes import one_vs_rest as module
 from sfa.evaluation.probes.one_vs_rest import one_vs_rest
 from sfa.evaluation.rows import unit_rows
-from sfa.evaluation.splits import random_splits
+from sfa.evaluation.splits import Split, random_splits
 
 CS = (0.05, 1.0, 20.0)
 
@@ -73,4 +73,4 @@ def test_scores_of_a_single_class_say_yes() -> None:
 
 def test_a_training_part_too_small_for_folds_is_named() -> None:
     with pytest.raises(InputError, match="4 nodes is too small"):
-        OneVsRestProbe().choose(np.ones((4, 2)), np.array([0, 0, 1, 1]), 0)
+        OneVsRestProbe().check([Split(np.arange(4), np.arange(0), np.arange(4, 9))])

@@ -37,7 +37,9 @@ def read_bare_edge_list(path: Path, others: Iterable[str] = ()) -> Parts:
     """
     grid = read_grid(path)
     has_header = _has_header_alone(grid, path)
-    source, target, _ = _columns(grid[0], has_header, path)
+    if len(grid) == has_header:
+        raise InputError(f"{path} has a header and no edges.")
+    source, target, _ = _columns(grid, has_header, path)
     named = (row[column] for row in grid[has_header:] for column in (source, target))
     ids = parse_ids(dict.fromkeys([*named, *others]))
     return _parts(grid, has_header, sorted(ids) if isinstance(ids[0], int) else ids, path)
@@ -45,7 +47,7 @@ def read_bare_edge_list(path: Path, others: Iterable[str] = ()) -> Parts:
 
 def _parts(grid: Grid, has_header: bool, ids: list[Any], path: Path) -> Parts:
     position = {str(one): i for i, one in enumerate(ids)}
-    source, target, weight = _columns(grid[0], has_header, path)
+    source, target, weight = _columns(grid, has_header, path)
     rows = grid[has_header:]
     ends = np.empty((2, len(rows)), dtype=np.int64)
     for i, row in enumerate(rows):
@@ -92,12 +94,18 @@ def _is_text_over_integers(grid: Grid) -> bool:
     return others_are_integers and not any(is_integer(cell) for cell in grid[0][:2])
 
 
-def _columns(first: list[str], has_header: bool, path: Path) -> tuple[int, int, int | None]:
+def _columns(grid: Grid, has_header: bool, path: Path) -> tuple[int, int, int | None]:
+    """Where sources, targets and weights stand: as a header says, else in this order."""
+    first = grid[0]
     names = [cell.lower() for cell in first] if has_header else []
     source = next((i for i, name in enumerate(names) if name in SOURCE), None)
     target = next((i for i, name in enumerate(names) if name in TARGET), None)
     if source is not None and target is not None:
-        return source, target, next((i for i, name in enumerate(names) if name in WEIGHT), None)
+        weight = next((i for i, name in enumerate(names) if name in WEIGHT), None)
+        if weight is None and len(names) == 3:  # whatever it is called, a third column of numbers is the weight
+            third = 3 - source - target
+            weight = third if all(is_number(row[third]) for row in grid[1:]) else None
+        return source, target, weight
     if len(first) not in (2, 3):
         raise InputError(
             f"{path} has {len(first)} column{'' if len(first) == 1 else 's'}; an edge list has source, target and "

@@ -39,6 +39,10 @@ class Probe(ABC):
     unit_rows: bool = True
     """Whether embeddings are brought to rows of length one first."""
 
+    def check(self, splits: Sequence[Split]) -> None:
+        """Raise, before any long work, if these splits do not allow it."""
+        del splits  # most probes take any
+
     @abstractmethod
     def predict(
         self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]

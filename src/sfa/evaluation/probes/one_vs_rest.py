@@ -57,10 +57,13 @@ class OneVsRestProbe(Probe):
             on_split()
             yield Prediction(classes[scores.argmax(1)], self.cs[best], validation)
 
+    def check(self, splits: Sequence[Split]) -> None:
+        smallest = min(len(split.train) for split in splits)
+        if smallest < 5:
+            raise InputError(f"A training part of {smallest} nodes is too small for 5-fold cross-validation.")
+
     def choose(self, rows: Rows, labels: NDArray[np.int64], number: int) -> tuple[int, float]:
         """Place of the best ``C`` and its mean accuracy in per cent, of training rows and labels alone."""
-        if len(labels) < 5:
-            raise InputError(f"A training part of {len(labels)} nodes is too small for 5-fold cross-validation.")
         parts = KFold(5) if self.selection == "5 folds" else ShuffleSplit(5, test_size=0.5, random_state=number)
         folds = list(parts.split(rows))
 

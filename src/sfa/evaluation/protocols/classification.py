@@ -41,7 +41,7 @@ class Classification(Protocol):
         return self.splits.of(graph, self.repeats)
 
     def check(self, graph: Data) -> None:
-        self.draw(graph)
+        self.probe.check(self.draw(graph))
 
     def count(self, graph: Data) -> int:
         return len(self.draw(graph))
