@@ -419,7 +419,7 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. About 5 minutes.
+    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. Some 3 minutes.
 
     **Examples**
 
