@@ -60,6 +60,40 @@ def planted_file(planted_arrays: dict[str, np.ndarray], tmp_path_factory: pytest
     return path
 
 
+@pytest.fixture(scope="session")
+def molecule_list() -> list[Data]:
+    """40 small graphs of 2 classes, rings and paths of 4 to 9 nodes, each with two branches; 4 kinds of nodes."""
+    rng = np.random.default_rng(0)
+    graphs = []
+    for number in range(40):
+        size, is_ring = int(rng.integers(4, 10)), number % 2
+        pairs = [(i, i + 1) for i in range(size - 1)] + [(size - 1, 0)] * is_ring
+        pairs += [(int(rng.integers(size)), size), (int(rng.integers(size)), size + 1)]
+        edges = np.array(pairs).T
+        x = np.eye(4, dtype=np.float32)[rng.integers(0, 4, size + 2)]
+        both = torch.from_numpy(np.concatenate([edges, edges[::-1]], 1))
+        graphs.append(Data(x=torch.from_numpy(x), edge_index=both, y=torch.tensor([is_ring])))
+    return graphs
+
+
+@pytest.fixture
+def molecules(molecule_list: list[Data]) -> Data:
+    """A set of small graphs."""
+    from sfa.data import as_graphs
+
+    return as_graphs(molecule_list, name="molecules")
+
+
+@pytest.fixture(scope="session")
+def molecules_file(molecule_list: list[Data], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "molecules.npz"
+    from sfa.data import as_graphs
+
+    graphs = as_graphs(molecule_list)
+    np.savez(path, **{key: graphs[key].numpy() for key in ("x", "edge_index", "ptr", "y")})
+    return path
+
+
 @dataclass(frozen=True)
 class Result:
     """How a command ended and what it printed."""

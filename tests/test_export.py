@@ -1,4 +1,4 @@
-"""Embeddings come back from every file format as they went in, each beside the id of its node."""
+"""Embeddings come back from every file format as they went in, each beside the id of its node or graph."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from sfa.errors import InputError
 from sfa.export import WRITERS, check_export, write_embeddings
 
 
-def read_back(path: Path) -> tuple[list[Any], np.ndarray]:
+def read_back(path: Path, item: str = "node") -> tuple[list[Any], np.ndarray]:
     """Ids and embeddings, by means that a user would take."""
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as file:
-            return file["node_ids"].tolist(), file["embeddings"]
+            return file[f"{item}_ids"].tolist(), file["embeddings"]
     if path.suffix == ".pt":
         loaded = torch.load(path, weights_only=True)
-        return list(loaded["node_ids"]), loaded["embeddings"].numpy()
+        return list(loaded[f"{item}_ids"]), loaded["embeddings"].numpy()
     if path.suffix == ".parquet":
         table = pyarrow.parquet.read_table(path).to_pydict()
-        ids = table.pop("node_id")
+        ids = table.pop(f"{item}_id")
         return ids, np.array(list(table.values()), dtype=np.float32).T
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
-    assert header == ["node_id", *(f"z{i}" for i in range(len(header) - 1))]
+    assert header == [f"{item}_id", *(f"z{i}" for i in range(len(header) - 1))]
     return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=np.float32)
 
 
@@ -52,6 +52,17 @@ def test_ids_of_mixed_kinds_are_told_apart(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"z{suffix}"
     write_embeddings(path, np.ones((3, 2), dtype=np.float32), [0, 1, "hub"])
     assert [str(one) for one in read_back(path)[0]] == ["0", "1", "hub"]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".csv", ".pt"])
+def test_embeddings_of_graphs(tmp_path: Path, suffix: str) -> None:
+    """They have the ids of graphs, and none of nodes."""
+    path, z = tmp_path / f"z{suffix}", np.arange(6, dtype=np.float32).reshape(3, 2)
+    write_embeddings(path, z, ["a", "b", "c"], item="graph")
+    ids, read_z = read_back(path, "graph")
+    assert ids == ["a", "b", "c"]
+    np.testing.assert_array_equal(read_z, z)
+    assert b"node_id" not in path.read_bytes()
 
 
 def test_every_suffix_is_tested() -> None:
@@ -88,3 +99,5 @@ def test_a_path_may_be_text_and_ids_must_be_as_many(tmp_path: Path) -> None:
     assert np.load(tmp_path / "z.npz")["node_ids"].tolist() == [7, 8]
     with pytest.raises(InputError, match="2 embeddings need as many node ids, not 1"):
         write_embeddings(tmp_path / "z.csv", np.ones((2, 3), np.float32), [7])
+    with pytest.raises(InputError, match="2 embeddings need as many graph ids, not 3"):
+        write_embeddings(tmp_path / "z.csv", np.ones((2, 3), np.float32), [7, 8, 9], item="graph")

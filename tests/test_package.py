@@ -23,3 +23,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     import sfa
 
     assert not hasattr(sfa, "nonsense")
+
+
+def test_every_public_name_is_there() -> None:
+    code = "import sfa; print([name for name in sfa.__all__ if not hasattr(sfa, name) or name not in dir(sfa)])"
+    assert run(code) == "[]\n"

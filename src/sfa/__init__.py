@@ -12,13 +12,25 @@ from typing import TYPE_CHECKING, Any
 from sfa.errors import InputError, SfaError, TrainingError
 
 if TYPE_CHECKING:
-    from sfa.estimators import NodeEmbedder
+    from sfa.estimators import GraphEmbedder, NodeEmbedder
     from sfa.spectral import SpectralFeatureAugmentation
 
 __version__ = version("sfa")
-__all__ = ["InputError", "NodeEmbedder", "SfaError", "SpectralFeatureAugmentation", "TrainingError", "__version__"]
+__all__ = [
+    "GraphEmbedder",
+    "InputError",
+    "NodeEmbedder",
+    "SfaError",
+    "SpectralFeatureAugmentation",
+    "TrainingError",
+    "__version__",
+]
 
-_HOMES = {"NodeEmbedder": "sfa.estimators", "SpectralFeatureAugmentation": "sfa.spectral"}
+_HOMES = {
+    "GraphEmbedder": "sfa.estimators",
+    "NodeEmbedder": "sfa.estimators",
+    "SpectralFeatureAugmentation": "sfa.spectral",
+}
 _PARTS = (
     "data",
     "evaluation",

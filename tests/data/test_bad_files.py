@@ -37,8 +37,9 @@ def refused(says: str, path: Path, **others: Path) -> None:
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
     refused("graph file .*none.npz does not exist", tmp_path / "none.npz")
-    refused("is a folder", tmp_path)
+    refused("folder .* has no graph files in it; allowed are .npz", tmp_path)
     (tmp_path / "g.npz").touch()
+    refused("label file .* is a folder; give a file in it", tmp_path / "g.npz", labels=tmp_path)
     refused("feature file .*x.npy does not exist", tmp_path / "g.npz", features=tmp_path / "x.npy")
 
 

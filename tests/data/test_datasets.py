@@ -23,6 +23,7 @@ from torch_geometric.data import Data
 from sfa.data import DatasetInfo, as_graph, build_graph, data_root, fingerprint, load, locate, names
 from sfa.data.datasets import ORIGINS
 from sfa.data.pyg_sets import PygSet
+from sfa.data.tu_sets import TuSet
 from sfa.errors import InputError
 
 
@@ -174,17 +175,23 @@ def test_cora_is_bundled_and_is_the_published_graph() -> None:
     assert data.name == "cora"
     assert 1061127 in data.node_ids
     assert fingerprint(data) == fingerprint(load("Cora")) == fingerprint(as_graph(data))
+    # Runs know their data by it: it must never change.
+    assert fingerprint(data) == "c433140eefca88607794c1c342906055237441c6fd6aa26c1e8a9d8127240faf"
 
 
 def test_names_tell_what_there_is() -> None:
     assert [info.name for info in names()][:9] == [
         *("cora", "citeseer", "pubmed", "photo", "computers", "wikics", "coauthor-cs", "coauthor-physics", "ogbn-arxiv")
     ]
-    assert {info.name for info in names()[9:]} == {
+    assert {info.name for info in names()[9:] if info.level == "node"} == {
         *("actor", "chameleon", "squirrel", "cornell", "texas", "wisconsin"),
         *("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions"),
     }
-    assert [info.name for info in names() if info.bundled] == ["cora"]
+    assert {info.name for info in names() if info.level == "graph"} == {
+        *("mutag", "nci1", "nci109", "proteins", "dd", "enzymes", "ptc-mr"),
+        *("imdb-binary", "imdb-multi", "reddit-binary", "reddit-multi-5k", "collab"),
+    }
+    assert [info.name for info in names() if info.bundled] == ["cora", "mutag"]
     assert all(info.description and "\n" not in info.description for info in names())
 
 
@@ -241,6 +248,8 @@ def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
 @pytest.mark.parametrize("info", names(), ids=lambda info: info.name)
 def test_raw_files_are_looked_for_where_torch_geometric_keeps_them(info: DatasetInfo, tmp_path: Path) -> None:
     origin = ORIGINS[info.name]
+    if isinstance(origin, TuSet):
+        origin = origin.files
     if not isinstance(origin, PygSet):
         return
     assert origin.locate(tmp_path) is None

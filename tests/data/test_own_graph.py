@@ -106,17 +106,17 @@ def test_a_graph_without_features_says_what_it_was_given_and_remembers_it(
     assert (refused.code, "--node-features" in refused.err) == (2, True)
     given = {"labels": files["teams"], "node_features": "degree"}
     result = run_sfa("train", files["friends"], *tiny, epochs=3, out=tmp_path / "run", **given)
-    assert "No features: degree features, 33 columns" in result.err.splitlines()
+    assert "No node features in this graph: degree features, 33 columns" in result.err.splitlines()
     source = json.loads((tmp_path / "run" / "run.json").read_text())["source"]
     assert source["node_features"] == "degree"
 
     result = run_sfa("embed", tmp_path / "run", out=tmp_path / "z.parquet")
-    assert "No features: degree features, 33 columns" in result.err.splitlines()
+    assert "No node features in this graph: degree features, 33 columns" in result.err.splitlines()
     occurring = list(dict.fromkeys(PEOPLE[i] for edge in FRIENDS for i in edge))
     assert list(embedded(tmp_path / "z.parquet").index) == occurring
     resumed = run_sfa("train", "--resume", "--no-evaluate", out=tmp_path / "run")
     assert resumed.code == 0, resumed.err
-    assert "No features: degree features, 33 columns" in resumed.err.splitlines()
+    assert "No node features in this graph: degree features, 33 columns" in resumed.err.splitlines()
     wrong = run_sfa("train", "--resume", out=tmp_path / "run", node_features="degree")
     assert (wrong.code, "--node-features belong to a file" in wrong.err) == (2, True)
     unknown = run_sfa("train", files["friends"], node_features="degrees")

@@ -1,8 +1,9 @@
-"""Points in three heaps that overlap, as a graph whose embedding is known."""
+"""Points in heaps that overlap, as the nodes of a graph or the graphs of a set whose embedding is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,5 +24,20 @@ def blobs() -> MakeGraph:
         ring = np.stack([np.arange(n), (np.arange(n) + 1) % n])
         edges = np.concatenate([ring, ring[::-1]], 1)
         return Data(x=torch.from_numpy(x), y=torch.from_numpy(y), edge_index=torch.from_numpy(edges))
+
+    return make
+
+
+@pytest.fixture
+def blob_set(blobs: MakeGraph) -> MakeGraph:
+    """``blob_set(300)`` is a set of so many graphs of two joined nodes, with embeddings ``z`` and labels ``y``."""
+
+    def make(n: int = 300, **options: Any) -> Data:
+        points = blobs(n, **options)
+        first = 2 * torch.arange(n)
+        edges = torch.stack([torch.stack([first, first + 1], 1), torch.stack([first + 1, first], 1)]).flatten(1)
+        graphs = Data(x=torch.ones(2 * n, 1), edge_index=edges, y=points.y, z=points.x, name="pairs")
+        graphs.ptr, graphs.batch = 2 * torch.arange(n + 1), torch.arange(n).repeat_interleave(2)
+        return graphs
 
     return make

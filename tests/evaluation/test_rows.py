@@ -1,6 +1,7 @@
-"""Embeddings in any form become dense rows."""
+"""Embeddings in any form become rows."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from scipy import sparse
 
 from sfa.errors import InputError
-from sfa.evaluation.rows import dense_rows, unit_rows
+from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows, unit_rows
 
 
 def test_every_form_gives_the_same_rows() -> None:
@@ -20,6 +21,35 @@ def test_every_form_gives_the_same_rows() -> None:
         forms = [z, sparse.csr_matrix(z), sparse.coo_array(z), dense.to_sparse(), dense.to_sparse_csr(), dense]
     for form in forms:
         assert torch.equal(dense_rows(form, 30), dense)
+
+
+def sparse_forms(z: np.ndarray) -> list[Any]:
+    dense = torch.from_numpy(z)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        tensors = [dense.to_sparse(), dense.to_sparse_csr(), dense.float().to_sparse_csr()]
+    return [sparse.csr_matrix(z), sparse.coo_array(z), sparse.csc_array(z.astype(np.int64)), *tensors]
+
+
+def test_sparse_rows_stay_sparse_and_are_what_they_are_dense() -> None:
+    counts = np.random.default_rng(0).poisson(0.3, (30, 7)).astype(float)
+    for form in sparse_forms(counts):
+        assert is_sparse(form)
+        rows = sparse_rows(form, 30)
+        assert isinstance(rows, sparse.csr_array)
+        assert rows.dtype == np.float64
+        assert rows.indices.dtype == rows.indptr.dtype == np.int32, "liblinear takes no other"
+        assert np.array_equal(rows.toarray(), counts)
+    assert not is_sparse(counts)
+    assert not is_sparse(torch.from_numpy(counts))
+
+
+def test_entries_given_twice_are_added_and_the_given_matrix_stays() -> None:
+    given = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    rows = sparse_rows(given, 2)
+    assert rows.nnz == 2
+    assert rows.toarray().tolist() == [[0, 3], [5, 0]]
+    assert given.nnz == 3
 
 
 def test_rows_of_length_one_keep_single_precision_and_zero_rows() -> None:
@@ -43,3 +73,6 @@ def test_rows_of_length_one_keep_single_precision_and_zero_rows() -> None:
 def test_what_is_no_embedding_is_named(z: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         dense_rows(z, 4)
+    if np.ndim(z) == 2 or sparse.issparse(z):
+        with pytest.raises(InputError, match=message.replace("nodes", "graphs")):
+            sparse_rows(sparse.csr_array(z), 4, "graphs")

@@ -17,12 +17,14 @@ from sfa.losses import info_nce, nt_xent
 from sfa.losses.info_nce import Negatives
 
 
-def slow_info_nce(anchors: Tensor, positives: Tensor, negatives: Negatives, tau: float) -> Tensor:
+def slow_info_nce(
+    anchors: Tensor, positives: Tensor, negatives: Negatives, tau: float, with_positive: bool = True
+) -> Tensor:
     """Anchor by anchor and negative by negative."""
     a, p = (z / z.norm(dim=1, keepdim=True) for z in (anchors, positives))
     total = torch.zeros((), dtype=anchors.dtype)
     for i in range(len(a)):
-        partition = (a[i] @ p[i] / tau).exp()
+        partition = (a[i] @ p[i] / tau).exp() if with_positive else torch.zeros_like(total)
         for j in range(len(a)):
             if j != i:
                 partition = partition + (a[i] @ (p if negatives == "positives" else a)[j] / tau).exp()
@@ -40,28 +42,34 @@ def random_rows(n: int, d: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     n=st.integers(1, 9),
     d=st.integers(1, 5),
     negatives=st.sampled_from(["positives", "anchors"]),
+    with_positive=st.booleans(),
     tau=st.sampled_from([0.1, 0.5, 1.0]),
     rows=st.integers(1, 10),
     seed=st.integers(0, 99),
 )
 def test_value_and_gradients_equal_the_loops(
-    n: int, d: int, negatives: Negatives, tau: float, rows: int, seed: int
+    n: int, d: int, negatives: Negatives, with_positive: bool, tau: float, rows: int, seed: int
 ) -> None:
     """Whatever the chunks of rows are."""
+    n = n if with_positive else n + 1
     pair = random_rows(n, d, seed)
     with patch.object(matrices, "CHUNK_BYTES", 4 * n * rows):
-        loss = info_nce(*pair, negatives=negatives, tau=tau)
+        loss = info_nce(*pair, negatives=negatives, positive_in_denominator=with_positive, tau=tau)
         gradients = torch.autograd.grad(loss, pair)
-    expected = slow_info_nce(*pair, negatives, tau)
+    expected = slow_info_nce(*pair, negatives, tau, with_positive)
     torch.testing.assert_close(loss, expected)
     for ours, theirs in zip(gradients, torch.autograd.grad(expected, pair), strict=True):
         torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("with_positive", [True, False])
 @pytest.mark.parametrize("negatives", ["positives", "anchors"])
-def test_gradcheck(negatives: Negatives) -> None:
+def test_gradcheck(negatives: Negatives, with_positive: bool) -> None:
+    def loss(a: Tensor, p: Tensor) -> Tensor:
+        return info_nce(a, p, negatives=negatives, positive_in_denominator=with_positive, tau=0.5)
+
     with patch.object(matrices, "CHUNK_BYTES", 4 * 5 * 2):
-        assert torch.autograd.gradcheck(lambda a, p: info_nce(a, p, negatives=negatives, tau=0.5), random_rows(5, 3))
+        assert torch.autograd.gradcheck(loss, random_rows(5, 3))
 
 
 def test_the_mean_of_both_directions_is_nt_xent_across_views() -> None:
@@ -71,10 +79,12 @@ def test_the_mean_of_both_directions_is_nt_xent_across_views() -> None:
 
 
 def test_known_values() -> None:
-    """Orthogonal, perfectly aligned rows: log(e + negatives) - 1."""
+    """Orthogonal, perfectly aligned rows: log(e + negatives) - 1, or without the positive log(negatives) - 1."""
     eye = torch.eye(4, dtype=torch.float64)
     for negatives in ("positives", "anchors"):
         assert info_nce(eye, eye, negatives=negatives).item() == pytest.approx(math.log(math.e + 3) - 1)
+        without = info_nce(eye, eye, negatives=negatives, positive_in_denominator=False)
+        assert without.item() == pytest.approx(math.log(3) - 1)
 
 
 def test_a_target_learns_nothing() -> None:
@@ -86,15 +96,17 @@ def test_a_target_learns_nothing() -> None:
         torch.testing.assert_close(info_nce(a, p), slow_info_nce(a, p, "positives", 1.0))
 
 
+@pytest.mark.parametrize("with_positive", [True, False])
 @pytest.mark.parametrize("tau", [1e-4, 1e-2, 100.0])
-def test_any_temperature_in_float32(tau: float) -> None:
+def test_any_temperature_in_float32(tau: float, with_positive: bool) -> None:
     """Logits of 10,000 would overflow without a shift."""
     exact = random_rows(10, 4)
     expected = torch.stack([z / z.norm(dim=1, keepdim=True) for z in exact])
     logits = expected[0] @ expected[1].T / tau
-    reference = (logits.logsumexp(1) - logits.diagonal()).mean()
+    told_from = logits if with_positive else logits.masked_fill(torch.eye(10, dtype=torch.bool), -torch.inf)
+    reference = (told_from.logsumexp(1) - logits.diagonal()).mean()
     narrow = tuple(z.detach().float().requires_grad_() for z in exact)
-    loss = info_nce(*narrow, tau=tau)
+    loss = info_nce(*narrow, positive_in_denominator=with_positive, tau=tau)
     assert loss.item() == pytest.approx(reference.item(), rel=1e-3)
     assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss, narrow))
 
@@ -142,6 +154,8 @@ def test_wrong_arguments_are_named() -> None:
         info_nce(torch.ones(0, 2), torch.ones(0, 2))
     with pytest.raises(InputError, match=r"tau must be a number, above 0, not 0\.0"):
         info_nce(rows, rows, tau=0.0)
+    with pytest.raises(InputError, match="A batch of one has no negatives"):
+        info_nce(rows[:1], rows[:1], positive_in_denominator=False)
     wrong: Negatives = "positive"  # type: ignore[assignment]
     with pytest.raises(InputError, match="did you mean 'positives'"):
         info_nce(rows, rows, negatives=wrong)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from sfa.errors import InputError
-from sfa.losses import jensen_shannon
+from sfa.losses import jensen_shannon, local_global_jensen_shannon
 
 
 def scores(n: int = 7, m: int = 7) -> tuple[Tensor, Tensor]:
@@ -66,3 +66,66 @@ def test_huge_scores_keep_value_and_gradient(size: float) -> None:
 def test_both_kinds_of_pairs_are_needed() -> None:
     with pytest.raises(InputError, match="not 0 positive and 3 negative"):
         jensen_shannon(torch.ones(0), torch.ones(3))
+
+
+def parts_and_wholes(n: int = 9, b: int = 4) -> tuple[Tensor, Tensor, Tensor]:
+    """Parts, wholes, and the whole of each part; the last whole has none."""
+    generator = torch.Generator().manual_seed(1)
+    local, summaries = (torch.randn(rows, 3, generator=generator, dtype=torch.float64) for rows in (n, b))
+    return local.requires_grad_(), summaries.requires_grad_(), torch.randint(b - 1, (n,), generator=generator)
+
+
+def test_local_and_global_is_infographs_divergence_but_for_scale_and_constant() -> None:
+    """The formula of the authors' code, pair by pair."""
+    local, summaries, owner = parts_and_wholes()
+    positive = negative = 0.0
+    for part, own in zip(local.tolist(), owner.tolist(), strict=True):
+        for number, whole in enumerate(summaries.tolist()):
+            u = sum(one * other for one, other in zip(part, whole, strict=True))
+            if number == own:
+                positive += math.log(2) - math.log1p(math.exp(-u))
+            else:
+                negative += math.log1p(math.exp(-u)) + u - math.log(2)
+    divergence = negative / (9 * 3) - positive / 9
+    found = local_global_jensen_shannon(local, summaries, owner).item()
+    assert 2 * found - 2 * math.log(2) == pytest.approx(divergence, rel=1e-12)
+
+
+def test_local_and_global_in_chunks_is_the_loss_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    local, summaries, owner = parts_and_wholes()
+    scores, own = local @ summaries.mT, torch.arange(4) == owner[:, None]
+    expected = jensen_shannon(scores[own], scores[~own])
+    monkeypatch.setattr("sfa.matrices.CHUNK_BYTES", 4 * 4 * 2)  # two rows of four scores
+    found = local_global_jensen_shannon(local, summaries, owner)
+    torch.testing.assert_close(found, expected)
+    gradients = [torch.autograd.grad(loss, (local, summaries)) for loss in (found, expected)]
+    torch.testing.assert_close(*gradients)
+
+
+def test_local_and_global_gradcheck() -> None:
+    local, summaries, owner = parts_and_wholes(5, 3)
+    assert torch.autograd.gradcheck(lambda *pair: local_global_jensen_shannon(*pair, owner), (local, summaries))
+
+
+def test_local_and_global_keeps_huge_scores() -> None:
+    """Parts that are far nearer to another whole cost so much, and one's own huge score adds nothing to negatives."""
+    summaries, owner = torch.tensor([[1.0], [-1.0]]), torch.tensor([0])
+    local = torch.tensor([[-1e10]], requires_grad=True)
+    loss = local_global_jensen_shannon(local, summaries, owner)
+    assert loss.item() == pytest.approx(1e10)
+    assert torch.autograd.grad(loss, local)[0].item() == pytest.approx(-1)
+    assert local_global_jensen_shannon(-local, summaries, owner).item() == 0
+
+
+def test_local_and_global_widens_half_precision() -> None:
+    local, summaries, owner = parts_and_wholes()
+    halves = local.detach().bfloat16(), summaries.detach().bfloat16()
+    found = local_global_jensen_shannon(*halves, owner)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, local_global_jensen_shannon(*(half.float() for half in halves), owner))
+
+
+@pytest.mark.parametrize(("n", "b", "owners"), [(0, 2, 0), (3, 1, 3), (3, 2, 2)])
+def test_local_and_global_needs_parts_two_wholes_and_an_owner_each(n: int, b: int, owners: int) -> None:
+    with pytest.raises(InputError, match=r"^Parts \(n ≥ 1, d\), wholes \(b ≥ 2, d\) .* are needed, not "):
+        local_global_jensen_shannon(torch.ones(n, 3), torch.ones(b, 3), torch.zeros(owners, dtype=torch.int64))

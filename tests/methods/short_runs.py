@@ -37,4 +37,12 @@ SHORT_RUNS: dict[str, dict[str, Any]] = {
     },
     "gae": {"training.epochs": 50},
     "vgae": {"training.epochs": 50},
+    "graphcl": {"training.epochs": 10},
+    "joao": {"training.epochs": 10, "sampler.batch_size": 32},
+    "joao-v2": {"training.epochs": 10, "training.lr": 0.01},
+    "simgrace": {"method.eta": 0.1, "training.epochs": 10},
+    "infograph": {"training.epochs": 3},
+    "lp-info": {"training.epochs": 3},
+    "graph-bt": {"training.epochs": 5},
+    "graph-bgrl": {"training.epochs": 5},
 }

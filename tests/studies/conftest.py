@@ -16,7 +16,7 @@ from tests.studies.tiny import results, tiny_plan
 
 @pytest.fixture(scope="session")
 def dataset(planted_file: Path) -> Dataset:
-    return Dataset.of(lambda: load(planted_file), {"data": str(planted_file)}, ["honest-10-10-80"])
+    return Dataset.of(lambda: load(planted_file), {"data": str(planted_file)}, lambda level: ["honest-10-10-80"])
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ def test_a_method_starts_from_its_own_recipe_for_the_data(dataset: Dataset) -> N
 
 def test_all_methods_unless_some_are_named(dataset: Dataset) -> None:
     trained = [cell for cell in make_plan(resolve("clustering"), [dataset], [0]).cells if cell.epochs]
-    assert [cell.variant.label for cell in trained] == [label for name in METHODS for label in (name, f"{name} + SFA")]
+    of_nodes = [name for name, method in METHODS.items() if method.level == "node"]
+    assert [cell.variant.label for cell in trained] == [label for name in of_nodes for label in (name, f"{name} + SFA")]
 
 
 def test_timed_cells_are_one_job_and_belong_together(dataset: Dataset) -> None:
@@ -105,6 +106,6 @@ def test_yardsticks_that_choose_on_validation_need_one(dataset: Dataset) -> None
 
 
 def test_a_data_set_that_does_not_allow_a_protocol_is_refused_at_once(planted_file: Path) -> None:
-    assert protocols_of(resolve("methods"), ["public"]) == ("public",)
+    assert protocols_of(resolve("methods"), "node", ["public"]) == ("public",)
     with pytest.raises(InputError):
-        Dataset.of(lambda: load(planted_file), {}, ["public"])
+        Dataset.of(lambda: load(planted_file), {}, lambda level: ["public"])

@@ -7,7 +7,7 @@ import os
 import random
 import shlex
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -262,6 +262,32 @@ def test_a_method_is_told_after_each_step_how_much_is_done(planted: Data) -> Non
     method = Momentum()
     train(method, planted, epochs=2, patience=None, sampler=partial(Neighbours, batch_size=30))
     assert method.told == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_a_method_sees_the_batches_of_an_epoch_once_more_at_its_end(planted: Data) -> None:
+    class LooksBack(Momentum):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[tuple[list[int], float]] = []
+            self.epochs: list[list[tuple[list[int], float]]] = []
+
+        def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
+            self.seen.append((graph.nodes.tolist(), float(torch.rand((), generator=generator))))
+            return super().forward(graph)
+
+        def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
+            again = [(batch.nodes.tolist(), float(torch.rand((), generator=own))) for batch, own in batches]
+            assert [nodes for nodes, _ in again] == [nodes for nodes, _ in self.seen], "the same batches"
+            assert not {number for _, number in again} & {number for _, number in self.seen}, "with other chance"
+            self.epochs.append(again)
+            self.seen.clear()
+
+    first, second = LooksBack(), LooksBack()
+    for method in (first, second):
+        train(method, planted, epochs=2, patience=None, sampler=partial(Neighbours, batch_size=30))
+        assert [len(again) for again in method.epochs] == [2, 2]
+    assert first.epochs == second.epochs
+    assert first.epochs[0] != first.epochs[1]
 
 
 def test_weights_that_are_not_trained_do_not_decay(planted: Data) -> None:

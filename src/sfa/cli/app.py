@@ -25,7 +25,9 @@ DataRoot = Annotated[
     ),
 ]
 Features = Annotated[Path | None, typer.Option(help="Node features of an edge list: .csv, .parquet or .npy.")]
-Labels = Annotated[Path | None, typer.Option(help="Node labels of an edge list: .csv with columns id, label.")]
+Labels = Annotated[
+    Path | None, typer.Option(help="Labels of an edge list's nodes or a folder's graphs: .csv with columns id, label.")
+]
 NodeFeatures = Annotated[
     str | None,
     typer.Option(
@@ -60,18 +62,25 @@ def root(
 @app.command(no_args_is_help=True)
 def train(
     data: Annotated[
-        str | None, typer.Argument(help="A data set's name (`sfa list datasets`) or a file of your own.")
+        str | None,
+        typer.Argument(help="A data set's name (`sfa list datasets`), a file of your own, or a folder of graphs."),
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Method (`sfa list methods`). Default: grace.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="Method (`sfa list methods`). Default: grace for a graph, graphcl for a set of graphs."),
+    ] = None,
     spectral: Annotated[str | None, typer.Option(help="Spectral map (`sfa list spectral`). Default: sfa.")] = None,
     iterations: Annotated[int | None, typer.Option(help="Power iterations k of the spectral map.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
-    hidden: Annotated[int | None, typer.Option(help="Width of the embeddings.")] = None,
+    hidden: Annotated[
+        int | None, typer.Option(help="Width of the embeddings; of each layer, which are joined, for graphs.")
+    ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     tau: Annotated[float | None, typer.Option(help="Temperature of the loss.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     batch_size: Annotated[
-        int | None, typer.Option(help="Train on sampled batches of so many nodes, for graphs too large for one step.")
+        int | None,
+        typer.Option(help="Train on batches of so many nodes, where a graph is too large for one step; or graphs."),
     ] = None,
     sampler: Annotated[
         str | None,
@@ -95,12 +104,14 @@ def train(
     evaluate: Annotated[bool, typer.Option(help="Score the embeddings at the end, where there are labels.")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Train embeddings of a graph, without labels.
+    """Train embeddings of a graph's nodes, or of many graphs, without labels.
 
     **Examples**
 
     * `sfa train cora`: bundled data, GRACE + SFA, a minute
     * `sfa train cora --recipe paper --seed 1`: the paper's settings
+    * `sfa train mutag --method graphcl`: bundled too, an embedding for each of 188 molecules
+    * `sfa train my_graphs/ --labels labels.csv`: a folder with a file for each graph
     * `sfa train my_graph.npz --method g-bt --epochs 500 --out runs/mine`
     * `sfa train edges.csv --features nodes.csv`
     * `sfa train edges.csv --node-features degree`: a graph that is nothing but its edges
@@ -146,7 +157,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             help="Protocol (`sfa list protocols`), may be repeated; `all`: every one that these data allow. "
-            "Default: honest-10-10-80."
+            "Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs."
         ),
     ] = None,
     supervised: Annotated[
@@ -157,7 +168,7 @@ def evaluate(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score a run's embeddings beside raw features and the untrained encoder.
+    """Score a run's embeddings beside what needs no training: raw features or counts, and the untrained encoder.
 
     **Examples**
 
@@ -170,7 +181,7 @@ def evaluate(
 
     command.run(
         run,
-        protocols=protocol or ["honest-10-10-80"],
+        protocols=protocol or [],
         supervised=supervised,
         as_json=json,
         data_root=data_root,
@@ -182,7 +193,12 @@ def evaluate(
 @app.command(no_args_is_help=True)
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data: a baseline, then others.")],
-    protocol: Annotated[str, typer.Option(help="Protocol (`sfa list protocols`).")] = "honest-10-10-80",
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help="Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON with the value of every split.")] = False,
     data_root: DataRoot = None,
     threads: Threads = None,
@@ -214,7 +230,7 @@ def embed(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the embeddings of all nodes, with their ids.
+    """Write the embeddings of all nodes, or graphs, with their ids.
 
     **Examples**
 
@@ -273,7 +289,7 @@ def study(
     epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Method, or several where methods are compared. Default: grace, or all."),
+        typer.Option(help="Method, or several where methods are compared. Default: grace or graphcl, or all."),
     ] = None,
     recipe: Annotated[
         str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
@@ -303,6 +319,7 @@ def study(
     * `sfa study ablation --datasets cora citeseer --seeds 0 1 2`
     * `sfa study iterations --datasets cora --recipe paper --dry-run`: what would be run, and how long it takes
     * `sfa study methods --datasets cora --method grace bgrl --epochs 50`
+    * `sfa study methods --datasets nci1 proteins dd --method graphcl --seeds 0 1 2 3 4`: graph classification
     """
     from sfa.cli import study as command
     from sfa.cli.train import parse_assignments

@@ -15,6 +15,8 @@ from sfa.cli.kept_scores import keep_scores, kept_score
 from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
 from sfa.errors import InputError
 from sfa.evaluation import Difference, Protocol, Score, paired_difference, resolve
+from sfa.evaluation.protocols import default_protocol
+from sfa.levels import level_of
 from sfa.training import RunFolder
 
 CAVEAT = (
@@ -23,15 +25,22 @@ CAVEAT = (
 
 
 def run(
-    paths: Sequence[Path], *, protocol: str, as_json: bool, data_root: Path | None, threads: int | None, quiet: bool
+    paths: Sequence[Path],
+    *,
+    protocol: str | None,
+    as_json: bool,
+    data_root: Path | None,
+    threads: int | None,
+    quiet: bool,
 ) -> None:
     """Print the difference of each further run from the first."""
     set_threads(threads)
-    chosen, display = resolve(protocol), Display(quiet)
+    asked, display = None if protocol is None else resolve(protocol), Display(quiet)
     if len(paths) < 2:
         raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
     _require_same_data(paths)
     runs = [open_run(path, data_root=data_root) for path in paths]
+    chosen = asked or resolve(default_protocol(level_of(runs[0].graph)))
     for opened in runs:
         chosen.check(opened.graph)
     if len({chosen.digest(opened.graph) for opened in runs}) > 1:

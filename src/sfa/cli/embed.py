@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfa.cli.console import Display
-from sfa.cli.run import Source, open_run, recorded_source, set_threads, tell_if_unfinished
+from sfa.cli.run import Source, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_features
 from sfa.errors import InputError
 from sfa.export import check_export, write_embeddings
+from sfa.levels import level_of
 from sfa.training import RunFolder
 
 
@@ -21,11 +22,11 @@ def run(
     _check_overwrites_no_source(out, origin)
     opened = open_run(path, data_root=data_root, source=source)
     z = opened.method.embed(opened.graph).numpy()
-    write_embeddings(out, z, opened.graph.node_ids)
+    level = level_of(opened.graph)
+    write_embeddings(out, z, opened.graph[f"{level}_ids"], item=level)
     display = Display(quiet)
     tell_if_unfinished(opened, display)
-    if origin.remark is not None:
-        display.say(origin.remark)
+    tell_of_features(opened.graph, display)
     display.say(f"{len(z)} embeddings of width {z.shape[1]} in {out}")
 
 

@@ -15,8 +15,10 @@ from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import Classification, Protocol, Score, possible, resolve
-from sfa.evaluation.protocols import Embedder
+from sfa.evaluation.protocols import Embedder, default_protocol
 from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
+from sfa.evaluation.untrained import UNTRAINED
+from sfa.levels import level_of
 from sfa.training import train
 
 ALL = "all"
@@ -38,6 +40,7 @@ def run(
     named = [resolve(name) for name in dict.fromkeys(protocols) if name != ALL]
     display = Display(quiet)
     opened = open_run(path, data_root=data_root)
+    named = named if protocols else [resolve(default_protocol(level_of(opened.graph)))]
     allowed, refused = possible(opened.graph) if ALL in protocols else ([], {})
     chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
     for protocol in chosen:
@@ -62,16 +65,16 @@ def run(
     refused = {name: reason for name, reason in refused.items() if name not in scores}
     if as_json:
         records = [scores_record(opened, protocol, scores[protocol.name]) for protocol in chosen]
-        alone = len(protocols) == 1 and ALL not in protocols
+        alone = len(named) == 1 and ALL not in protocols
         print(json.dumps(records[0] if alone else {"protocols": records, "not possible": refused}, indent=2))
     else:
         print_scores(scores, refused)
 
 
 def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: bool = False) -> list[Score]:
-    """Raw features, the untrained encoder and the run itself, on the same splits; kept in the run folder."""
+    """What needs no training, the untrained encoder and the run itself, on the same splits; kept in the run folder."""
     protocol.check(run.graph)
-    baselines = {"raw features": _features, "untrained encoder": run.untrained().embed}
+    baselines = {**UNTRAINED[level_of(run.graph)], "untrained encoder": run.untrained().embed}
     scores = [*score_all(baselines, run.graph, protocol, display), score_run(run, protocol, display)]
     if supervised:
         scores += _supervised(run.graph, protocol, display)
@@ -104,11 +107,6 @@ def score_all(
         return [protocol.evaluate(z, graph, name=name, on_split=tracker.step) for name, z in embeddings.items()]
 
 
-def _features(graph: Data) -> Tensor:
-    features: Tensor = graph.x
-    return features
-
-
 def _supervised(graph: Data, protocol: Protocol, display: Display) -> list[Score]:
     """Networks that learn from the labels, on the splits of the protocol; none, if those leave no validation part."""
     if not isinstance(protocol, Classification) or not can_be_supervised(protocol, graph):
@@ -125,7 +123,7 @@ def _trained_anew(run: Run, display: Display) -> Embedder:
     recipe = run.recipe
 
     def embed(graph: Data) -> Tensor:
-        method = recipe.build(graph.num_features, graph.num_nodes)
+        method = recipe.build_for(graph)
         with display.progress("training without edges held out", recipe.training.epochs) as tracker:
             train(
                 method,

@@ -29,7 +29,7 @@ def run(kind: str, data_root: Path | None) -> None:
 
 def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
     if kind == "methods":
-        yield from ((name, _summary(method)) for name, method in METHODS.items())
+        yield from ((name, f"{method.level}s", _summary(method)) for name, method in METHODS.items())
     elif kind == "spectral":
         yield "none", "The plain method: no spectral map."
         maps = {name: spectral for name, spectral in SPECTRAL_MAPS.items() if name != "none"}
@@ -46,7 +46,8 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield from ((name, figure.description, figure.takes.value) for name, figure in FIGURES.items())
     else:
         for dataset in names():
-            yield dataset.name, dataset.description, availability(dataset.name, dataset.bundled, data_root)
+            found = availability(dataset.name, dataset.bundled, data_root)
+            yield dataset.name, f"{dataset.level}s", dataset.description, found
 
 
 def availability(name: str, bundled: bool, data_root: Path | None) -> str:

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.cli.console import Display
-from sfa.data import NodeFeatures, fingerprint, load, names
+from sfa.data import fingerprint, load, names, remark
 from sfa.errors import InputError
 from sfa.recipes import load_recipe
 from sfa.recipes.run import Run as Run
@@ -39,11 +39,6 @@ class Source:
             node_features=self.node_features,
         )
 
-    @property
-    def remark(self) -> str | None:
-        """What is to be said aloud of the graph: that its features are not its own."""
-        return None if self.node_features is None else f"No features: {NodeFeatures.parse(self.node_features)}"
-
     def as_dict(self) -> dict[str, Any]:
         """For the run's record, with absolute paths where it names files."""
         data = self.data
@@ -68,7 +63,7 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     expected = _recorded(folder, "in_features", int)
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
-    method = recipe.build(graph.num_features, graph.num_nodes)
+    method = recipe.build_for(graph)
     if method.transductive and graph.num_nodes != _recorded(folder, "nodes", int):
         raise InputError(
             f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another: train "
@@ -82,6 +77,13 @@ def tell_if_unfinished(run: Run, display: Display) -> None:
     """Say so if training was interrupted and not resumed."""
     if not run.progress.finished:
         display.say(f"Note: this run stands at epoch {run.progress.epoch} of {run.recipe.training.epochs}.")
+
+
+def tell_of_features(graph: Data, display: Display) -> None:
+    """Say so if the features of nodes are not their own."""
+    made = remark(graph)
+    if made is not None:
+        display.say(made)
 
 
 def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def run(
     set_threads(threads)
     study = resolve(name)
     sources = [Source(data, data_root) for data in dict.fromkeys(datasets)]
-    allowed = protocols_of(study, protocols)
+    allowed = partial(protocols_of, study, asked=protocols)
     graphs = [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]
     plan = make_plan(
         study, graphs, seeds, methods=methods, recipe=recipe, changes=changes, protocols=protocols, device=device

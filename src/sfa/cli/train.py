@@ -13,10 +13,13 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run
-from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_threads
+from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_threads, tell_of_features
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
+from sfa.evaluation.protocols import default_protocol
+from sfa.levels import level_of, num_items
+from sfa.methods import DEFAULTS
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, record_of, train_recipe
 from sfa.training import RunFolder, Steps, make_fabric
@@ -52,7 +55,8 @@ def run(
         trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
     else:
         graph = _load(source, display)
-        settled = (Recipe.parse({}) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
+        plain = {"method": DEFAULTS[level_of(graph)]}
+        settled = (Recipe.parse(plain) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         if recipe is None:
             _tell_of_a_recipe(settled.method["name"], source.data, display)
@@ -72,14 +76,13 @@ def _tell_of_a_recipe(method: str, dataset: str | None, display: Display) -> Non
 
 def _load(source: Source, display: Display) -> Data:
     graph = source.load()
-    if source.remark is not None:
-        display.say(source.remark)
+    tell_of_features(graph, display)
     return graph
 
 
 def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    method = recipe.build(graph.num_features, graph.num_nodes)
+    method = recipe.build_for(graph)
     make_fabric(device)
     if processes.count() > 1:
         processes.synchronise(method)
@@ -94,8 +97,9 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
 
 def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
     """Train in an existing folder and show how it goes."""
+    graphs = f"{num_items(graph)} graphs, " if level_of(graph) == "graph" else ""
     display.say(
-        f"{graph.name}: {graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features, "
+        f"{graph.name}: {graphs}{graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features, "
         f"{recipe.preparation}\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
     )
@@ -182,7 +186,7 @@ def _flat(recipe: Recipe) -> dict[str, Any]:
 
 def _evaluate_if_possible(trained: Run, display: Display) -> None:
     """Labels are optional in training: without usable ones the scores are left out, and it is said why."""
-    protocol = resolve_protocol("honest-10-10-80")
+    protocol = resolve_protocol(default_protocol(level_of(trained.graph)))
     try:
         protocol.check(trained.graph)
     except InputError as error:

@@ -10,11 +10,13 @@ from torch_geometric.data import Data
 
 from sfa.data.adjacency import adjacency_edges
 from sfa.data.arrays import to_numpy
+from sfa.data.as_graphs import is_one_graph
 from sfa.data.from_networkx import networkx_arrays
 from sfa.data.graph import build_graph
 from sfa.data.masks import given_masks
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
+from sfa.levels import level_of
 
 ALLOWED = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 
@@ -35,6 +37,7 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     A graph without features gets some if `node_features` says of what: `degree`, `random` or `spectral`, with a width
     if wanted (`spectral:64`); see `sfa.data.structural`. In a pair, X is then None.
     """
+    _refuse_many(obj)
     if isinstance(obj, Data):
         return _from_pyg(obj, name, labels, node_features)
     if isinstance(obj, (tuple, list)):
@@ -46,6 +49,16 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     if networkx is not None and isinstance(obj, networkx.Graph):
         return _from_networkx(obj, name, labels, node_features)
     raise InputError(f"A {type(obj).__name__} is no graph; allowed is {ALLOWED}.")
+
+
+def _refuse_many(obj: Any) -> None:
+    is_list = isinstance(obj, (tuple, list)) and len(obj) > 0 and all(is_one_graph(one) for one in obj)
+    if is_list or (isinstance(obj, Data) and level_of(obj) == "graph"):
+        count = len(obj) if is_list else len(obj.ptr) - 1
+        raise InputError(
+            f"These are {count} graphs, and one is needed: embed graphs with GraphEmbedder (sfa.data.as_graphs), or "
+            "give one of them to embed its nodes."
+        )
 
 
 def _from_pyg(data: Data, name: str | None, labels: bool, node_features: str | None) -> Data:

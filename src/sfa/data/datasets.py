@@ -12,28 +12,35 @@ from torch_geometric.data import Data
 from sfa.data.files import read_graph
 from sfa.data.ogb_sets import OgbSet
 from sfa.data.pyg_sets import PygSet
+from sfa.data.tu_sets import PREFIX, TuSet
 from sfa.errors import InputError, unknown_name
+from sfa.levels import Level
 
 PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A data set's name, what it is in one line, and whether it comes with the package."""
+    """A data set's name, what it is in one line, whether it comes with the package, and what there is to embed."""
 
     name: str
     description: str
     bundled: bool = False
+    level: Level = "node"
 
 
 class Origin(Protocol):
     """Where a named data set comes from."""
 
+    @property
+    def level(self) -> Level:
+        """Whether it is one graph, whose nodes are embedded, or a set of graphs."""
+
     def locate(self, root: PathLike | None) -> Path | None:
         """Where it would be read from; None if it would have to be downloaded."""
 
     def load(self, root: PathLike | None) -> Data:
-        """The graph."""
+        """The graph or graph set."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Bundled:
     """A file that comes with the package."""
 
     file: str
+    level: Level = "node"
 
     def locate(self, root: PathLike | None) -> Path:
         return Path(__file__).parent / "bundled" / self.file
@@ -90,6 +98,18 @@ ORIGINS: dict[str, Origin] = {
     "texas": _geom_gcn("texas", "WebKB/texas"),
     "wisconsin": _geom_gcn("wisconsin", "WebKB/wisconsin"),
     **{key: _heterophilous(key) for key in ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")},
+    "mutag": Bundled("mutag.npz", "graph"),
+    "nci1": TuSet("nci1", "NCI1"),
+    "nci109": TuSet("nci109", "NCI109"),
+    "proteins": TuSet("proteins", "PROTEINS"),
+    "dd": TuSet("dd", "DD"),
+    "enzymes": TuSet("enzymes", "ENZYMES"),
+    "ptc-mr": TuSet("ptc-mr", "PTC_MR"),
+    "imdb-binary": TuSet("imdb-binary", "IMDB-BINARY"),
+    "imdb-multi": TuSet("imdb-multi", "IMDB-MULTI"),
+    "reddit-binary": TuSet("reddit-binary", "REDDIT-BINARY"),
+    "reddit-multi-5k": TuSet("reddit-multi-5k", "REDDIT-MULTI-5K"),
+    "collab": TuSet("collab", "COLLAB"),
 }
 
 DESCRIPTIONS = {
@@ -113,12 +133,27 @@ DESCRIPTIONS = {
     "minesweeper": "The 10000 cells of a game's grid; 7 features, mine or not; heterophilous",
     "tolokers": "11758 crowd workers on the same tasks; 10 features, banned or not; heterophilous",
     "questions": "48921 users who answered each other; 301 features, active or not; heterophilous",
+    "mutag": "188 graphs: molecules; 7 kinds of atoms, mutagenic or not",
+    "nci1": "4110 graphs: molecules; 37 kinds of atoms, active against lung cancer or not",
+    "nci109": "4127 graphs: molecules; 38 kinds of atoms, active against ovarian cancer or not",
+    "proteins": "1113 graphs: proteins; 3 kinds of structure elements, enzyme or not",
+    "dd": "1178 graphs: proteins; 89 kinds of amino acids, enzyme or not",
+    "enzymes": "600 graphs: proteins; 3 kinds of structure elements, 6 classes of enzymes",
+    "ptc-mr": "344 graphs: molecules; 18 kinds of atoms, carcinogenic to male rats or not",
+    "imdb-binary": "1000 graphs: actors around one actor; no features, 2 genres",
+    "imdb-multi": "1500 graphs: actors around one actor; no features, 3 genres",
+    "reddit-binary": "2000 graphs: users of a thread who answered each other; no features, 2 kinds of forums",
+    "reddit-multi-5k": "4999 graphs: users of a thread who answered each other; no features, 5 forums",
+    "collab": "5000 graphs: researchers around one researcher; no features, 3 fields of physics",
 }
 
 
 def names() -> list[DatasetInfo]:
     """The data sets known by name, in the order in which they are told of."""
-    return [DatasetInfo(name, DESCRIPTIONS[name], isinstance(origin, Bundled)) for name, origin in ORIGINS.items()]
+    return [
+        DatasetInfo(name, DESCRIPTIONS[name], isinstance(origin, Bundled), origin.level)
+        for name, origin in ORIGINS.items()
+    ]
 
 
 def load(
@@ -129,38 +164,46 @@ def load(
     labels: PathLike | None = None,
     node_features: str | None = None,
 ) -> Data:
-    """The graph of a name (see `names`) or of a file (see `read_graph`).
+    """The graph or graph set of a name (see `names`) or of a file or folder (see `read_graph`).
 
-    A text is a name first; otherwise it is a file if it has a suffix or a separator in it, or exists. Named sets are
-    looked for under `root`, else under the folder in the environment variable SFA_DATA, in torch_geometric's layout
-    (`Planetoid/CiteSeer/raw/…`, `Amazon/Photo/raw/…`, `WikiCS/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache,
-    into which they are downloaded if need be. Where they have public splits, so has the graph: `train_mask`, `val_mask`
-    and `test_mask`, [n] or [n, splits].
+    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. Otherwise it is a path
+    if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in
+    the environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`, `WikiCS/raw/…`,
+    `TUDataset/NCI1/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache, into which they are downloaded if need be.
+    Where they have public splits, so has the graph: `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
 
-    A file without features gets some made of `node_features`: `degree`, `random` or `spectral`.
+    A file without features gets some made of `node_features`: `degree`, `random` or `spectral`. A graph set without
+    features gets `degree` ones unasked, and `sfa.data.remark` says so.
     """
-    key = _known(name_or_path)
-    if key is None:
+    origin = _origin(name_or_path)
+    if origin is None:
         if not _is_path(name_or_path):
             raise unknown_name("data set", os.fspath(name_or_path), ORIGINS)
         return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
     if features is not None or labels is not None or node_features is not None:
-        raise InputError(f"The data set {key} has its own features and labels; give others only with a file's path.")
-    return ORIGINS[key].load(root)
+        raise InputError(
+            f"The data set {name_or_path} has its own features and labels; give others only with a file's path."
+        )
+    return origin.load(root)
 
 
 def locate(name: str, root: PathLike | None = None) -> Path | None:
     """Where a named data set would be read from, without reading it; None if it would have to be downloaded."""
-    key = _known(name)
-    if key is None:
+    origin = _origin(name)
+    if origin is None:
         raise unknown_name("data set", name, ORIGINS)
-    return ORIGINS[key].locate(root)
+    return origin.locate(root)
 
 
-def _known(name: PathLike) -> str | None:
-    """The data set of this name in any case; a Path object is never a name."""
-    key = name.lower() if isinstance(name, str) else None
-    return key if key in ORIGINS else None
+def _origin(name: PathLike) -> Origin | None:
+    """Where the data set of this name comes from, None if there is no such; a Path object is never a name."""
+    if not isinstance(name, str):
+        return None
+    if name.lower().startswith(PREFIX):
+        given = TuSet.parse(name)
+        named = (one for one in ORIGINS.values() if isinstance(one, TuSet) and one.name == given.name)
+        return next(named, given)
+    return ORIGINS.get(name.lower())
 
 
 def _is_path(given: PathLike) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ SPARSE_SHARE = 0.05
 ENTRY_BYTES = 12
 
 
-def check_features(x: Any, *, mapped: bool = False) -> tuple[Tensor, bool]:
+def check_features(
+    x: Any, *, mapped: bool = False, dense: bool = False, place: Callable[[int], str] = "row {}".format
+) -> tuple[Tensor, bool]:
     """The features as a tensor [n, d] and whether they lie on disk, or a sentence on why they are none.
 
     The form depends on the values and not on the form they come in, so that equal features are equal tensors:
@@ -36,20 +38,25 @@ def check_features(x: Any, *, mapped: bool = False) -> tuple[Tensor, bool]:
     Args:
         x: NumPy array or map, torch tensor, SciPy sparse matrix, each of any numeric dtype, layout and order.
         mapped: `x` is known to lie on disk and stays there, large or not.
+        dense: a dense tensor in memory is wanted, whatever the values.
+        place: what a row is called in an error.
     """
     if isinstance(x, Tensor) and x.layout == torch.sparse_coo and x.dense_dim():
         x = x.to_dense()  # its entries are whole rows
     if _is_sparse(x):
-        return _from_sparse(x), False
+        features = _from_sparse(x, place)
+        return features.to_dense() if dense else features, False
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
     array = to_numpy(x)
     _check_shape(array.shape)
     _check_dtype(array.dtype)
-    entries = _count_entries(array)
+    entries = _count_entries(array, place)
+    if dense:
+        return _copy(array), False
     if entries <= SPARSE_SHARE * array.size and not (mapped and is_large(ENTRY_BYTES * entries)):
         return _compress(array), False
     if not mapped:
-        return torch.from_numpy(np.array(array, dtype=np.float32, order="C")), False
+        return _copy(array), False
     if array.dtype == np.float32 and array.flags.c_contiguous:
         return tensor_over(array), True
     return on_disk(_float32_rows(array), array.shape), True
@@ -59,6 +66,10 @@ def csr_tensor(matrix: Any) -> Tensor:
     """A SciPy CSR matrix in canonical form as a `torch.sparse_csr` tensor with int64 indices; the values are shared."""
     rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
     return csr_matrix(rowptr, col, torch.from_numpy(matrix.data), matrix.shape)
+
+
+def _copy(array: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -81,7 +92,7 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
         )
 
 
-def _count_entries(array: NDArray[Any]) -> int:
+def _count_entries(array: NDArray[Any], place: Callable[[int], str]) -> int:
     """How many values are not zero as float32; all of them must be finite."""
     entries, wrong, first = 0, 0, 0
     for chunk, rows in zip(row_chunks(array.shape), _float32_rows(array), strict=True):
@@ -91,7 +102,7 @@ def _count_entries(array: NDArray[Any]) -> int:
             first = first if wrong else chunk.start + int((~finite).any(axis=1).argmax())
             wrong += int((~finite).sum())
     if wrong:
-        raise _not_finite(wrong, first)
+        raise _not_finite(wrong, place(first))
     return entries
 
 
@@ -112,7 +123,7 @@ def _is_sparse(x: Any) -> bool:
     return x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr")
 
 
-def _from_sparse(x: Any) -> Tensor:
+def _from_sparse(x: Any, place: Callable[[int], str]) -> Tensor:
     _check_shape(tuple(x.shape))
     try:  # a wrong index would otherwise read beyond the arrays
         matrix = _as_scipy(x) if isinstance(x, Tensor) else x.copy()  # the caller's stays as it is
@@ -129,7 +140,7 @@ def _from_sparse(x: Any) -> Tensor:
     wrong = ~np.isfinite(matrix.data)
     if wrong.any():
         first = int(np.searchsorted(matrix.indptr, wrong.argmax(), side="right")) - 1
-        raise _not_finite(int(wrong.sum()), first)
+        raise _not_finite(int(wrong.sum()), place(first))
     is_sparse = matrix.nnz <= SPARSE_SHARE * matrix.shape[0] * matrix.shape[1]
     return csr_tensor(matrix) if is_sparse else torch.from_numpy(matrix.toarray())
 
@@ -148,8 +159,8 @@ def _as_scipy(x: Any) -> Any:
     return sparse.coo_array((x.values().numpy(), x.indices().numpy()), shape=tuple(x.shape), copy=True)
 
 
-def _not_finite(count: int, first: int) -> InputError:
+def _not_finite(count: int, first: str) -> InputError:
     return InputError(
-        f"The features hold {count} values that are NaN or infinite (as float32), the first in row {first}; "
+        f"The features hold {count} values that are NaN or infinite (as float32), the first in {first}; "
         "fill or remove them first."
     )

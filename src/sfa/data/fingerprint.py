@@ -13,6 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
+from sfa.levels import level_of
 from sfa.matrices import row_chunks
 
 
@@ -20,10 +21,11 @@ def fingerprint(data: Data) -> str:
     """The SHA-256 of x, edge_index, edge_weight and y, with shapes and dtypes; not of what anything is called.
 
     Masks do not count either: a split belongs to how embeddings are scored, and nothing that is learnt depends on it.
-    Features count by their non-zero entries: a graph has the same fingerprint with dense and with sparse ones.
+    Features count by their non-zero entries: a graph has the same fingerprint with dense and with sparse ones. Of a
+    graph set counts `ptr` as well, where each graph begins.
     """
     digest = hashlib.sha256()
-    for key in ("x", "edge_index", "edge_weight", "y"):
+    for key in ("x", "edge_index", "edge_weight", "y", *(("ptr",) if level_of(data) == "graph" else ())):
         value = getattr(data, key, None)
         if value is None:
             digest.update(f"{key}:none;".encode())

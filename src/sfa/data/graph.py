@@ -90,7 +90,7 @@ def build_graph(
             data.class_names = names
     for mask, nodes in check_masks(masks or {}, num_nodes).items():
         data[mask] = nodes
-    data.node_ids = list(range(num_nodes)) if node_ids is None else _node_ids(node_ids, num_nodes)
+    data.node_ids = list(range(num_nodes)) if node_ids is None else check_ids(node_ids, num_nodes)
     data.name = str(name)
     return data
 
@@ -117,23 +117,24 @@ def count_nodes(given: int | None, others: Sequence[Any], edges: NDArray[Any]) -
     return int(count)
 
 
-def _node_ids(node_ids: Sequence[Any], num_nodes: int) -> list[int | str]:
-    if hasattr(node_ids, "tolist"):
-        node_ids = node_ids.tolist()
-    if not isinstance(node_ids, Sequence) or isinstance(node_ids, str):
-        raise InputError(f"The node ids are {node_ids!r}, but a list with one a node is needed.")
-    ids = [_node_id(one) for one in node_ids]
-    if len(ids) != num_nodes:
-        raise InputError(f"There are {len(ids)} node ids for {num_nodes} nodes; give one a node.")
+def check_ids(given: Sequence[Any], count: int, item: str = "node") -> list[int | str]:
+    """A name for each of so many nodes (or other items), text or an integer, or a sentence on why they are none."""
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise InputError(f"The {item} ids are {given!r}, but a list with one a {item} is needed.")
+    ids = [_id(one) for one in given]
+    if len(ids) != count:
+        raise InputError(f"There are {len(ids)} {item} ids for {count} {item}s; give one a {item}.")
     seen: set[str] = set()
     for one in ids:
         if str(one) in seen:  # 1 and "1" would be the same in a table
-            raise InputError(f"The node id {one!r} is given to more than one node; ids must be unique.")
+            raise InputError(f"The {item} id {one!r} is given to more than one {item}; ids must be unique.")
         seen.add(str(one))
     return ids
 
 
-def _node_id(one: Any) -> int | str:
+def _id(one: Any) -> int | str:
     if isinstance(one, bytes):
         return one.decode("utf-8", "replace")
     is_integer = isinstance(one, (int, np.integer)) and -(2**63) <= int(one) < 2**63

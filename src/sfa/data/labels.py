@@ -15,9 +15,9 @@ UNKNOWN = -1
 
 
 def encode_labels(
-    y: NDArray[Any], num_nodes: int, class_names: Sequence[str] | None = None
+    y: NDArray[Any], count: int, class_names: Sequence[str] | None = None, *, item: str = "node"
 ) -> tuple[NDArray[np.int64] | None, list[str] | None]:
-    """The class number of each node and the classes' names.
+    """The class number of each of so many nodes (or other items) and the classes' names.
 
     Without `class_names` the classes are the distinct labels in sorted order; names are given back when they say more
     than the numbers do (labels that are strings, or integers that are not exactly 0..C-1). With `class_names` the
@@ -27,9 +27,9 @@ def encode_labels(
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise InputError(f"The labels have shape {list(y.shape)}, but one label a node ([{num_nodes}]) is needed.")
-    if len(y) != num_nodes:
-        raise InputError(f"There are {len(y)} labels for {num_nodes} nodes; give one a node, -1 where it is unknown.")
+        raise InputError(f"The labels have shape {list(y.shape)}, but one label a {item} ([{count}]) is needed.")
+    if len(y) != count:
+        raise InputError(f"There are {len(y)} labels for {count} {item}s; give one a {item}, -1 where it is unknown.")
 
     values = [_clean(value) for value in y.tolist()]
     known = {value for value in values if value is not None}

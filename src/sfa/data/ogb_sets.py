@@ -7,7 +7,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from sfa.data.masks import MASKS
 from sfa.data.raw_files import damage_is_said, find_raw, move, processed, quiet, require_files
 from sfa.data.roots import VARIABLE, cache_folder, writable_cache
 from sfa.errors import InputError
+from sfa.levels import Level
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class OgbSet:
 
     key: str
     split: str
+    level: ClassVar[Level] = "node"
 
     @property
     def folder(self) -> str:

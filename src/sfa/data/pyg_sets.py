@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from torch_geometric.data import Data
 
@@ -18,6 +18,7 @@ from sfa.data.raw_files import damage_is_said, find_raw, move, processed, quiet,
 from sfa.data.roots import VARIABLE, cache_folder, writable_cache
 from sfa.data.safe_pickle import check_pickle
 from sfa.errors import InputError
+from sfa.levels import Level
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,15 @@ class PygSet:
             are in `raw/` there.
         raw_files: what they are called.
         options: further arguments of the class, beside its root.
+        instead: the bundled set to turn to where this one cannot be had.
     """
 
     key: str
     folder: str
     raw_files: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    instead: str = "cora"
+    level: ClassVar[Level] = "node"
 
     @property
     def class_name(self) -> str:
@@ -47,14 +51,33 @@ class PygSet:
 
     def load(self, root: str | os.PathLike[str] | None) -> Data:
         """The data set as a graph, with its public splits; nothing is written outside the cache folder."""
-        raw = self.locate(root) or _download(self)
-        require_files(self.key, raw, self.raw_files)  # torch_geometric would download them, into the user's folder
+        raw = self.raw(root)
         for name in self.raw_files:
             if self.class_name == "Planetoid" and not name.endswith(".index"):
                 check_pickle(raw / name)
         with damage_is_said(self.key, raw):
-            data = _process(self, raw)[0]
+            data = self.processed(raw, [raw / name for name in self.raw_files])[0]
         return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.key)
+
+    def raw(self, root: str | os.PathLike[str] | None) -> Path:
+        """The folder of raw files, downloaded if need be."""
+        raw = self.locate(root) or _download(self)
+        require_files(self.key, raw, self.raw_files)  # torch_geometric would download them, into the user's folder
+        return raw
+
+    def processed(self, raw: Path, files: Sequence[Path]) -> Any:
+        """The torch_geometric data set from the cache, made there first if it is new or a file of it has changed."""
+        import torch_geometric
+
+        def make(shadow: Path) -> None:
+            (shadow / self.folder).mkdir(parents=True)
+            try:
+                (shadow / self.folder / "raw").symlink_to(raw.resolve(), target_is_directory=True)
+            except OSError:  # a system without symbolic links
+                shutil.copytree(raw, shadow / self.folder / "raw")
+            self.open(shadow)
+
+        return self.open(processed(self.key, files, f"torch_geometric {torch_geometric.__version__}", make))
 
     def open(self, root: Path, base: type | None = None) -> Any:
         """The torch_geometric data set under `root`, which torch_geometric writes into."""
@@ -63,22 +86,6 @@ class PygSet:
         kind: Any = base or getattr(datasets, self.class_name)
         with quiet():
             return kind(root=str(root / self.class_name), **self.options)
-
-
-def _process(item: PygSet, raw: Path) -> Any:
-    """The processed data set from the cache, made there first if it is new or the raw files have changed."""
-    import torch_geometric
-
-    def make(shadow: Path) -> None:
-        (shadow / item.folder).mkdir(parents=True)
-        try:
-            (shadow / item.folder / "raw").symlink_to(raw.resolve(), target_is_directory=True)
-        except OSError:  # a system without symbolic links
-            shutil.copytree(raw, shadow / item.folder / "raw")
-        item.open(shadow)
-
-    files = [raw / name for name in item.raw_files]
-    return item.open(processed(item.key, files, f"torch_geometric {torch_geometric.__version__}", make))
 
 
 def _download(item: PygSet) -> Path:
@@ -103,6 +110,6 @@ def _download(item: PygSet) -> Path:
             raise InputError(
                 f"{item.key} is not on this machine and could not be downloaded ({type(error).__name__}); give the "
                 f"folder that holds {item.folder}/raw/{item.raw_files[0]} with --data-root or {VARIABLE}, "
-                "or use the bundled cora."
+                f"or use the bundled {item.instead}."
             ) from error
     return raw

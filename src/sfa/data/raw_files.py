@@ -40,7 +40,11 @@ def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Pat
     for file in files:
         status = file.stat()
         facts += [str(file.resolve()), status.st_size, status.st_mtime_ns]
-    folder = writable_cache() / "processed" / f"{key}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+    folder = (
+        writable_cache()
+        / "processed"
+        / f"{key.replace(':', '-')}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
+    )
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="making-") as temporary:

@@ -20,7 +20,9 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     folder = Path(given).expanduser()
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
-        raise InputError(f"The folder {folder} {origin} {what}; it should hold Planetoid/, Amazon/ or WikiCS/.")
+        raise InputError(
+            f"The folder {folder} {origin} {what}; it should hold Planetoid/, Amazon/, TUDataset/ or the like."
+        )
     return folder
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch_geometric.data import Data
 
 from sfa.data.positions import spectral_features
 from sfa.errors import InputError, unknown_name
+from sfa.levels import level_of
 from sfa.seeding import derive_seed
 
 Edges = NDArray[np.int64]
@@ -48,6 +50,18 @@ class NodeFeatures:
 
     def __str__(self) -> str:
         return f"{self.name} features, {self.width} columns"
+
+
+def remark(graph: Data) -> str | None:
+    """What is to be said aloud of a graph's or graph set's features: what they were made of; None if it has its own.
+
+    As in "No node features in this set: degree features, 33 columns".
+    """
+    made_of = getattr(graph, "features_of", None)
+    if made_of is None:
+        return None
+    what = "set" if level_of(graph) == "graph" else "graph"
+    return f"No node features in this {what}: {NodeFeatures(made_of, graph.x.shape[1])}"
 
 
 def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:

@@ -2,7 +2,16 @@
 
 from sfa.evaluation.comparison import Difference, paired_difference
 from sfa.evaluation.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
-from sfa.evaluation.protocols import PROTOCOLS, Classification, Clustering, LinkPrediction, Protocol, possible, resolve
+from sfa.evaluation.protocols import (
+    PROTOCOLS,
+    Classification,
+    Clustering,
+    LinkPrediction,
+    Protocol,
+    default_protocol,
+    possible,
+    resolve,
+)
 from sfa.evaluation.scores import Score
 from sfa.evaluation.spectrum import effective_rank, singular_values
 
@@ -15,6 +24,7 @@ __all__ = [
     "LinkPrediction",
     "Protocol",
     "Score",
+    "default_protocol",
     "diagnose",
     "effective_rank",
     "paired_difference",

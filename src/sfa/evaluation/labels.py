@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.levels import item_word, level_of, num_items
 
 
 def labels_of(graph: Data) -> NDArray[np.int64]:
-    """The label of every node, ``(n,)``, where ``-1`` means unknown."""
+    """The label of every node, or of every graph of a set, ``(n,)``, where ``-1`` means unknown."""
     if getattr(graph, "y", None) is None:
-        raise InputError("Evaluation needs labels, and this graph has none: give them as `y` (see the user guide).")
-    y = np.asarray(graph.y, dtype=np.int64)
-    if y.shape != (graph.num_nodes,):
-        raise InputError(f"{graph.num_nodes} nodes need as many labels in one row, not some of shape {y.shape}.")
+        what = "graph" if level_of(graph) == "node" else "graph set"
+        raise InputError(f"Evaluation needs labels, and this {what} has none: give them as `y` (see the user guide).")
+    y, count = np.asarray(graph.y, dtype=np.int64), num_items(graph)
+    if y.shape != (count,):
+        raise InputError(f"{count} {item_word(graph)} need as many labels in one row, not some of shape {y.shape}.")
     return y
+
+
+def class_name(label: int, names: Sequence[str] | None) -> str:
+    """What a class is called in a sentence: its name in quotes, where it has one, or else its number."""
+    return str(label) if names is None else repr(names[label])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluation.labels import labels_of
 from sfa.evaluation.splits import Split, Splits
+from sfa.levels import Level
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -22,6 +24,8 @@ class PublicSplits(Splits):
     Planetoid's and ogbn's sets have one split; WikiCS has 20, with one test part for all. Nodes without a label are
     left out.
     """
+
+    levels: ClassVar[tuple[Level, ...]] = ("node",)
 
     def of(self, graph: Data, count: int) -> list[Split]:
         y = labels_of(graph)

@@ -1,24 +1,26 @@
-"""Train, validation and test parts of the labelled nodes: drawn at random, or those that come with the data."""
+"""Train, validation and test parts of the labelled nodes, or graphs: where they come from, and random ones."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation.labels import labels_of
+from sfa.evaluation.labels import class_name, labels_of
+from sfa.levels import Level, item_word
 
 MAX_REDRAWS = 1000
 
 
 @dataclass(frozen=True)
 class Split:
-    """Node numbers of the three parts; the validation part may be empty."""
+    """Numbers of the nodes, or graphs, of the three parts; the validation part may be empty."""
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
@@ -26,7 +28,10 @@ class Split:
 
 
 class Splits(ABC):
-    """Where the splits of a graph come from."""
+    """Where the splits of a graph, or of a graph set, come from."""
+
+    levels: ClassVar[tuple[Level, ...]] = ("node", "graph")
+    """What they are made for."""
 
     @abstractmethod
     def of(self, graph: Data, count: int) -> list[Split]:
@@ -35,15 +40,19 @@ class Splits(ABC):
 
 @dataclass(frozen=True)
 class RandomSplits(Splits):
-    """Uniformly random splits with these shares of the labelled nodes; the rest is the test part."""
+    """Uniformly random splits with these shares of the labelled items; the rest is the test part."""
 
     train: float
     validation: float
 
     def of(self, graph: Data, count: int) -> list[Split]:
-        names = getattr(graph, "class_names", None)
         return random_splits(
-            labels_of(graph), train=self.train, validation=self.validation, count=count, class_names=names
+            labels_of(graph),
+            train=self.train,
+            validation=self.validation,
+            count=count,
+            class_names=getattr(graph, "class_names", None),
+            items=item_word(graph),
         )
 
 
@@ -55,8 +64,9 @@ def random_splits(
     count: int,
     seed: int = 0,
     class_names: Sequence[str] | None = None,
+    items: str = "nodes",
 ) -> list[Split]:
-    """``count`` uniformly random splits of the nodes with a label (``y ≥ 0``); the rest is the test part.
+    """``count`` uniformly random splits of the items with a label (``y ≥ 0``); the rest is the test part.
 
     Split ``i`` depends on the labels' positions and on ``(seed, i)`` alone, so that two methods are compared on the
     same splits. A draw whose training part lacks a class is drawn again.
@@ -69,26 +79,31 @@ def random_splits(
         raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
     rarest = int(classes[members.argmin()])
     if members.min() < len(parts):
-        name = rarest if class_names is None else repr(class_names[rarest])
         each = f"{', '.join(parts[:-1])} and {parts[-1]}"
         raise InputError(
-            f"Class {name} has {members.min()} labelled nodes; a split needs at least {len(parts)}, "
-            f"one for each of {each}."
+            f"Class {class_name(rarest, class_names)} has {members.min()} labelled {items}; a split needs at least "
+            f"{len(parts)}, one for each of {each}."
         )
     if sizes[0] < len(classes) or (validation > 0 and sizes[1] < 1) or sum(sizes) >= len(labelled):
         raise InputError(
-            f"{len(labelled)} labelled nodes give a training part of {sizes[0]}, too few for {len(classes)} classes."
+            f"{len(labelled)} labelled {items} give a training part of {sizes[0]}, too few for {len(classes)} classes."
         )
-    return [_draw(y, labelled, sizes, len(classes), np.random.default_rng([seed, i])) for i in range(count)]
+    generators = (np.random.default_rng([seed, i]) for i in range(count))
+    return [_draw(y, labelled, sizes, len(classes), rng, items) for rng in generators]
 
 
 def _draw(
-    y: NDArray[np.int64], labelled: NDArray[np.int64], sizes: tuple[int, int], classes: int, rng: np.random.Generator
+    y: NDArray[np.int64],
+    labelled: NDArray[np.int64],
+    sizes: tuple[int, int],
+    classes: int,
+    rng: np.random.Generator,
+    items: str,
 ) -> Split:
     for _ in range(MAX_REDRAWS):
         parts = np.split(rng.permutation(labelled), [sizes[0], sizes[0] + sizes[1]])
         if len(np.unique(y[parts[0]])) == classes:
             return Split(*parts)
     raise InputError(
-        f"No random training part of {sizes[0]} nodes with all {classes} classes was found: a class is too rare."
+        f"No random training part of {sizes[0]} {items} with all {classes} classes was found: a class is too rare."
     )

@@ -23,6 +23,7 @@ from sfa.graph.dropout import dropout
 from sfa.graph.gcn import Convolution
 from sfa.graph.mlp import MLP
 from sfa.graph.propagation import Propagation, propagation_of
+from sfa.levels import level_of
 from sfa.ranges import check_whole
 from sfa.seeding import derive_seed, seeded_initialisation, step_generator
 
@@ -197,8 +198,13 @@ SETTINGS: dict[str, int | float] = {
 
 
 def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
-    """Whether a yardstick can be trained on the splits of a protocol: it needs a validation part to choose on."""
-    return isinstance(protocol, Classification) and all(len(split.validation) > 0 for split in protocol.draw(graph))
+    """Whether a yardstick can be trained on the splits of a protocol.
+
+    It needs a validation part to choose on, and nodes to classify: of graphs it knows nothing.
+    """
+    if level_of(graph) != "node" or not isinstance(protocol, Classification):
+        return False
+    return all(len(split.validation) > 0 for split in protocol.draw(graph))
 
 
 def supervised_score(

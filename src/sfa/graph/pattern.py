@@ -34,8 +34,8 @@ class Pattern:
     @cached_property
     def edge_rowptr(self) -> Tensor:
         """``(n + 1,)``: the sorted edges of row ``i`` are those from ``edge_rowptr[i]`` to ``edge_rowptr[i + 1]``."""
-        nodes = torch.arange(self.num_nodes + 1, device=self._edges.device)
-        return torch.searchsorted(self._edges[0].contiguous(), nodes)
+        counts = torch.bincount(self._edges[0], minlength=self.num_nodes)
+        return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
 
     @property
     def edge_col(self) -> Tensor:
@@ -75,9 +75,10 @@ class Pattern:
     def edge_twin(self) -> Tensor:
         """``(m,)``: the sorted edge that is each sorted edge's other direction."""
         row, col = self._edges
-        mirrored = col * self.num_nodes + row
-        twin = torch.searchsorted(self._keys, mirrored).clamp_max(len(mirrored) - 1) if len(mirrored) else mirrored
-        if not bool((self._keys[twin] == mirrored).all()):
+        twin: Tensor = col.argsort(
+            stable=True
+        )  # sorted by (column, row), the edges of a symmetric matrix are its transpose's
+        if not (torch.equal(row.index_select(0, twin), col) and torch.equal(col.index_select(0, twin), row)):
             raise InputError("Some edges are given in one direction only: make the graph with sfa.data.as_graph.")
         return twin
 

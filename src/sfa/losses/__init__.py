@@ -4,7 +4,7 @@ from sfa.losses.barlow_twins import barlow_twins
 from sfa.losses.bootstrap import bootstrap_latent
 from sfa.losses.cca import cca
 from sfa.losses.info_nce import info_nce
-from sfa.losses.jensen_shannon import jensen_shannon
+from sfa.losses.jensen_shannon import jensen_shannon, local_global_jensen_shannon
 from sfa.losses.margin import multiplet
 from sfa.losses.nt_xent import nt_xent
 from sfa.losses.reconstruction import kl_to_standard_normal, reconstruction
@@ -17,6 +17,7 @@ __all__ = [
     "info_nce",
     "jensen_shannon",
     "kl_to_standard_normal",
+    "local_global_jensen_shannon",
     "multiplet",
     "nt_xent",
     "reconstruction",

@@ -16,28 +16,40 @@ from sfa.ranges import check_number
 Negatives = Literal["positives", "anchors"]
 
 
-def info_nce(anchors: Tensor, positives: Tensor, *, negatives: Negatives = "positives", tau: float = 1.0) -> Tensor:
+def info_nce(
+    anchors: Tensor,
+    positives: Tensor,
+    *,
+    negatives: Negatives = "positives",
+    positive_in_denominator: bool = True,
+    tau: float = 1.0,
+) -> Tensor:
     r"""Each anchor ``a_i`` should be nearer to its positive ``p_i`` than to negatives, which are other rows.
 
     .. math::
         L = \frac1n \sum_i \Big( -\frac{a_i^\top p_i}{\tau} + \log \Big( e^{a_i^\top p_i / \tau}
             + \sum_{j \neq i} e^{a_i^\top n_j / \tau} \Big) \Big)
 
-    with rows of length 1 and the negatives ``n`` taken from the positives or from the anchors themselves.
+    with rows of length 1 and the negatives ``n`` taken from the positives or from the anchors themselves. Without the
+    positive in the denominator, as in the code of GraphCL and of those who took it over, the first term under the
+    logarithm is left out: the loss can fall below 0, and its pull at a positive does not fade once that is found.
+
     :func:`~sfa.losses.nt_xent` has both kinds in one sum and the mean of both directions, and is faster where that is
     wanted; here one side can be a target that learns nothing.
 
     Args:
         anchors: Rows ``(n, d)``; normalised here.
-        positives: The same nodes, ``(n, d)``.
+        positives: The same nodes or graphs, ``(n, d)``.
         negatives: ``positives``: the positives of other anchors; ``anchors``: the other anchors.
+        positive_in_denominator: Whether an anchor's positive is one of the rows it is told from; if not, two rows or
+            more are needed.
         tau: Temperature.
 
     Returns:
         A scalar, exact. Similarities are computed some rows at a time, and again on the way back: memory grows with
         ``n d``.
     """
-    _check(anchors, positives, negatives, tau)
+    _check(anchors, positives, negatives, positive_in_denominator, tau)
     dtype = torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
     with torch.autocast(anchors.device.type, enabled=False):
         a, p = normalize(anchors.to(dtype), dim=1), normalize(positives.to(dtype), dim=1)
@@ -49,6 +61,7 @@ def info_nce(anchors: Tensor, positives: Tensor, *, negatives: Negatives = "posi
                 p[rows],
                 others,
                 rows.start,
+                positive_in_denominator,
                 use_reentrant=False,
                 preserve_rng_state=False,
             )
@@ -58,20 +71,23 @@ def info_nce(anchors: Tensor, positives: Tensor, *, negatives: Negatives = "posi
     return loss
 
 
-def _sum_of_losses(a: Tensor, p: Tensor, others: Tensor, first: int) -> Tensor:
-    """Of some anchors, from number ``first`` on: their own column holds the positive, whatever the others are."""
+def _sum_of_losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denominator: bool) -> Tensor:
+    """Of some anchors, from number ``first`` on: their own column holds the positive or nothing, never a negative."""
     positive = torch.linalg.vecdot(a, p)
-    logits = (a @ others.mT).diagonal_scatter(positive, first)
+    own = positive if positive_in_denominator else torch.full_like(positive, -torch.inf)
+    logits = (a @ others.mT).diagonal_scatter(own, first)
     losses: Tensor = logits.logsumexp(1) - positive
     return losses.sum()
 
 
-def _check(anchors: Tensor, positives: Tensor, negatives: Negatives, tau: float) -> None:
+def _check(anchors: Tensor, positives: Tensor, negatives: Negatives, positive_in_denominator: bool, tau: float) -> None:
     if anchors.shape != positives.shape or anchors.dim() != 2 or len(anchors) == 0:
         raise InputError(
             "Anchors and positives of one shape (n, d) with n ≥ 1 are needed, not "
             f"{tuple(anchors.shape)}, {tuple(positives.shape)}."
         )
+    if len(anchors) == 1 and not positive_in_denominator:
+        raise InputError("A batch of one has no negatives, and this loss needs some: give it two or more.")
     if negatives not in get_args(Negatives):
         raise unknown_name("kind of negatives", negatives, get_args(Negatives))
     check_number("tau", tau, above=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.levels import Level, num_items
 from sfa.spectral import SpectralMap
 
 
@@ -31,6 +32,8 @@ Observer = Callable[[FeatureMaps], None]
 class Method(nn.Module, ABC):
     """A published method: calling it on a graph gives the loss of a step, :meth:`embed` the plain embeddings.
 
+    At graph level, what it is called on is a batch of graphs: their disjoint union, with ``ptr`` and ``batch``.
+
     Every feature map that enters the loss goes through :meth:`augmented`, the one slot for a spectral map, so that
     every method works with every map.
 
@@ -41,6 +44,8 @@ class Method(nn.Module, ABC):
 
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Its authors' settings outside the method itself, by recipe path: ``{"training.lr": 1e-3}``."""
+    level: ClassVar[Level] = "node"
+    """What it embeds: the nodes of one graph, or the graphs of a set."""
     transductive: ClassVar[bool] = False
     """It has weights for each node: built for a number of nodes, not of features, it embeds no other graph."""
     rows_are_nodes: ClassVar[bool] = False
@@ -57,21 +62,28 @@ class Method(nn.Module, ABC):
         if self.rows_are_nodes and not self.spectral.keeps_rows:
             raise InputError(
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
-                "row a node: choose another spectral map."
+                f"row a {self.level}: choose another spectral map."
             )
         self.across_processes = False
         """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
 
     @abstractmethod
     def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        """The scalar to minimise: the loss of one step on a graph or on a batch of one."""
+        """The scalar to minimise: the loss of one step on a graph or on a batch."""
 
     @abstractmethod
     def embed(self, graph: Data) -> Tensor:
-        """Embeddings ``(n, width)`` of the uncorrupted graph: no views, no spectral map, no head."""
+        """Embeddings ``(n, width)`` of the uncorrupted nodes or graphs: no views, no spectral map, no head."""
 
     def after_step(self, done: float) -> None:
         """Called when the optimiser has taken its step, with the share of training that is done, in ``(0, 1]``."""
+
+    def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
+        """Called at the end of an epoch with its batches once more, each with a generator that no step has used.
+
+        They are made as they are asked for: who does not look at them pays nothing. What is learnt here and must
+        survive an interruption lives in buffers.
+        """
 
     def augmented(
         self, *maps: Tensor, generator: torch.Generator | None, observe: Observer | None = None, views: int = 2
@@ -85,5 +97,5 @@ class Method(nn.Module, ABC):
 
 
 def roots(graph: Data) -> int:
-    """How many of the first nodes count; the others of a sampled batch only send messages."""
-    return int(graph.get("roots", graph.num_nodes))
+    """How many of the first rows of a feature map count; the other nodes of a sampled batch only send messages."""
+    return int(graph.get("roots", num_items(graph)))

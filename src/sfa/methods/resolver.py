@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from sfa.errors import unknown_name
+from sfa.levels import Level
 from sfa.methods.base import Method
+from sfa.methods.graph.graph_bgrl import GraphBGRL
+from sfa.methods.graph.graph_bt import GraphBT
+from sfa.methods.graph.graphcl import GraphCL
+from sfa.methods.graph.infograph import InfoGraph
+from sfa.methods.graph.joao import JOAO
+from sfa.methods.graph.joao_v2 import JOAOv2
+from sfa.methods.graph.lp_info import LPInfo
+from sfa.methods.graph.simgrace import SimGRACE
 from sfa.methods.node.bgrl import BGRL
 from sfa.methods.node.cca_ssg import CCASSG
 from sfa.methods.node.costa import COSTA
@@ -34,7 +43,18 @@ METHODS: dict[str, type[Method]] = {
     "node2vec": Node2Vec,
     "gae": GAE,
     "vgae": VGAE,
+    "graphcl": GraphCL,
+    "joao": JOAO,
+    "joao-v2": JOAOv2,
+    "simgrace": SimGRACE,
+    "infograph": InfoGraph,
+    "lp-info": LPInfo,
+    "graph-bt": GraphBT,
+    "graph-bgrl": GraphBGRL,
 }
+
+DEFAULTS: dict[Level, str] = {"node": "grace", "graph": "graphcl"}
+"""The method that is meant where none is named."""
 
 
 def resolve(name: str) -> type[Method]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph import GCN
+from sfa.graph import GCN, GraphEncoder
 from sfa.methods.base import Method, Observer, roots
 from sfa.spectral import SpectralMap
 
@@ -19,8 +19,8 @@ class TwoViewMethod(Method):
     A published method is a subclass that builds the parts and says what its views and its loss are.
     """
 
-    def __init__(self, encoder: GCN, head: nn.Module, spectral: SpectralMap | None, hidden: int) -> None:
-        super().__init__(spectral, hidden)
+    def __init__(self, encoder: GCN | GraphEncoder, head: nn.Module, spectral: SpectralMap | None, width: int) -> None:
+        super().__init__(spectral, width)
         self.encoder = encoder
         self.head = head
 

@@ -9,6 +9,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data import fingerprint
+from sfa.levels import level_of, num_items
 from sfa.methods import Method
 from sfa.recipes.schema import Recipe
 from sfa.training import Progress, RunFolder, train
@@ -31,7 +32,7 @@ class Run:
 
     def untrained(self) -> Method:
         """The method as it was before the first epoch."""
-        return self.recipe.build(self.graph.num_features, self.graph.num_nodes)
+        return self.recipe.build_for(self.graph)
 
 
 def describe(recipe: Recipe) -> str:
@@ -46,6 +47,7 @@ def record_of(recipe: Recipe, graph: Data, source: Mapping[str, Any]) -> dict[st
         "source": dict(source),
         "fingerprint": fingerprint(graph),
         "nodes": graph.num_nodes,
+        **({"graphs": num_items(graph)} if level_of(graph) == "graph" else {}),
         "in_features": graph.num_features,
         "features": recipe.preparation,
         "seed": recipe.training.seed,
@@ -63,7 +65,7 @@ def train_recipe(
 ) -> Run:
     """Train in an existing folder, or go on there; ``on_step`` is as in :func:`sfa.training.train`."""
     prepared = recipe.prepare(graph)
-    method = recipe.build(graph.num_features, graph.num_nodes)
+    method = recipe.build_for(graph)
     progress = train(
         method,
         prepared,

@@ -14,7 +14,8 @@ from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, FeatureNormalisation, add_noise, normalise_features
 from sfa.graph.sampling import Sampler
 from sfa.graph.sampling import resolve as resolve_sampler
-from sfa.methods import Method
+from sfa.levels import Level, level_of
+from sfa.methods import METHODS, Method
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive
 from sfa.seeding import seeded_initialisation
@@ -63,11 +64,7 @@ class Recipe(BaseModel):
         sections = {key: _with_name(key, given) for key in _NAMED}
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
         method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
-        if method_class.samplers and sampler["name"] not in method_class.samplers:
-            allowed = " or ".join(method_class.samplers)
-            raise InputError(f"{method['name']} works with the sampler {allowed}, not with {sampler['name']}.")
-        if resolve_sampler(sampler["name"]).for_walks and sampler["name"] not in method_class.samplers:
-            raise InputError(f"The sampler {sampler['name']} is for methods that walk, and {method['name']} does not.")
+        _check_fit(method["name"], sampler["name"])
         return recipe.model_copy(
             update={
                 "method": _complete(method, method_class, "method"),
@@ -148,6 +145,14 @@ class Recipe(BaseModel):
             built: Method = method(size, spectral=spectral, **_options(self.method))
         return built
 
+    def build_for(self, graph: Data) -> Method:
+        """The untrained method for these data; says so if it embeds nodes and they are many graphs, or the reverse."""
+        method, level = self.method["name"], level_of(graph)
+        if resolve_method(method).level != level:
+            there, wanted = _MISFITS[level]
+            raise InputError(f"{method} {wanted}, and {graph.get('name', 'this')} is {there}; {_suitable(level)}.")
+        return self.build(graph.num_features, graph.num_nodes)
+
     def make_sampler(self) -> Callable[[Data], Sampler]:
         """What makes the sampler of a graph."""
         return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
@@ -155,6 +160,31 @@ class Recipe(BaseModel):
 
 _NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": ("whole", "whole")}
 """Sections that a name alone can stand for: the name where nothing is said, and that of nothing."""
+
+
+_MISFITS: dict[Level, tuple[str, str]] = {
+    "node": ("one graph", "embeds whole graphs"),
+    "graph": ("a set of graphs", "embeds the nodes of one graph"),
+}
+
+
+def _suitable(level: Level) -> str:
+    fitting = [name for name, method in METHODS.items() if method.level == level]
+    return f"methods for that are {', '.join(fitting)}"
+
+
+def _check_fit(method: str, sampler: str) -> None:
+    """Raise unless a method can be trained on the batches of a sampler."""
+    method_class, sampler_class = resolve_method(method), resolve_sampler(sampler)
+    if method_class.level != sampler_class.level:
+        raise InputError(
+            f"{method} {_MISFITS[sampler_class.level][1]}, and batches of {sampler} are of "
+            f"{_MISFITS[sampler_class.level][0]}: leave the sampler out."
+        )
+    if method_class.samplers and sampler not in method_class.samplers:
+        raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")
+    if sampler_class.for_walks and sampler not in method_class.samplers:
+        raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
 
 
 def _options(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +206,7 @@ def _with_name(key: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_settings(given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A partial recipe with a method's settings where it says nothing; a sampler is chosen as a whole."""
+    """A partial recipe with a method's settings where it says nothing; a sampler of another name has its own."""
     result: dict[str, Any] = {**given, "training": given.get("training", {})}
     if isinstance(result["training"], Mapping):
         own = {
@@ -184,10 +214,10 @@ def _with_settings(given: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
         }
         own["warmup"] = _stretched(own.get("warmup", 0), own.get("epochs", 0), result["training"].get("epochs"))
         result["training"] = {**own, **result["training"]}
-    if "sampler" not in result:
-        result["sampler"] = {
-            path.removeprefix("sampler."): value for path, value in settings.items() if path.startswith("sampler.")
-        }
+    sampler = result.get("sampler", {})
+    if isinstance(sampler, Mapping) and "name" not in sampler:
+        own = {path.removeprefix("sampler."): value for path, value in settings.items() if path.startswith("sampler.")}
+        result["sampler"] = {**own, **sampler}
     return {**{path: value for path, value in settings.items() if "." not in path}, **result}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfa.errors import InputError
+from sfa.evaluation.untrained import UNTRAINED
 from sfa.recipes import Recipe
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.studies.variants import Base, Variant
@@ -76,23 +77,24 @@ def kappa(base: Base) -> Iterator[Variant]:
 
 
 def clustering(base: Base) -> Iterator[Variant]:
-    """k-means on the embeddings of methods without and with SFA, and on the raw features.
+    """k-means on the embeddings of methods without and with SFA, and on what needs no training.
 
     "Node Clustering".
     """
-    yield Variant("raw features", base.recipe, kind="raw features")
+    yield from _untrained(base)
     yield from _each_method(base)
 
 
 def methods(base: Base) -> Iterator[Variant]:
-    """Methods without and with SFA, beside what needs no training and what learns from the labels.
+    """Methods without and with SFA, beside what needs no training and, of nodes, what learns from the labels.
 
-    "Node Classification", Table 1.
+    "Node Classification", Table 1, and "Graph Classification".
     """
-    yield Variant("raw features", base.recipe, kind="raw features")
+    yield from _untrained(base)
     yield Variant("untrained encoder", base.recipe, kind="untrained encoder")
-    yield Variant("supervised MLP", base.recipe, kind="supervised mlp")
-    yield Variant("supervised GCN", base.recipe, kind="supervised gcn")
+    if base.level == "node":
+        yield Variant("supervised MLP", base.recipe, kind="supervised mlp")
+        yield Variant("supervised GCN", base.recipe, kind="supervised gcn")
     yield from _each_method(base)
 
 
@@ -108,6 +110,8 @@ def run_time(base: Base) -> Iterator[Variant]:
 def without_graph_augmentation(recipe: Recipe) -> Recipe:
     """The recipe with views that are the graph itself."""
     name = recipe.method["name"]
+    if "augmentation" in recipe.method:
+        return recipe.updated({"method.augmentation": "identity"})
     rates = [option for option in GRAPH_AUGMENTATION if option in recipe.method]
     if not rates:
         options = " nor ".join(GRAPH_AUGMENTATION)
@@ -115,6 +119,10 @@ def without_graph_augmentation(recipe: Recipe) -> Recipe:
     if not all(isinstance(recipe.method[option], tuple | list) for option in rates):
         raise InputError(f"The graph augmentation of {name} is more than its drop rates, and cannot be taken away.")
     return recipe.updated({f"method.{option}": [0.0, 0.0] for option in rates})
+
+
+def _untrained(base: Base) -> Iterator[Variant]:
+    yield from (Variant(name, base.recipe, kind=name) for name in UNTRAINED[base.level])
 
 
 def _each_method(base: Base) -> Iterator[Variant]:

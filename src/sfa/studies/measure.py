@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluation import Classification, Protocol, Score
 from sfa.evaluation.supervised import Yardstick, supervised_score
+from sfa.evaluation.untrained import UNTRAINED
 from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
@@ -83,8 +84,9 @@ def _cost(run: Run) -> Measured:
 def _yardstick(cell: Cell, graph: Data) -> Tensor | None:
     """Embeddings that cost no training; none for a classifier that is trained with the labels."""
     if cell.variant.kind == "untrained encoder":
-        return cell.variant.recipe.build(graph.num_features, graph.num_nodes).embed(graph)
-    return graph.x if cell.variant.kind == "raw features" else None
+        return cell.variant.recipe.build_for(graph).embed(graph)
+    untrained = UNTRAINED[cell.dataset.level].get(cell.variant.kind)
+    return None if untrained is None else untrained(graph)
 
 
 def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Score:

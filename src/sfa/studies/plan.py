@@ -13,9 +13,11 @@ from sfa.data import fingerprint
 from sfa.errors import InputError
 from sfa.evaluation import Classification
 from sfa.evaluation import resolve as resolve_protocol
+from sfa.evaluation.protocols import default_protocol
 from sfa.evaluation.splits import RandomSplits
 from sfa.ledger import recipe_hash, run_key
-from sfa.methods import METHODS
+from sfa.levels import Level, level_of
+from sfa.methods import DEFAULTS, METHODS
 from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.studies.resolver import RUN_TIME, Study
@@ -25,20 +27,26 @@ from sfa.training import make_fabric
 
 @dataclass(frozen=True)
 class Dataset:
-    """A graph that a study runs on: what it is, where it came from and how to get it again."""
+    """A graph, or a set of graphs, that a study runs on: what it is, where it came from and how to get it again."""
 
     name: str
     fingerprint: str
     source: Mapping[str, Any]
     load: Callable[[], Data]
+    level: Level = "node"
     _digests: dict[str, str] = field(default_factory=lambda: {RUN_TIME: ""}, repr=False, compare=False)
 
     @classmethod
-    def of(cls, load: Callable[[], Data], source: Mapping[str, Any], protocols: Sequence[str] = ()) -> Dataset:
-        """The data set that ``load`` reads; raises if it does not allow one of these protocols."""
+    def of(
+        cls,
+        load: Callable[[], Data],
+        source: Mapping[str, Any],
+        protocols: Callable[[Level], Sequence[str]] = lambda level: (),
+    ) -> Dataset:
+        """The data set that ``load`` reads; raises if it does not allow one of the protocols for its level."""
         graph = load()
-        dataset = cls(str(graph.name), fingerprint(graph), source, load)
-        for name in protocols:
+        dataset = cls(str(graph.name), fingerprint(graph), source, load, level_of(graph))
+        for name in protocols(dataset.level):
             if name != RUN_TIME:
                 resolve_protocol(name).check(graph)
                 dataset._digests[name] = resolve_protocol(name).digest(graph)
@@ -106,19 +114,21 @@ def make_plan(
         study: Which.
         datasets: The graphs.
         seeds: Of training.
-        methods: Those to compare, all if there are none; for a study of one method that one, or else the recipe's.
+        methods: Those to compare, all of the data's level if there are none; for a study of one method that one, or
+            else the recipe's.
         recipe: A recipe to start from, by name or path; each method's own for the data set if not given.
         changes: Recipe keys to set in every recipe that the study starts from.
         protocols: To score under; the study's own if there are none.
         device: Where it is to run; times on one say nothing of another.
     """
-    protocols = protocols_of(study, protocols)
     _check(study, datasets, seeds, methods, recipe)
+    level = datasets[0].level
+    protocols = protocols_of(study, level, protocols)
     changes = {"training.epochs": study.epochs, **(changes or {})} if study.epochs else dict(changes or {})
     jobs: list[Job] = []
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
-            base = _base(study, dataset.name, methods, recipe, {**changes, "training.seed": seed})
+            base = _base(study, dataset, methods, recipe, {**changes, "training.seed": seed})
             jobs += _jobs(
                 [variant for variant in study.variants(base) if _applies(variant, protocols)],
                 dataset,
@@ -130,14 +140,14 @@ def make_plan(
     return Plan(study, protocols, tuple(distinct.values()))
 
 
-def protocols_of(study: Study, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """The protocols that a study is scored under: those asked for, else its own."""
+def protocols_of(study: Study, level: Level, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """The protocols that a study of such data is scored under: those asked for, else its own, else the level's."""
     if study.name == RUN_TIME and asked:
         raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
     for name in asked:
         if resolve_protocol(name).needs == "edges":
             raise InputError(f"{name} trains anew on every split, which no study does: use `sfa evaluate` for it.")
-    return tuple(dict.fromkeys(asked)) or study.protocols
+    return tuple(dict.fromkeys(asked)) or study.protocols or (default_protocol(level),)
 
 
 def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
@@ -161,30 +171,39 @@ def _check(
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
+    levels = {dataset.level: dataset.name for dataset in datasets}
+    if len(levels) > 1:
+        raise InputError(
+            f"{levels['node']} is one graph and {levels['graph']} a set of graphs: a study is of one kind of data."
+        )
     for method in methods:
-        resolve_method(method)
+        if resolve_method(method).level not in levels:
+            raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
     if not study.many_methods and len(methods) > 1:
         raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
     if study.many_methods and recipe is not None:
         raise InputError(f"The study {study.name} takes each method's own recipe: leave out --recipe.")
 
 
-def _base(study: Study, dataset: str, methods: Sequence[str], recipe: str | None, changes: Mapping[str, Any]) -> Base:
+def _base(
+    study: Study, dataset: Dataset, methods: Sequence[str], recipe: str | None, changes: Mapping[str, Any]
+) -> Base:
     # Diagnostics change no result, and take time that is not the method's.
     changes = {"training.diagnose_every": 0, **changes}
 
     def recipe_of(method: str) -> Recipe:
-        own = f"{method}/{dataset}".lower()
+        own = f"{method}/{dataset.name}".lower()
         found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method})
         return found.updated(changes)
 
     if recipe is not None:
-        given = load_recipe(recipe, dataset)
+        given = load_recipe(recipe, dataset.name)
         if methods:
             given = given.updated({"method.name": methods[0]})
         given = given.updated(changes)
         return Base((given.method["name"],), lambda method: given)
-    default = tuple(METHODS) if study.many_methods else ("grace",)
+    of_level = tuple(name for name, method in METHODS.items() if method.level == dataset.level)
+    default = of_level if study.many_methods else (DEFAULTS[dataset.level],)
     return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
 
 

@@ -20,8 +20,8 @@ class Study:
 
     name: str
     variants: Callable[[Base], Iterator[Variant]]
-    protocols: tuple[str, ...] = ("honest-10-10-80",)
-    """Those it is scored under if no others are asked for."""
+    protocols: tuple[str, ...] = ()
+    """Those it is scored under if no others are asked for; if there are none, that of the data's level."""
     epochs: int | None = None
     """Epochs where none are asked for; as many as the recipe has, if ``None``."""
     many_methods: bool = False

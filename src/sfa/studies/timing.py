@@ -33,7 +33,7 @@ def seconds_by_turns(
         device: Where.
         on_turn: Called after each turn with the place of the recipe and the epochs that were counted.
     """
-    methods = [recipe.build(graph.num_features, graph.num_nodes) for recipe in recipes]
+    methods = [recipe.build_for(graph) for recipe in recipes]
     graphs = [recipe.prepare(graph) for recipe in recipes]
     seconds: list[list[float]] = [[] for _ in recipes]
     for turn in range(TURNS):

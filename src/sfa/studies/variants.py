@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sfa.evaluation.supervised import SETTINGS
+from sfa.evaluation.untrained import UNTRAINED
+from sfa.levels import Level
+from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe
 
-Kind = Literal["trained", "raw features", "untrained encoder", "supervised mlp", "supervised gcn", "timed"]
-"""What is measured: the recipe's embeddings, those of a yardstick, or seconds per epoch."""
+SEEDLESS = {name for of_level in UNTRAINED.values() for name in of_level}
+"""Embeddings of the data alone."""
+KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised gcn", *SEEDLESS}
+"""What is measured: the recipe's embeddings, seconds per epoch, or a yardstick's embeddings or classifier."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,8 @@ class Variant:
     recipe: Recipe
     baseline: str | None = None
     """Label of the variant it is compared with."""
-    kind: Kind = "trained"
+    kind: str = "trained"
+    """One of :data:`KINDS`."""
 
     @property
     def name(self) -> str:
@@ -44,7 +50,7 @@ class Variant:
     @property
     def seed(self) -> int:
         """The seed it depends on; 0 if it depends on none."""
-        seedless = self.kind == "raw features" and self.recipe.feature_noise == 0
+        seedless = self.kind in SEEDLESS and self.recipe.feature_noise == 0
         return 0 if seedless else self.recipe.training.seed
 
 
@@ -59,3 +65,8 @@ class Base:
     def recipe(self) -> Recipe:
         """Of the first method."""
         return self.recipe_of(self.methods[0])
+
+    @property
+    def level(self) -> Level:
+        """What the methods embed."""
+        return resolve_method(self.methods[0]).level

@@ -51,13 +51,13 @@ def train(
     on_step: Callable[[int, int, int, float], None] | None = None,
     on_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Progress:
-    """Train a method on one graph, in place.
+    """Train a method on a graph, or on a set of graphs, in place.
 
     Args:
         method: A module that gives the loss of one step: ``method(graph, generator)``. For diagnostics it also takes
             ``observe``, as a :class:`~sfa.methods.Method` does.
-        graph: The whole graph.
-        epochs: Passes over the nodes at most.
+        graph: The whole graph, or set of graphs.
+        epochs: Passes over the nodes or graphs at most.
         optimizer: ``adam``, or ``adamw``, which decays the weights themselves.
         lr: Peak learning rate.
         weight_decay: L2 penalty of Adam, or decay of AdamW.
@@ -122,6 +122,8 @@ def train(
                 if keeper is not None and not is_last:
                     keeper.after_step(progress)
 
+            if isinstance(method, Method):
+                method.after_epoch(steps.again(epoch, plan))
             mean_loss = progress.step_losses / progress.step
             progress = progress.after_epoch()
             exhausted = patience is not None and progress.stale >= patience

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ class Steps:
         self.sampler = sampler(graph)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
             self.sampler.graph = copy.copy(graph).to(device)
-        self._at_least = max(2, self.count) if self.sampler.seeds_are == "nodes" else self.count
+        self._at_least = self.count if self.sampler.seeds_are == "clusters" else max(2, self.count)
         if self.sampler.num_seeds < self._at_least:
             raise InputError(
                 f"{self.sampler.num_seeds} {self.sampler.seeds_are} cannot be shared by {self.count} processes: "
@@ -56,6 +56,11 @@ class Steps:
             return self._graph
         batch = self.sampler.batch(seeds, batch_generator(self.seed, epoch, step, rank=self.rank))
         return batch.to(self.device)
+
+    def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
+        """The batches of an epoch once more, each with a generator that none of its steps has."""
+        for step, seeds in enumerate(plan):
+            yield self.batch(epoch, step, seeds), self.generator(epoch, len(plan) + step)
 
     def generator(self, epoch: int, step: int) -> torch.Generator:
         """What the views and the spectral map of a step draw from."""

@@ -72,5 +72,8 @@ def test_scores_of_a_single_class_say_yes() -> None:
 
 
 def test_a_training_part_too_small_for_folds_is_named() -> None:
+    splits, y = [Split(np.arange(4), np.arange(0), np.arange(4, 9))], np.arange(9) % 2
     with pytest.raises(InputError, match="4 nodes is too small"):
-        OneVsRestProbe().check([Split(np.arange(4), np.arange(0), np.arange(4, 9))])
+        OneVsRestProbe().check(splits, y)
+    with pytest.raises(InputError, match="4 graphs is too small"):
+        OneVsRestProbe().check(splits, y, "graphs")

@@ -9,9 +9,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.data import build_graph
+from sfa.data import build_graph, load
 from sfa.errors import InputError
-from sfa.evaluation import PROTOCOLS, Protocol, possible, resolve
+from sfa.evaluation import PROTOCOLS, Protocol, default_protocol, possible, resolve
+
+OF_GRAPHS = ["tu-svm-10fold", "tu-linear-10fold"]
+OF_NODES = ["public", "link-prediction"]
 
 
 def test_all_are_there_under_their_names() -> None:
@@ -25,6 +28,7 @@ def test_all_are_there_under_their_names() -> None:
         "clustering",
         "knn",
         "link-prediction",
+        *OF_GRAPHS,
     ]
     assert all(isinstance(protocol, Protocol) and protocol.name == name for name, protocol in PROTOCOLS.items())
     assert {name: resolve(name).needs for name in ("knn", "public", "link-prediction")} == {
@@ -42,7 +46,8 @@ def test_unknown_protocol_suggests_the_nearest() -> None:
 def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
     allowed, refused = possible(graph)
-    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in ("public", "honest-10-10-80-sklearn")]
+    refused_here = ("public", "honest-10-10-80-sklearn", *OF_GRAPHS)
+    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
 
@@ -54,3 +59,53 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
 
     graph.train_mask = graph.val_mask = graph.test_mask = torch.zeros(100, dtype=torch.bool)
     assert "no labelled node" in possible(graph)[1]["public"]
+
+
+def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:
+    graphs = blob_set(100)
+    allowed, refused = possible(graphs)
+    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in (*OF_NODES, "honest-10-10-80-sklearn")]
+    for name in OF_NODES:
+        assert refused[name] == f"{name} scores the nodes of one graph, and pairs is a set of graphs."
+    del graphs.y
+    allowed, refused = possible(graphs)
+    assert allowed == []
+    assert all("this graph set has none" in refused[name] for name in ("knn", "clustering", *OF_GRAPHS))
+
+
+def test_protocols_of_graph_sets_refuse_one_graph(planted: Data, blobs: Callable[..., Data]) -> None:
+    for name in OF_GRAPHS:
+        for call in (resolve(name).check, resolve(name).digest, lambda graph: resolve(name).evaluate(graph.x, graph)):  # noqa: B023
+            with pytest.raises(InputError, match=f"^{name} scores whole graphs, and planted is one graph.$"):
+                call(planted)
+        with pytest.raises(InputError, match="and this is one graph"):
+            resolve(name).check(blobs(100))
+
+
+def test_every_protocol_says_what_it_scores() -> None:
+    of_graphs = {name: protocol.levels == ("graph",) for name, protocol in PROTOCOLS.items()}
+    of_nodes = {name: protocol.levels == ("node",) for name, protocol in PROTOCOLS.items()}
+    assert [name for name, only in of_graphs.items() if only] == OF_GRAPHS
+    assert [name for name, only in of_nodes.items() if only] == OF_NODES
+
+
+def test_without_a_name_it_is_the_one_of_the_level(blobs: Callable[..., Data], blob_set: Callable[..., Data]) -> None:
+    assert (default_protocol("node"), default_protocol("graph")) == ("honest-10-10-80", "tu-svm-10fold")
+    resolve(default_protocol("node")).check(blobs())
+    resolve(default_protocol("graph")).check(blob_set())
+
+
+def test_digests_are_those_that_ledgers_hold() -> None:
+    """A score counts as measured while its digest stays: kept from before there were protocols of graph sets."""
+    cora = load("cora")
+    assert {name: resolve(name).digest(cora)[:16] for name in PROTOCOLS if name not in OF_GRAPHS} == {
+        "honest-10-10-80": "f41214296f90354f",
+        "honest-10-10-80-sklearn": "62006fa7e8605923",
+        "pygcl-10-80-10": "6ddd8a74f1f9c9fc",
+        "grace-10-90": "4bc1fc5e8abb0df8",
+        "bgrl-20-80": "a22147a581f2c3eb",
+        "public": "e9c59a9750fc1751",
+        "clustering": "d154f0525b42a46c",
+        "knn": "e0bb58de9630a294",
+        "link-prediction": "4c2f01edbb9ebfb3",
+    }

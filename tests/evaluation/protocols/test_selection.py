@@ -6,7 +6,7 @@ A test label that leaked anywhere would: the permuted labels are far from the tr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,18 @@ from torch_geometric.data import Data
 
 from sfa.evaluation import PROTOCOLS, Classification, Clustering, LinkPrediction, resolve
 from sfa.evaluation.links import Pairs
-from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, Probe
+from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, Probe, SVMProbe
 from sfa.evaluation.probes.links import predict_links
 from sfa.evaluation.protocols import link_prediction
 from sfa.evaluation.rows import unit_rows
-from sfa.evaluation.splits import Split
+from sfa.evaluation.splits import Split, Splits
 
 QUICK: dict[str, Probe] = {
     "pygcl-10-80-10": AdamProbe(steps=100),
     "grace-10-90": OneVsRestProbe(cs=(0.1, 1.0, 10.0)),
     "bgrl-20-80": OneVsRestProbe(cs=(0.1, 1.0, 10.0), selection="5 halves"),
+    "tu-svm-10fold": SVMProbe(cs=(0.1, 1.0, 10.0)),
+    "tu-linear-10fold": SVMProbe(kernel="linear", cs=(0.1, 1.0, 10.0)),
 }
 SPLIT_BASED = [name for name, protocol in PROTOCOLS.items() if isinstance(protocol, Classification)]
 
@@ -48,6 +50,24 @@ def with_masks(graph: Data) -> Data:
     return graph
 
 
+@dataclass(frozen=True)
+class Given(Splits):
+    """One split, whatever the labels."""
+
+    split: Split
+
+    def of(self, graph: Data, count: int) -> list[Split]:
+        return [self.split]
+
+
+def items_for(protocol: Classification, graph: Data) -> Data:
+    """The graph, or, where whole graphs are scored, a set of graphs of one node each."""
+    if "node" in protocol.levels:
+        return graph
+    n = graph.num_nodes
+    return Data(x=graph.x, y=graph.y, edge_index=torch.empty(2, 0).long(), ptr=torch.arange(n + 1))
+
+
 def predictions(protocol: Classification, graph: Data, split: Split) -> Any:
     z = unit_rows(graph.x) if protocol.probe.unit_rows else graph.x
     (found,) = protocol.probe.predict(z, graph.y.numpy(), [split], lambda: None)
@@ -56,8 +76,10 @@ def predictions(protocol: Classification, graph: Data, split: Split) -> Any:
 
 @pytest.mark.parametrize("name", SPLIT_BASED)
 def test_test_labels_change_nothing_but_the_score(name: str, blobs: Callable[..., Data]) -> None:
-    graph, protocol = with_masks(blobs(300)), quick(name)
+    protocol = quick(name)
+    graph = items_for(protocol, with_masks(blobs(300)))
     (split,) = protocol.draw(graph)
+    protocol = replace(protocol, splits=Given(split))  # stratified folds of permuted labels would be others
     permuted = graph.clone()
     permuted.y[split.test] = torch.from_numpy(np.random.default_rng(1).permutation(graph.y[split.test].numpy()))
 
@@ -78,13 +100,16 @@ def test_test_labels_change_nothing_but_the_score(name: str, blobs: Callable[...
         ("public", "validation", 0.1),
         ("grace-10-90", "train", 0.1),
         ("bgrl-20-80", "train", 0.2),
+        ("tu-svm-10fold", "train", 0.9),
+        ("tu-linear-10fold", "train", 0.9),
     ],
 )
 def test_what_is_selected_depends_on_the_part_that_is_said(
     name: str, part: str, share: float, blobs: Callable[..., Data]
 ) -> None:
-    """pygcl chooses on 80 % of the labels; grace and bgrl have no validation part and choose within training."""
-    graph, protocol = with_masks(blobs(300)), quick(name)
+    """pygcl chooses on 80 % of the labels; grace, bgrl and tu have no validation part and choose within training."""
+    protocol = quick(name)
+    graph = items_for(protocol, with_masks(blobs(300)))
     (split,) = protocol.draw(graph)
     nodes = getattr(split, part)
     assert len(nodes) == round(share * 300)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfa.data.files.features import ID_NAMES, LABEL, FeatureTable, parse_labels
 from sfa.data.files.parts import Parts
 from sfa.data.files.tables import Grid, read_grid
 from sfa.errors import InputError
+from sfa.levels import Level
 
+HOLDERS: dict[Level, str] = {"node": "the graph", "graph": "the set"}
 LABEL_NAMES = (LABEL, "labels", "y", "class", "subject")
 
 
@@ -62,13 +66,22 @@ def labelled_nodes(path: Path) -> list[str]:
 
 
 def join_labels(parts: Parts, path: Path) -> None:
-    """Labels from a table (id, label), header optional; a node that it does not list is unlabelled."""
+    """Labels of nodes, or of a set's graphs, from a table (id, label); see `read_labels`."""
     if parts.y is not None:
         raise InputError(
             "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
         )
-    grid = _label_grid(path)
-    ids: list[Any] = parts.node_ids if parts.node_ids is not None else list(range(parts.num_nodes or 0))
+    if parts.ptr is not None:
+        graphs = range(len(parts.ptr) - 1)
+        parts.y = read_labels(path, graphs if parts.graph_ids is None else parts.graph_ids, "graph")
+        return
+    nodes = range(parts.num_nodes or 0)
+    parts.y = read_labels(path, nodes if parts.node_ids is None else parts.node_ids)
+
+
+def read_labels(path: Path, ids: Sequence[Any], item: Level = "node") -> NDArray[Any]:
+    """The label of each node (or other item) from a table (id, label), header optional; None if it does not list it."""
+    grid = _label_grid(path, item)
     position = {str(one): i for i, one in enumerate(ids)}
     if grid[0][0] not in position and (grid[0][0].lower() in ID_NAMES or grid[0][1].lower() in LABEL_NAMES):
         grid = grid[1:]
@@ -76,16 +89,16 @@ def join_labels(parts: Parts, path: Path) -> None:
     seen: set[str] = set()
     for (one, _), label in zip(grid, parse_labels([label for _, label in grid]), strict=True):
         if one not in position:
-            raise InputError(f"{path} labels the node {one!r}, which the graph does not have.")
+            raise InputError(f"{path} labels the {item} {one!r}, which {HOLDERS[item]} does not have.")
         if one in seen:
-            raise InputError(f"{path} labels the node {one!r} more than once.")
+            raise InputError(f"{path} labels the {item} {one!r} more than once.")
         seen.add(one)
         labels[position[one]] = label
-    parts.y = labels
+    return labels
 
 
-def _label_grid(path: Path) -> Grid:
+def _label_grid(path: Path, item: Level = "node") -> Grid:
     grid = read_grid(path)
     if len(grid[0]) != 2:
-        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the node id and its label.")
+        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the {item} id and its label.")
     return grid

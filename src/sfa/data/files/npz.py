@@ -5,6 +5,9 @@ edges      `edge_index` [2, m], or CSR `adj_data`, `adj_indices`, `adj_indptr`, 
 optional   `edge_weight` [m], `y` or `labels` [n], `class_names` [C], `node_ids` [n],
            `train_mask`, `val_mask`, `test_mask` [n] or [n, splits]
 
+With a key `ptr` [G + 1] the file is a graph set, the union of G graphs: the nodes ptr[g], …, ptr[g + 1] - 1 are those
+of graph g, `y` or `labels` [G] are the graphs', and `graph_ids` [G] may name them.
+
 A file of `scipy.sparse.save_npz` is an adjacency; its features come from another file.
 """
 
@@ -22,7 +25,7 @@ from sfa.data.masks import MASKS, given_masks
 from sfa.errors import InputError
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
-KEYS = {"x", "edge_index", "edge_weight", "y", "labels", "class_names", "node_ids", *MASKS} | {
+KEYS = {"x", "edge_index", "edge_weight", "y", "labels", "class_names", "node_ids", "ptr", "graph_ids", *MASKS} | {
     f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS
 }
 
@@ -39,6 +42,7 @@ def read_npz(path: Path) -> Parts:
     _check_keys(arrays, path)
 
     node_ids = arrays.get("node_ids")
+    graph_ids = arrays.get("graph_ids")
     class_names = arrays.get("class_names")
     parts = Parts(
         edges=None,
@@ -48,6 +52,8 @@ def read_npz(path: Path) -> Parts:
         class_names=None if class_names is None else [str(name) for name in class_names],
         node_ids=None if node_ids is None else node_ids.tolist(),
         masks=given_masks(arrays),
+        ptr=arrays.get("ptr"),
+        graph_ids=None if graph_ids is None else graph_ids.tolist(),
     )
     if "edge_index" in arrays:
         parts.edges = arrays["edge_index"]

@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass
 class Parts:
-    """The arrays of one graph file; `num_nodes` is set when the file says it, as an adjacency does."""
+    """The arrays of one graph file; `num_nodes` is set when the file says it, as an adjacency does.
+
+    If `ptr` is set, it is a graph set: `y` are labels of graphs, and edges count nodes through all of them.
+    """
 
     edges: Any
     edge_weight: Any = None
@@ -20,6 +23,8 @@ class Parts:
     num_nodes: int | None = None
     name: str | None = None
     masks: dict[str, Any] = field(default_factory=dict)
+    ptr: Any = None
+    graph_ids: list[int | str] | None = None
 
 
 def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:

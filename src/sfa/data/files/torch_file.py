@@ -1,4 +1,4 @@
-"""A `.pt` file: a PyG `Data` (or a dictionary of its tensors) saved by `torch.save`, loaded without running code."""
+"""A `.pt` file: a PyG `Data` (or a dictionary of its tensors) or a list of many, loaded without running code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
+from sfa.data.as_graphs import as_graphs
 from sfa.data.files.parts import Parts
 from sfa.data.masks import given_masks
 from sfa.errors import InputError
@@ -20,7 +21,10 @@ SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 
 
 def read_torch(path: Path) -> Parts:
-    """The parts of a saved Data; a file that needs more than tensors and PyG's own classes is refused."""
+    """The parts of a saved Data, or of a list of Data, which is a graph set.
+
+    A file that needs more than tensors and PyG's own classes is refused.
+    """
     try:
         with torch.serialization.safe_globals(SAFE), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about pickles that it then refuses
@@ -30,10 +34,16 @@ def read_torch(path: Path) -> Parts:
             f"{path} cannot be loaded safely: it is damaged, or holds more than tensors and a torch_geometric Data; "
             "save Data(x=..., edge_index=..., y=...) with torch.save."
         ) from error
+    if isinstance(loaded, (list, tuple)) and all(isinstance(one, Data) for one in loaded):
+        loaded = as_graphs(loaded, name=path.stem)
+        if "features_of" in loaded:
+            loaded.x = None  # not the file's: what they are to be made of is yet to be said
     if isinstance(loaded, dict):
         loaded = Data.from_dict(loaded)
     if not isinstance(loaded, Data):
-        raise InputError(f"{path} holds a {type(loaded).__name__}, but a torch_geometric Data is needed.")
+        raise InputError(
+            f"{path} holds a {type(loaded).__name__}, but a torch_geometric Data or a list of them is needed."
+        )
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
     return Parts(
@@ -46,6 +56,8 @@ def read_torch(path: Path) -> Parts:
         num_nodes=loaded.get("num_nodes"),
         name=loaded.name if isinstance(getattr(loaded, "name", None), str) else None,
         masks=given_masks(loaded.to_dict()),
+        ptr=loaded.get("ptr"),
+        graph_ids=getattr(loaded, "graph_ids", None),
     )
 
 

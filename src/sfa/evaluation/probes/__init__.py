@@ -5,5 +5,6 @@ from sfa.evaluation.probes.base import Prediction, Probe
 from sfa.evaluation.probes.logistic import LogisticProbe
 from sfa.evaluation.probes.neighbours import NeighbourProbe
 from sfa.evaluation.probes.one_vs_rest import OneVsRestProbe
+from sfa.evaluation.probes.svm import SVMProbe
 
-__all__ = ["AdamProbe", "LogisticProbe", "NeighbourProbe", "OneVsRestProbe", "Prediction", "Probe"]
+__all__ = ["AdamProbe", "LogisticProbe", "NeighbourProbe", "OneVsRestProbe", "Prediction", "Probe", "SVMProbe"]

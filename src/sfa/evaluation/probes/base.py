@@ -5,13 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor
 
 from sfa.evaluation.splits import Split
+
+Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
+"""What scikit-learn computes with."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Prediction:
     """What the classifier that was chosen on a split says.
 
     Attributes:
-        test: Labels it gives to the nodes of the test part.
+        test: Labels it gives to the items of the test part.
         chosen: What was selected.
         validation: The accuracy by which it was, in per cent.
     """
@@ -39,9 +43,12 @@ class Probe(ABC):
     unit_rows: bool = True
     """Whether embeddings are brought to rows of length one first."""
 
-    def check(self, splits: Sequence[Split]) -> None:
-        """Raise, before any long work, if these splits do not allow it."""
-        del splits  # most probes take any
+    takes_sparse: ClassVar[bool] = False
+    """Whether sparse embeddings come as they are, compressed rows in float64, and not as dense rows."""
+
+    def check(self, splits: Sequence[Split], y: NDArray[np.int64], items: str = "nodes") -> None:
+        """Raise, before any long work, if these splits of these labels do not allow it."""
+        del splits, y, items  # most probes take any
 
     @abstractmethod
     def predict(

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,11 +18,10 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.evaluation.probes.base import Prediction, Probe
+from sfa.evaluation.probes.base import Prediction, Probe, Rows
 from sfa.evaluation.splits import Split
 
 Selection = Literal["5 folds", "5 halves"]
-Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 SPARSE = 0.1
 """Rows with a smaller share of entries that are not 0 are kept sparse: liblinear's time is theirs."""
 
@@ -57,10 +56,10 @@ class OneVsRestProbe(Probe):
             on_split()
             yield Prediction(classes[scores.argmax(1)], self.cs[best], validation)
 
-    def check(self, splits: Sequence[Split]) -> None:
+    def check(self, splits: Sequence[Split], y: NDArray[np.int64], items: str = "nodes") -> None:
         smallest = min(len(split.train) for split in splits)
         if smallest < 5:
-            raise InputError(f"A training part of {smallest} nodes is too small for 5-fold cross-validation.")
+            raise InputError(f"A training part of {smallest} {items} is too small for 5-fold cross-validation.")
 
     def choose(self, rows: Rows, labels: NDArray[np.int64], number: int) -> tuple[int, float]:
         """Place of the best ``C`` and its mean accuracy in per cent, of training rows and labels alone."""

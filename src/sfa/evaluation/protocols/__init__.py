@@ -4,7 +4,7 @@ from sfa.evaluation.protocols.base import Embedder, Protocol
 from sfa.evaluation.protocols.classification import Classification
 from sfa.evaluation.protocols.clustering import Clustering
 from sfa.evaluation.protocols.link_prediction import LinkPrediction
-from sfa.evaluation.protocols.resolver import PROTOCOLS, possible, resolve
+from sfa.evaluation.protocols.resolver import PROTOCOLS, default_protocol, possible, resolve
 
 __all__ = [
     "PROTOCOLS",
@@ -13,6 +13,7 @@ __all__ = [
     "Embedder",
     "LinkPrediction",
     "Protocol",
+    "default_protocol",
     "possible",
     "resolve",
 ]

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.errors import InputError
 from sfa.evaluation.scores import Score
+from sfa.levels import Level, level_of
 
 Embedder = Callable[[Data], Tensor]
-"""A graph in, its embeddings ``(n, d)`` out."""
+"""A graph, or a graph set, in, its embeddings ``(n, d)`` out."""
 
 P = TypeVar("P", bound="Protocol")
 
@@ -30,16 +32,27 @@ class Protocol(ABC):
         description: One line: splits, classifier, what is selected on what.
         repeats: Splits or runs; of splits that come with the data at most so many.
         needs: What the data must have.
+        levels: What it scores: the nodes of one graph, the graphs of a set, or either.
     """
 
     name: str
     description: str
     repeats: int = 20
     needs: ClassVar[Literal["labels", "masks", "edges"]] = "labels"
+    levels: ClassVar[tuple[Level, ...]] = ("node", "graph")
 
     @abstractmethod
     def check(self, graph: Data) -> None:
         """Raise, before any long work, if these data do not allow it."""
+
+    def check_level(self, graph: Data) -> None:
+        """Raise if it is not for the nodes of a graph, or not for the graphs of a set, where these data are such."""
+        if level_of(graph) in self.levels:
+            return
+        what = getattr(graph, "name", None) or "this"
+        if level_of(graph) == "node":
+            raise InputError(f"{self.name} scores whole graphs, and {what} is one graph.")
+        raise InputError(f"{self.name} scores the nodes of one graph, and {what} is a set of graphs.")
 
     @abstractmethod
     def evaluate(
@@ -50,12 +63,12 @@ class Protocol(ABC):
         name: str = "embedding",
         on_split: Callable[[], None] | None = None,
     ) -> Score:
-        """Score an embedding of a graph.
+        """Score an embedding of a graph's nodes, or of a set's graphs.
 
         Args:
             embedding: ``(n, d)``, a tensor or array, dense or sparse; or an :data:`Embedder`, which is called with the
-                graph that may be seen.
-            graph: The data it is scored on; labels of ``-1`` are unknown and left out.
+                graph, or set, that may be seen.
+            graph: The graph, or set, that it is scored on; labels of ``-1`` are unknown and left out.
             name: What the embedding is called in the score.
             on_split: Called after each split or run.
         """
@@ -70,7 +83,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
-        """The numbers of the nodes, or edges, of every part of every split, in order."""
+        """The numbers of the nodes, graphs or edges of every part of every split, in order."""
 
     def digest(self, graph: Data) -> str:
         """SHA-256 of all settings and splits: scores of the same data can be paired if theirs is the same."""

@@ -1,4 +1,4 @@
-"""Node classification: a probe on frozen embeddings, split by split."""
+"""Classification of nodes, or of graphs: a probe on frozen embeddings, split by split."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from sfa.evaluation.probes import Probe
 from sfa.evaluation.probes.base import accuracy
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.public_splits import PublicSplits
-from sfa.evaluation.rows import dense_rows, unit_rows
+from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows, unit_rows
 from sfa.evaluation.scores import Score
 from sfa.evaluation.splits import Split, Splits
+from sfa.levels import Level, item_word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +37,17 @@ class Classification(Protocol):
     def needs(self) -> Literal["labels", "masks"]:  # type: ignore[override]
         return "masks" if isinstance(self.splits, PublicSplits) else "labels"
 
+    @property
+    def levels(self) -> tuple[Level, ...]:  # type: ignore[override]
+        return self.splits.levels
+
     def draw(self, graph: Data) -> list[Split]:
         """The splits of these data."""
+        self.check_level(graph)
         return self.splits.of(graph, self.repeats)
 
     def check(self, graph: Data) -> None:
-        self.probe.check(self.draw(graph))
+        self.probe.check(self.draw(graph), labels_of(graph), item_word(graph))
 
     def count(self, graph: Data) -> int:
         return len(self.draw(graph))
@@ -58,8 +64,8 @@ class Classification(Protocol):
         on_split: Callable[[], None] | None = None,
     ) -> Score:
         splits, y = self.draw(graph), labels_of(graph)
-        z = dense_rows(embedding(graph) if callable(embedding) else embedding, len(y))
-        z = unit_rows(z) if self.probe.unit_rows else z
+        self.probe.check(splits, y, item_word(graph))
+        z = self.rows(embedding(graph) if callable(embedding) else embedding, len(y), item_word(graph))
         predictions = list(self.probe.predict(z, y, splits, on_split or no_news))
         test = [float(accuracy(found.test, y[split.test])) for found, split in zip(predictions, splits, strict=True)]
         return Score(
@@ -70,3 +76,10 @@ class Classification(Protocol):
             validation=tuple(found.validation for found in predictions),
             splits=self.digest(graph),
         )
+
+    def rows(self, z: Any, count: int, items: str) -> Any:
+        """An embedding in the form that the probe takes."""
+        if self.probe.unit_rows:
+            return unit_rows(dense_rows(z, count, items))
+        keep = self.probe.takes_sparse and is_sparse(z)
+        return sparse_rows(z, count, items) if keep else dense_rows(z, count, items)

@@ -1,4 +1,4 @@
-"""Node clustering: k-means on the embeddings, compared with the classes afterwards."""
+"""Clustering of nodes, or of graphs: k-means on the embeddings, compared with the classes afterwards."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sfa.evaluation.labels import labels_of
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.rows import dense_rows, unit_rows
 from sfa.evaluation.scores import Score
+from sfa.levels import item_word, num_items
 
 METRICS = {"nmi": normalised_mutual_information, "ari": adjusted_rand_index, "accuracy": assignment_accuracy}
 
@@ -31,7 +32,7 @@ METRICS = {"nmi": normalised_mutual_information, "ari": adjusted_rand_index, "ac
 class Clustering(Protocol):
     """As many clusters as there are classes, found ``repeats`` times from other starts; none is preferred.
 
-    Of the labels the clustering sees how many there are and which nodes have one, nothing else.
+    Of the labels the clustering sees how many there are and which items have one, nothing else.
 
     Attributes:
         unit_rows: Whether embeddings are brought to rows of length one first.
@@ -58,9 +59,9 @@ class Clustering(Protocol):
         on_split: Callable[[], None] | None = None,
     ) -> Score:
         self.check(graph)
-        nodes, y = _labelled(graph)
-        z = dense_rows(embedding(graph) if callable(embedding) else embedding, graph.num_nodes)
-        clusters = self.clusters(z[torch.from_numpy(nodes)], len(np.unique(y)))
+        items, y = _labelled(graph)
+        z = dense_rows(embedding(graph) if callable(embedding) else embedding, num_items(graph), item_word(graph))
+        clusters = self.clusters(z[torch.from_numpy(items)], len(np.unique(y)))
         values: dict[str, list[float]] = {metric: [] for metric in METRICS}
         for run in clusters:
             counts = contingency(run, y)
@@ -79,7 +80,7 @@ class Clustering(Protocol):
 
 
 def _labelled(graph: Data) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Nodes with a label, and their labels."""
+    """Numbers of the items with a label, and their labels."""
     y = labels_of(graph)
-    nodes = np.flatnonzero(y >= 0)
-    return nodes, y[nodes]
+    items = np.flatnonzero(y >= 0)
+    return items, y[items]

@@ -17,6 +17,7 @@ from sfa.evaluation.probes.links import predict_links
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.rows import dense_rows
 from sfa.evaluation.scores import Score
+from sfa.levels import Level
 
 STRUCTURAL = ("degree", "spectral")
 """Features that :func:`sfa.data.build_graph` makes of the edges; it notes them as ``features_of``."""
@@ -44,6 +45,7 @@ class LinkPrediction(Protocol):
     most: int = 2**14
     seed: int = 0
     needs: ClassVar[Literal["edges"]] = "edges"
+    levels: ClassVar[tuple[Level, ...]] = ("node",)
 
     def split(self, graph: Data, number: int) -> LinkSplit:
         """The split of this number."""
@@ -51,6 +53,7 @@ class LinkPrediction(Protocol):
         return hold_out(graph, validation=self.validation, test=self.test, most=self.most, rng=rng)
 
     def check(self, graph: Data) -> None:
+        self.check_level(graph)
         made_of = getattr(graph, "features_of", None)
         if made_of in STRUCTURAL:
             raise InputError(

@@ -7,13 +7,15 @@ from dataclasses import replace
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
-from sfa.evaluation.probes import AdamProbe, LogisticProbe, NeighbourProbe, OneVsRestProbe
+from sfa.evaluation.folds import StratifiedFolds
+from sfa.evaluation.probes import AdamProbe, LogisticProbe, NeighbourProbe, OneVsRestProbe, SVMProbe
 from sfa.evaluation.protocols.base import Protocol
 from sfa.evaluation.protocols.classification import Classification
 from sfa.evaluation.protocols.clustering import Clustering
 from sfa.evaluation.protocols.link_prediction import LinkPrediction
 from sfa.evaluation.public_splits import PublicSplits
 from sfa.evaluation.splits import RandomSplits
+from sfa.levels import Level
 
 HONEST = Classification(
     name="honest-10-10-80",
@@ -80,7 +82,7 @@ PROTOCOLS: dict[str, Protocol] = {
         ),
         Classification(
             name="knn",
-            description="20 random splits 10/10/80, vote of the k nearest training nodes, k chosen on validation",
+            description="20 random splits 10/10/80, vote of the k nearest of the training part, k chosen on validation",
             repeats=20,
             splits=RandomSplits(train=0.1, validation=0.1),
             probe=NeighbourProbe(),
@@ -93,11 +95,34 @@ PROTOCOLS: dict[str, Protocol] = {
             ),
             repeats=3,
         ),
+        Classification(
+            name="tu-svm-10fold",
+            description=(
+                "10 stratified folds of a graph set: SVM with an RBF kernel on the rows as they are, C from 10^-3 to "
+                "10^3 chosen by 5-fold cross-validation on the training part"
+            ),
+            repeats=10,
+            splits=StratifiedFolds(folds=10),
+            probe=SVMProbe(kernel="rbf"),
+        ),
+        Classification(
+            name="tu-linear-10fold",
+            description=(
+                "10 stratified folds of a graph set: linear SVM on columns of mean 0 and variance 1, or on sparse "
+                "counts as they are, C from 10^-3 to 10^3 chosen by 5-fold cross-validation on the training part"
+            ),
+            repeats=10,
+            splits=StratifiedFolds(folds=10),
+            probe=SVMProbe(kernel="linear"),
+        ),
     ]
 }
 
 TWINS = {"honest-10-10-80-sklearn": "honest-10-10-80"}
 """Protocols that give another's scores, and take longer."""
+
+DEFAULTS: dict[Level, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold"}
+"""What is used for nodes, and for whole graphs, where no protocol is named."""
 
 
 def resolve(name: str) -> Protocol:
@@ -105,6 +130,11 @@ def resolve(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise unknown_name("protocol", name, PROTOCOLS)
     return PROTOCOLS[name]
+
+
+def default_protocol(level: Level) -> str:
+    """Name of the protocol for nodes, or for whole graphs, where none is named."""
+    return DEFAULTS[level]
 
 
 def possible(graph: Data) -> tuple[list[Protocol], dict[str, str]]:

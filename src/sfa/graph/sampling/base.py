@@ -13,6 +13,7 @@ from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
 from sfa.graph.sampling.numbering import Numbering
 from sfa.graph.sampling.rows import row_entries, take_rows
+from sfa.levels import Level
 from sfa.ranges import Count, check_whole
 
 
@@ -33,6 +34,8 @@ class Sampler(ABC):
     """
 
     seeds_are = "nodes"
+    level: ClassVar[Level] = "node"
+    """What it cuts up: one graph, or a set of graphs."""
     for_walks: ClassVar[bool] = False
     """Whether its batches are the whole graph with nodes to start from, of use to methods that walk alone."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfa.errors import unknown_name
 from sfa.graph.sampling.base import Sampler
 from sfa.graph.sampling.clusters import Clusters
+from sfa.graph.sampling.graphs import Graphs
 from sfa.graph.sampling.neighbours import Neighbours
 from sfa.graph.sampling.random_walks import RandomWalks
 from sfa.graph.sampling.starts import Starts
@@ -16,6 +17,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "random-walks": RandomWalks,
     "clusters": Clusters,
     "starts": Starts,
+    "graphs": Graphs,
 }
 
 

@@ -1,4 +1,4 @@
-"""The embedder has scikit-learn's manners, and takes a graph in any of its shapes."""
+"""The embedder of nodes has scikit-learn's manners, and takes a graph in any of its shapes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from torch_geometric.data import Data
 import sfa
 from sfa import NodeEmbedder
 from sfa.errors import InputError
-from sfa.estimators import FORMAT
+from sfa.estimators.base import FORMAT
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import save_tensors, train
+from sfa.training import load_tensors, save_tensors, train
 
 SMALL: dict[str, Any] = {"hidden": 8, "epochs": 3, "options": {"method.projection": 8}, "random_state": 0}
 
@@ -366,3 +366,15 @@ def test_the_callers_graph_stays_where_it_is(planted: Data, monkeypatch: pytest.
     train(Recipe.parse({}).build(8), planted, epochs=1)
     assert moved
     assert all(graph is not planted for graph in moved)
+
+
+def test_files_of_the_time_before_graph_embedders(planted: Data, fitted: NodeEmbedder, tmp_path: Path) -> None:
+    path = tmp_path / "embedder.safetensors"
+    meta = {"recipe": fitted.recipe_.as_dict(), "in_features": 8, "num_nodes": 60, "node_features": None}
+    save_tensors(path, dict(fitted.method_.state_dict()), {"format": 3, **meta})
+    loaded = NodeEmbedder.load(path)
+    assert isinstance(loaded, NodeEmbedder)
+    assert loaded.num_nodes_ == 60
+    np.testing.assert_array_equal(loaded.transform(planted), fitted.embedding_)
+    fitted.save(tmp_path / "now.safetensors")
+    assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta}

@@ -1,0 +1,142 @@
+"""Many graphs -> the one container of graph sets: their disjoint union, in which each keeps its nodes side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from sfa.data.arrays import to_numpy
+from sfa.data.edges import check_edges, check_weight, undirected_edges
+from sfa.data.features import check_features
+from sfa.data.graph import check_ids
+from sfa.data.labels import encode_labels
+from sfa.data.structural import NodeFeatures
+from sfa.errors import InputError
+
+NO_EDGES = np.empty((2, 0), dtype=np.int64)
+
+
+def build_graphs(
+    x: Any,
+    edges: Any,
+    ptr: Any,
+    *,
+    edge_weight: Any = None,
+    y: Any = None,
+    graph_ids: Sequence[Any] | None = None,
+    class_names: Sequence[str] | None = None,
+    name: str = "graphs",
+    node_features: str | None = None,
+) -> Data:
+    """A checked set of undirected graphs, of the arrays of their union.
+
+    Args:
+        x: features [N, d] of the nodes of all graphs, NumPy, torch or SciPy sparse. None if there are none: then the
+            set gets some made of the number of neighbours, and says so (`features_of`, `sfa.data.remark`).
+        edges: node positions [2, m] in the union, in any order and direction; loops and duplicates are dropped. A graph
+            may have none; no edge joins two graphs.
+        ptr: where each graph's nodes begin, and N [G + 1]: those of graph g are ptr[g], …, ptr[g + 1] - 1.
+        edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
+        y: labels of the graphs [G], integers or strings; -1, None, NaN or "" is unknown.
+        graph_ids: a name (str or int) for each graph; 0..G-1 if not given.
+        class_names: the names of the classes that integer labels count.
+        name: what the set is called in tables and pictures.
+        node_features: how many columns made features have, `degree:50`; of other kinds (`random`, `spectral`) a column
+            does not mean the same in two graphs.
+
+    Returns:
+        Data with `x` float32 [N, d], dense; `edge_index` int64 [2, 2·pairs], sorted, so that a graph's edges lie side
+        by side too; `ptr` int64 [G + 1]; `batch` int64 [N], the graph of each node; `graph_ids`; `name`; and, only
+        where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`.
+        `features_of` tells what features were made of, if they were.
+    """
+    starts = _check_ptr(to_numpy(ptr))
+    num_graphs, num_nodes = len(starts) - 1, int(starts[-1])
+    ids = list(range(num_graphs)) if graph_ids is None else check_ids(graph_ids, num_graphs, "graph")
+    _check_sizes(starts, ids)
+    kind = _kind_of_features(x, node_features)
+    batch = np.repeat(np.arange(num_graphs), np.diff(starts))
+
+    def place(node: int) -> str:
+        return f"node {node - starts[batch[node]]} of the graph {ids[batch[node]]!r}"
+
+    if kind is None:
+        x = x if hasattr(x, "shape") else to_numpy(x)
+        if len(x.shape) and x.shape[0] != num_nodes:
+            raise InputError(f"There are {x.shape[0]} rows of features, but the graphs have {num_nodes} nodes in all.")
+        features, _ = check_features(x, dense=True, place=place)
+    edges = to_numpy(edges)
+    index = check_edges(edges, num_nodes) if edges.size else NO_EDGES
+    crossing = batch[index[0]] != batch[index[1]]
+    if crossing.any():
+        source, target = index[:, crossing.argmax()]
+        raise InputError(f"An edge joins {place(source)} and {place(target)}; no edge may join two graphs.")
+    weight = None if edge_weight is None else check_weight(to_numpy(edge_weight), index.shape[1])
+    undirected, weight = undirected_edges(index, weight, num_nodes)
+    if kind is not None:
+        features = torch.from_numpy(kind.make(undirected, weight, num_nodes))
+
+    data = Data(x=features, edge_index=torch.from_numpy(undirected))
+    data.ptr, data.batch = torch.from_numpy(starts), torch.from_numpy(batch)
+    if kind is not None:
+        data.features_of = kind.name
+    if weight is not None:
+        data.edge_weight = torch.from_numpy(weight)
+    if y is not None:
+        labels, names = encode_labels(to_numpy(y), num_graphs, class_names, item="graph")
+        if labels is not None:
+            data.y = torch.from_numpy(labels)
+        if names is not None:
+            data.class_names = names
+    data.graph_ids = ids
+    data.name = str(name)
+    return data
+
+
+def check_count(num_graphs: int) -> None:
+    """Raises unless there is a graph in the set; one is enough to be embedded, though not to learn from."""
+    if num_graphs == 0:
+        raise InputError("There is no graph in the set; at least one is needed.")
+
+
+def _check_ptr(ptr: NDArray[Any]) -> NDArray[np.int64]:
+    if ptr.ndim != 1 or ptr.size == 0 or ptr.dtype.kind not in "iu":
+        raise InputError(
+            f"ptr has shape {list(ptr.shape)} and {ptr.dtype} values, but integers [graphs + 1] are needed that say "
+            "where each graph's nodes begin."
+        )
+    starts = ptr.astype(np.int64)
+    if starts[0] != 0 or (np.diff(starts) < 0).any():
+        raise InputError("ptr must begin with 0 and ascend: it says where each graph's nodes begin.")
+    check_count(len(starts) - 1)
+    return starts
+
+
+def _check_sizes(starts: NDArray[np.int64], ids: Sequence[int | str]) -> None:
+    empty = np.flatnonzero(np.diff(starts) == 0)
+    if empty.size:
+        more = f" ({empty.size} graphs have none)" if empty.size > 1 else ""
+        raise InputError(f"The graph {ids[empty[0]]!r} has no nodes{more}; leave it out.")
+
+
+def _kind_of_features(x: Any, node_features: str | None) -> NodeFeatures | None:
+    """What to make features of, None if they are given."""
+    kind = NodeFeatures.parse("degree" if node_features is None else node_features)
+    if x is not None:
+        if node_features is not None:
+            raise InputError(
+                f"The graphs have features of their own, so none are made of {node_features!r}: leave out "
+                "node_features (--node-features)."
+            )
+        return None
+    if kind.name != "degree":
+        raise InputError(
+            f"A graph set cannot have {kind.name} node features, of which a column does not mean the same in two "
+            "graphs; allowed is 'degree', with a width if wanted ('degree:50')."
+        )
+    return kind

@@ -1,0 +1,220 @@
+"""What both embedders share: a recipe of their arguments, fitting, embedding, and one file to keep them in."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from torch_geometric.data import Data
+
+from sfa.atomic import ensure_writable
+from sfa.errors import InputError
+from sfa.levels import Level
+from sfa.methods import Method
+from sfa.methods import resolve as resolve_method
+from sfa.recipes import Recipe, load_recipe
+from sfa.training import load_tensors, save_tensors, train
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FORMAT = 3
+"""Layout of a saved embedder."""
+
+EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder"}
+"""The class that embeds with the methods of a level."""
+
+
+class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """An embedder of one level, which says how its data are read and what of them it keeps.
+
+    Each has a constructor of its own, since scikit-learn reads an estimator's parameters off that.
+    """
+
+    level: ClassVar[Level]
+    """What it embeds: the nodes of one graph, or the graphs of a set."""
+    kept: ClassVar[Mapping[str, type | UnionType]]
+    """What it must know of the data it was fitted to: attributes of theirs, its own with ``_`` at the end, by kind."""
+
+    method: str
+    spectral: str
+    hidden: int | None
+    iterations: int | None
+    tau: float | None
+    epochs: int | None
+    lr: float | None
+    batch_size: int | None
+    node_features: str | None
+    options: Mapping[str, Any] | None
+    random_state: int | np.random.RandomState | None
+    device: str
+
+    recipe_: Recipe
+    history_: list[dict[str, Any]]
+    embedding_: NDArray[np.float32]
+    n_features_in_: int
+
+    @abstractmethod
+    def _read(self, X: Any) -> Data:
+        """What a user gave, in the one form that methods take."""
+
+    def _check(self, data: Data) -> None:
+        """Raise unless the fitted encoder can embed these data."""
+        if data.num_features != self.n_features_in_:
+            raise InputError(
+                f"The nodes have {data.num_features} features; this embedder was fitted to {self.n_features_in_}."
+            )
+
+    @classmethod
+    def from_recipe(cls, recipe: str | Path | Mapping[str, Any], *, device: str = "auto") -> Self:
+        """An embedder with all settings of a recipe: a shipped name such as ``paper/cora``, a YAML file, a mapping."""
+        parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
+        cls._check_level(parsed)
+        sections = parsed.as_dict()
+        options: dict[str, Any] = {key: sections[key] for key in ("feature_norm", "feature_noise")}
+        for name in ("method", "spectral", "sampler", "training"):
+            options |= {f"{name}.{key}": value for key, value in sections[name].items() if key not in ("name", "seed")}
+        options["sampler.name"] = sections["sampler"]["name"]
+        return cls(
+            sections["method"]["name"],
+            sections["spectral"]["name"],
+            options=options,
+            random_state=parsed.training.seed,
+            device=device,
+        )
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the encoder; labels are not used."""
+        recipe = self._recipe()
+        data = self._read(X)
+        method = recipe.build_for(data)
+        prepared = recipe.prepare(data)
+        history: list[dict[str, Any]] = []
+        train(
+            method,
+            prepared,
+            **recipe.training.model_dump(),
+            sampler=recipe.make_sampler(),
+            device=self.device,
+            on_epoch=history.append,
+        )
+        self.recipe_ = recipe
+        self.history_ = history
+        self._adopt(method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
+        self.embedding_ = self._embed(prepared)
+        setattr(self, f"{self.level}_ids_", data[f"{self.level}_ids"])
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Embeddings ``(n, width)``, of what it was fitted to or of other data."""
+        self._check_fitted("call fit() or load() first")
+        data = self._read(X)
+        self._check(data)
+        return self._embed(self.recipe_.prepare(data))
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
+        """The embeddings of what it is fitted to, which is read once: it may be a generator of graphs."""
+        self.fit(X)
+        return np.array(self.embedding_)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted embedder to one safetensors file."""
+        self._check_fitted("there is nothing to save")
+        path = Path(path)
+        ensure_writable(path)
+        meta = {
+            "format": FORMAT,
+            "recipe": self.recipe_.as_dict(),
+            "in_features": self.n_features_in_,
+            "node_features": self.node_features,
+            **{name: getattr(self, f"{name}_") for name in self.kept},
+        }
+        save_tensors(path, dict(self.method_.state_dict()), meta)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read an embedder that :meth:`save` wrote; nothing in the file is executed."""
+        weights, meta = load_tensors(Path(path))
+        if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
+            raise _not_an_embedder(path)
+        recipe = Recipe.parse(meta["recipe"])
+        if _level_of(recipe) != cls.level:
+            other = EMBEDDERS[_level_of(recipe)]
+            raise InputError(f"{path} holds a {other}: load it with sfa.{other}.load.")
+        if not all(isinstance(meta.get(key), kind) for key, kind in {"in_features": int, **cls.kept}.items()):
+            raise _not_an_embedder(path)
+        embedder = cls.from_recipe(meta["recipe"])
+        embedder.node_features = meta.get("node_features")
+        embedder.recipe_ = recipe
+        method = recipe.build(meta["in_features"], meta.get("num_nodes"))
+        try:
+            method.load_state_dict(weights)
+        except RuntimeError as error:
+            raise InputError(f"{path} does not hold the weights that its recipe asks for.") from error
+        embedder._adopt(method, meta["in_features"], {name: meta.get(name) for name in cls.kept})
+        return embedder
+
+    def _recipe(self) -> Recipe:
+        given = {
+            "method.hidden": self.hidden,
+            "method.tau": self.tau,
+            "spectral.iterations": self.iterations,
+            "training.epochs": self.epochs,
+            "training.lr": self.lr,
+            "sampler.batch_size": self.batch_size,
+        }
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        options, given = (
+            {
+                key: value
+                for key, value in changes.items()
+                if value is not None or changes is self.options
+                if self.spectral != "none" or not key.startswith("spectral.")
+            }
+            for changes in (self.options or {}, given)
+        )
+        plain = Recipe.parse({"method": self.method, "spectral": self.spectral})
+        self._check_level(plain)
+        if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
+            return plain.updated(options).updated({**given, "training.seed": int(seed)})
+        return plain.updated({**options, **given, "training.seed": int(seed)})
+
+    @classmethod
+    def _check_level(cls, recipe: Recipe) -> None:
+        level = _level_of(recipe)
+        if level != cls.level:
+            raise InputError(f"{recipe.method['name']} embeds {level}s, not {cls.level}s: use sfa.{EMBEDDERS[level]}.")
+
+    def _check_fitted(self, what_then: str) -> None:
+        if not hasattr(self, "method_"):
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: {what_then}.")
+
+    def _adopt(self, method: Method, in_features: int, facts: Mapping[str, Any]) -> None:
+        self.method_ = method.eval()
+        self.n_features_in_ = in_features
+        for name, value in facts.items():
+            setattr(self, f"{name}_", value)
+
+    def _embed(self, data: Data) -> NDArray[np.float32]:
+        device = next(self.method_.parameters()).device
+        embeddings: NDArray[np.float32] = self.method_.embed(copy.copy(data).to(device)).cpu().numpy()
+        return embeddings
+
+
+def _level_of(recipe: Recipe) -> Level:
+    return resolve_method(recipe.method["name"]).level
+
+
+def _not_an_embedder(path: str | Path) -> InputError:
+    return InputError(f"{path} is not an embedder of this version of sfa: fit it again.")

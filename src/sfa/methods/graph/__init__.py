@@ -1,0 +1,1 @@
+"""Graph-level methods: many graphs, an embedding each."""

@@ -1,0 +1,99 @@
+"""Counts and ranks within the graphs of a batch, and nodes cut out of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import networkx as nx
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.graph.batches import check_batch, induced, places, random_ranks, shares, undirected_edges
+from tests.graph.graph_batches import assert_sound, batches, mixed_batch, seeded, single_graphs, sizes_of, to_batch
+
+
+class TestShares:
+    @given(percent=st.integers(0, 100), sizes=st.lists(st.integers(0, 6000), max_size=5), half=st.booleans())
+    def test_floor_of_the_exact_product(self, percent: int, sizes: list[int], half: bool) -> None:
+        """A rate of so many per cent is meant exactly, though no float is: 0.07 · 100 is 7.000000000000001."""
+        expected = [int(Fraction(percent, 100) * size) for size in sizes]
+        numbers = torch.tensor(sizes, dtype=torch.int64)
+        assert shares("rate", percent / 100, numbers).tolist() == expected
+        dtype = torch.float32 if half else torch.float64
+        each = torch.full((len(sizes),), percent / 100, dtype=dtype)
+        assert shares("rate", each, numbers).tolist() == expected
+
+    def test_products_that_rounding_makes_too_small(self) -> None:
+        assert 0.29 * 100 < 29
+        assert shares("rate", 0.29, torch.tensor([100, 99, 101])).tolist() == [29, 28, 29]
+        assert float(torch.tensor(0.7)) * 10 < 7
+        assert shares("rate", torch.tensor([0.7, 0.7]), torch.tensor([10, 9])).tolist() == [7, 6]
+
+    def test_never_more_than_there_are(self) -> None:
+        assert shares("rate", torch.tensor([1.0]), torch.tensor([20_000_000])).tolist() == [20_000_000]
+
+    def test_each_graph_can_have_a_rate_of_its_own(self) -> None:
+        assert shares("rate", torch.tensor([0.0, 0.5, 1.0]), torch.tensor([9, 9, 9])).tolist() == [0, 4, 9]
+
+    @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), torch.tensor([0.5]), torch.tensor([0.1, 2.0])])
+    def test_wrong_rates_are_refused(self, rate: float) -> None:
+        with pytest.raises(InputError, match="node_drop"):
+            shares("node_drop", rate, torch.tensor([3, 4]))
+
+
+class TestRandomRanks:
+    @given(sizes=st.lists(st.integers(0, 7), min_size=1, max_size=8), seed=st.integers(0, 2**31))
+    def test_each_group_has_every_rank_once(self, sizes: list[int], seed: int) -> None:
+        size = torch.tensor(sizes)
+        group = torch.arange(len(sizes)).repeat_interleave(size)
+        ranks = random_ranks(group, size, seeded(seed))
+        assert [sorted(part.tolist()) for part in ranks.split(sizes)] == [list(range(n)) for n in sizes]
+        assert places(group, size).tolist() == [place for n in sizes for place in range(n)]
+
+    def test_every_order_is_as_likely_whatever_the_group(self) -> None:
+        orders = {order: number for number, order in enumerate(permutations(range(3)))}
+        sizes = torch.tensor([3, 1, 0, 3])
+        group = torch.arange(4).repeat_interleave(sizes)
+        generator = seeded()
+        draws = [random_ranks(group, sizes, generator).tolist() for _ in range(3000)]
+        for start in (0, 4):
+            counts = torch.bincount(torch.tensor([orders[tuple(draw[start : start + 3])] for draw in draws]))
+            assert chisquare(counts).pvalue > 1e-4
+        together = torch.bincount(torch.tensor([6 * orders[tuple(d[:3])] + orders[tuple(d[4:])] for d in draws]))
+        assert chisquare(together).pvalue > 1e-4
+
+
+class TestInduced:
+    @given(batch=batches(), seed=st.integers(0, 2**31), rate=st.sampled_from([0.0, 0.4, 0.8, 1.0]))
+    def test_it_is_the_subgraph_of_each_graph(self, batch: Data, seed: int, rate: float) -> None:
+        keep = torch.rand(batch.num_nodes, generator=seeded(seed)) < rate
+        view = induced(batch, keep)
+        assert_sound(view, batch)
+        kept = keep.split(sizes_of(batch))
+        for graph, part, mask in zip(single_graphs(batch), single_graphs(view), kept, strict=True):
+            expected = graph.subgraph(mask.nonzero().squeeze(1).tolist())
+            assert sorted(part.nodes) == list(part.nodes) == sorted(expected.nodes)
+            assert all(torch.equal(part.nodes[v]["x"], expected.nodes[v]["x"]) for v in part)
+            assert nx.utils.edges_equal(part.edges(data=True), expected.edges(data=True))
+
+    def test_a_batch_of_no_edges_and_nothing_kept(self) -> None:
+        batch = to_batch([nx.empty_graph(3), nx.empty_graph(0)])
+        view = induced(batch, torch.zeros(3, dtype=torch.bool))
+        assert_sound(view, batch)
+        assert view.x.shape == (0, 3)
+
+
+def test_undirected_edges_of_each_graph() -> None:
+    assert undirected_edges(mixed_batch()).tolist() == [14, 0, 0, 0, 10, 15]
+
+
+def test_one_graph_is_no_batch() -> None:
+    check_batch(mixed_batch())
+    with pytest.raises(InputError, match="ptr"):
+        check_batch(Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]])))

@@ -1,0 +1,308 @@
+"""The augmentations of a batch of graphs: one graph at a time, each with its own rate, and mixed."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import networkx as nx
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare, kstest
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+from sfa.errors import InputError
+from sfa.graph import (
+    AUGMENTATIONS,
+    Rates,
+    augment,
+    draw_choices,
+    drop_nodes,
+    mask_attributes,
+    perturb_edges,
+    subgraph,
+)
+from tests.graph.graph_batches import (
+    assert_sound,
+    batches,
+    copies_of,
+    mixed_batch,
+    random_graphs,
+    seeded,
+    single_graphs,
+    sizes_of,
+    to_batch,
+    to_data,
+)
+
+percents = st.integers(0, 100)
+
+
+def floor(percent: int, number: int) -> int:
+    return int(Fraction(percent, 100) * number)
+
+
+def rates_of(percents: list[int]) -> Tensor:
+    return torch.tensor([percent / 100 for percent in percents])
+
+
+def assert_same_graph(one: nx.Graph, other: nx.Graph) -> None:
+    assert list(one.nodes) == sorted(other.nodes)
+    assert all(torch.equal(one.nodes[v]["x"], other.nodes[v]["x"]) for v in one)
+    assert nx.utils.edges_equal(one.edges(data=True), other.edges(data=True))
+
+
+class TestDropNodes:
+    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
+    def test_so_many_nodes_go_with_their_edges(self, batch: Data, seed: int, data: st.DataObject) -> None:
+        given_rates = [data.draw(percents) for _ in sizes_of(batch)]
+        view = drop_nodes(batch, rates_of(given_rates), seeded(seed))
+        assert_sound(view, batch)
+        for before, after, percent in zip(single_graphs(batch), single_graphs(view), given_rates, strict=True):
+            n = len(before)
+            assert len(after) == max(n - floor(percent, n), min(n, 1))
+            assert_same_graph(after, nx.Graph(before.subgraph(after)))
+
+    def test_at_rate_one_a_node_is_left(self) -> None:
+        batch = mixed_batch()
+        assert sizes_of(drop_nodes(batch, 1.0, seeded())) == [1, 0, 1, 1, 1, 1]
+        assert sizes_of(drop_nodes(batch, 0.99, seeded())) == [1, 0, 1, 1, 1, 1]
+
+    def test_every_set_of_nodes_is_as_likely(self) -> None:
+        view = drop_nodes(copies_of(nx.path_graph(5), 6000), 0.4, seeded())
+        left = (2 ** view.x[:, 0].long()).view(6000, 3).sum(1)
+        counts = torch.bincount(left, minlength=32)
+        assert chisquare(counts[[bin(number).count("1") == 3 for number in range(32)]]).pvalue > 1e-4
+
+
+class TestPerturbEdges:
+    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
+    def test_rates_are_of_the_undirected_edges(self, batch: Data, seed: int, data: st.DataObject) -> None:
+        drop, add = ([data.draw(percents) for _ in sizes_of(batch)] for _ in range(2))
+        view = perturb_edges(batch, rates_of(drop), rates_of(add), seeded(seed))
+        assert_sound(view, batch)
+        for number, (before, after) in enumerate(zip(single_graphs(batch), single_graphs(view), strict=True)):
+            edges, n = before.number_of_edges(), before.number_of_nodes()
+            come = min(floor(add[number], edges), n * (n - 1) // 2 - edges)
+            assert after.number_of_edges() == edges - floor(drop[number], edges) + come
+            assert len(nx.intersection(before, after).edges) == edges - floor(drop[number], edges)
+
+    def test_all_and_nothing(self) -> None:
+        batch = mixed_batch(weighted=True)
+        assert perturb_edges(batch, 1.0, 0.0, seeded()).num_edges == 0
+        same = perturb_edges(batch, 0.0, 0.0, seeded())
+        assert torch.equal(same.edge_index, batch.edge_index)
+        assert torch.equal(same.edge_weight, batch.edge_weight)
+
+
+class TestMaskAttributes:
+    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
+    def test_so_many_rows_are_replaced(self, batch: Data, seed: int, data: st.DataObject) -> None:
+        given_rates, before = [data.draw(percents) for _ in sizes_of(batch)], batch.x.clone()
+        view = mask_attributes(batch, rates_of(given_rates), seeded(seed))
+        assert torch.equal(batch.x, before)
+        assert_sound(view, batch)
+        assert view.edge_index is batch.edge_index
+        changed = (view.x != batch.x).all(1)
+        assert torch.equal(view.x[~changed], batch.x[~changed])
+        parts = changed.split(sizes_of(batch))
+        assert [int(part.sum()) for part in parts] == [
+            floor(p, len(part)) for p, part in zip(given_rates, parts, strict=True)
+        ]
+
+    def test_by_noise_of_mean_and_deviation_one_half(self) -> None:
+        batch = to_batch([nx.empty_graph(4000)])
+        noise = mask_attributes(batch, 1.0, seeded()).x
+        assert noise.dtype == batch.x.dtype
+        assert kstest(noise.flatten().numpy(), "norm", args=(0.5, 0.5)).pvalue > 1e-4
+
+    def test_every_set_of_nodes_is_as_likely(self) -> None:
+        batch = copies_of(nx.path_graph(5), 6000)
+        changed = (mask_attributes(batch, 0.4, seeded()).x != batch.x).all(1).view(6000, 5)
+        counts = torch.bincount((changed * 2 ** torch.arange(5)).sum(1), minlength=32)
+        assert chisquare(counts[[bin(number).count("1") == 2 for number in range(32)]]).pvalue > 1e-4
+
+
+class TestSubgraph:
+    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
+    def test_a_connected_piece_of_so_many_nodes(self, batch: Data, seed: int, data: st.DataObject) -> None:
+        given_rates = [data.draw(percents) for _ in sizes_of(batch)]
+        view = subgraph(batch, rates_of(given_rates), seeded(seed))
+        assert_sound(view, batch)
+        for before, after, percent in zip(single_graphs(batch), single_graphs(view), given_rates, strict=True):
+            if not before:
+                assert not after
+                continue
+            assert nx.is_connected(after)
+            component = nx.node_connected_component(before, next(iter(after)))
+            assert len(after) == min(max(1, floor(percent, len(before))), len(component))
+            assert_same_graph(after, nx.Graph(before.subgraph(after)))
+
+
+class TestAugment:
+    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
+    def test_each_graph_by_its_own_choice(self, batch: Data, seed: int, data: st.DataObject) -> None:
+        kinds = data.draw(st.sets(st.integers(0, 4), min_size=1))
+        choices = [data.draw(st.sampled_from(sorted(kinds))) for _ in sizes_of(batch)]
+        rates = Rates(node_drop=0.3, edge_drop=0.4, edge_add=0.5, attribute_mask=0.35, subgraph_keep=0.6)
+        before_x = batch.x.clone()
+        view = augment(batch, torch.tensor(choices), rates, seeded(seed))
+        assert_sound(view, batch)
+        assert torch.equal(batch.x, before_x)
+        assert type(view) is Data
+        originals, rows = single_graphs(batch), view.x.split(sizes_of(view))
+        masked = single_graphs(named_by_place(view))
+        for number, (before, choice, after) in enumerate(zip(originals, choices, single_graphs(view), strict=True)):
+            if AUGMENTATIONS[choice] == "attribute-mask":
+                assert_masked(before, masked[number], rows[number], 0.35)
+            else:
+                assert_augmented(before, after, AUGMENTATIONS[choice])
+
+    def test_identity_copies_nothing(self) -> None:
+        batch = mixed_batch(weighted=True)
+        view = augment(batch, torch.zeros(6, dtype=torch.int64), Rates(), seeded())
+        assert view is not batch
+        assert all(view[key] is batch[key] for key in ("x", "edge_index", "edge_weight", "ptr", "batch"))
+
+    @pytest.mark.parametrize("kind", range(5))
+    def test_one_choice_for_all_is_that_augmentation(self, kind: int) -> None:
+        batch, rates = mixed_batch(weighted=True), Rates(0.3, 0.4, 0.5, 0.35, 0.6)
+        alone = [
+            lambda: batch,
+            lambda: drop_nodes(batch, 0.3, seeded()),
+            lambda: perturb_edges(batch, 0.4, 0.5, seeded()),
+            lambda: mask_attributes(batch, 0.35, seeded()),
+            lambda: subgraph(batch, 0.6, seeded()),
+        ]
+        expected, view = alone[kind](), augment(batch, torch.full((6,), kind), rates, seeded())
+        for key in ("x", "edge_index", "edge_weight", "ptr", "batch"):
+            assert torch.equal(view[key], expected[key]), key
+
+    def test_it_is_a_function_of_the_generator(self) -> None:
+        batch, choices = to_batch(random_graphs(0, [12] * 20)), torch.arange(20) % 5
+        first, again, other = (augment(batch, choices, Rates(0.3, 0.3, 0.3, 0.3, 0.5), seeded(s)) for s in (1, 1, 2))
+        for key in ("x", "edge_index", "ptr"):
+            assert torch.equal(first[key], again[key])
+        assert not torch.equal(first.x, other.x)
+
+    def test_batches_of_a_loader(self) -> None:
+        """As torch_geometric collates them, with labels and without nodes in one."""
+        graphs = [to_data(graph) for graph in random_graphs(1, [5, 0, 9, 1, 7])]
+        for number, graph in enumerate(graphs):
+            graph.y = torch.tensor([number])
+        for batch in DataLoader(graphs, batch_size=3):
+            assert isinstance(batch, Batch)
+            view = augment(batch, torch.full((batch.num_graphs,), 1), Rates(), seeded())
+            assert_sound(view, batch)
+            assert "y" not in view
+
+    def test_a_view_of_a_view(self) -> None:
+        batch = to_batch(random_graphs(2, [12] * 10))
+        once = augment(batch, torch.arange(10) % 5, Rates(), seeded())
+        assert_sound(augment(once, torch.arange(10) % 3 + 2, Rates(), seeded()), batch)
+
+    def test_wrong_choices_are_refused(self) -> None:
+        batch = mixed_batch()
+        with pytest.raises(InputError, match=r"each of the 6 graphs, not torch.int64 \(5,\)"):
+            augment(batch, torch.zeros(5, dtype=torch.int64), Rates())
+        with pytest.raises(InputError, match=r"not torch.float32 \(6,\)"):
+            augment(batch, torch.zeros(6), Rates())
+        for wrong in (-1, 5):
+            with pytest.raises(InputError, match=f"from 0 to 4, not {wrong}"):
+                augment(batch, torch.tensor([0, 1, 2, 3, 4, wrong]), Rates())
+
+
+def named_by_place(batch: Data) -> Data:
+    """Nodes named by their places in their graphs: a masked node has lost its name."""
+    named = batch.clone()
+    named.x[:, 0] = torch.arange(batch.num_nodes) - batch.ptr[batch.batch]
+    return named
+
+
+def assert_masked(before: nx.Graph, after: nx.Graph, rows: Tensor, rate: float) -> None:
+    assert list(after) == list(before)
+    assert nx.utils.edges_equal(after.edges(data=True), before.edges(data=True))
+    changed = [v for v in before if not torch.equal(rows[v], before.nodes[v]["x"])]
+    assert len(changed) == math.floor(rate * len(before))
+
+
+def assert_augmented(before: nx.Graph, after: nx.Graph, kind: str) -> None:
+    n, edges = before.number_of_nodes(), before.number_of_edges()
+    if kind == "identity":
+        assert_same_graph(after, before)
+    elif kind == "edge-perturb":
+        assert list(after) == list(before)
+        left = edges - math.floor(0.4 * edges)
+        assert len(nx.intersection(before, after).edges) == left
+        assert after.number_of_edges() == left + min(math.floor(0.5 * edges), n * (n - 1) // 2 - edges)
+    else:
+        assert_same_graph(after, nx.Graph(before.subgraph(after)))
+        if kind == "node-drop":
+            assert len(after) == n - math.floor(0.3 * n)
+        elif n:
+            component = nx.node_connected_component(before, next(iter(after)))
+            assert len(after) == min(max(1, math.floor(0.6 * n + 1e-9)), len(component))
+
+
+class TestDrawChoices:
+    def test_with_the_given_probabilities(self) -> None:
+        probabilities = torch.tensor([0.1, 0.2, 0.0, 0.3, 0.4], dtype=torch.float64)
+        counts = torch.bincount(draw_choices(probabilities, 20_000, seeded()), minlength=5)
+        assert counts[2] == 0
+        possible = probabilities > 0
+        assert chisquare(counts[possible], probabilities[possible] * 20_000).pvalue > 1e-4
+
+    @pytest.mark.parametrize("wrong", [[0.5, 0.5], [0.0] * 5, [1.0, -0.1, 0, 0, 0], [math.nan] * 5, [math.inf] * 5])
+    def test_wrong_probabilities_are_refused(self, wrong: list[float]) -> None:
+        with pytest.raises(InputError, match="5 probabilities"):
+            draw_choices(torch.tensor(wrong), 3)
+
+    def test_none_are_refused(self) -> None:
+        with pytest.raises(InputError, match="count must be a whole number, 1 or more"):
+            draw_choices(torch.ones(5), 0)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.5, math.nan])
+@pytest.mark.parametrize("name", ["node_drop", "edge_drop", "edge_add", "attribute_mask", "subgraph_keep"])
+def test_wrong_rates_are_refused_by_name(name: str, rate: float) -> None:
+    def view(batch: Data, rate: Any) -> Data:
+        match name:
+            case "node_drop":
+                return drop_nodes(batch, rate)
+            case "edge_drop":
+                return perturb_edges(batch, rate, 0.0)
+            case "edge_add":
+                return perturb_edges(batch, 0.0, rate)
+            case "attribute_mask":
+                return mask_attributes(batch, rate)
+            case _:
+                return subgraph(batch, rate)
+
+    batch = mixed_batch()
+    with pytest.raises(InputError, match=f"{name} is a probability"):
+        view(batch, rate)
+    with pytest.raises(InputError, match=f"{name} are probabilities"):
+        view(batch, torch.full((6,), rate))
+    with pytest.raises(InputError, match=f"{name} is one probability or 6 of them"):
+        view(batch, torch.full((5,), 0.5))
+    with pytest.raises(InputError, match=f"{name} is a probability"):
+        Rates(**{name: rate})
+
+
+def test_one_graph_is_no_batch() -> None:
+    one = to_data(nx.path_graph(4))
+    views = [
+        lambda: drop_nodes(one, 0.1),
+        lambda: perturb_edges(one, 0.1, 0.0),
+        lambda: mask_attributes(one, 0.1),
+        lambda: subgraph(one, 0.1),
+        lambda: augment(one, torch.tensor([1]), Rates()),
+    ]
+    for view in views:
+        with pytest.raises(InputError, match="ptr"):
+            view()
