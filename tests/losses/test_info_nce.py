@@ -62,6 +62,18 @@ def test_value_and_gradients_equal_the_loops(
         torch.testing.assert_close(ours, theirs)
 
 
+def test_the_loss_of_each_anchor_is_that_of_the_loops() -> None:
+    pair = random_rows(7, 3)
+    with patch.object(matrices, "CHUNK_BYTES", 4 * 7 * 2):
+        losses = info_nce(*pair, tau=0.5, positive_in_denominator=False, of_each=True)
+    assert losses.shape == (7,)
+    a, p = (z / z.norm(dim=1, keepdim=True) for z in pair)
+    for i, loss in enumerate(losses):
+        negatives = sum((a[i] @ p[j] / 0.5).exp() for j in range(7) if j != i)
+        torch.testing.assert_close(loss, -((a[i] @ p[i] / 0.5).exp() / negatives).log())
+    torch.testing.assert_close(losses.mean(), info_nce(*pair, tau=0.5, positive_in_denominator=False))
+
+
 @pytest.mark.parametrize("with_positive", [True, False])
 @pytest.mark.parametrize("negatives", ["positives", "anchors"])
 def test_gradcheck(negatives: Negatives, with_positive: bool) -> None:

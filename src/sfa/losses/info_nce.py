@@ -23,6 +23,7 @@ def info_nce(
     negatives: Negatives = "positives",
     positive_in_denominator: bool = True,
     tau: float = 1.0,
+    of_each: bool = False,
 ) -> Tensor:
     r"""Each anchor ``a_i`` should be nearer to its positive ``p_i`` than to negatives, which are other rows.
 
@@ -44,9 +45,10 @@ def info_nce(
         positive_in_denominator: Whether an anchor's positive is one of the rows it is told from; if not, two rows or
             more are needed.
         tau: Temperature.
+        of_each: Give the loss of each anchor, ``(n,)``, in place of their mean.
 
     Returns:
-        A scalar, exact. Similarities are computed some rows at a time, and again on the way back: memory grows with
+        A scalar, or one a row, exact. Similarities are computed some rows at a time, and again on the way back: memory grows with
         ``n d``.
     """
     _check(anchors, positives, negatives, positive_in_denominator, tau)
@@ -54,9 +56,9 @@ def info_nce(
     with torch.autocast(anchors.device.type, enabled=False):
         a, p = normalize(anchors.to(dtype), dim=1), normalize(positives.to(dtype), dim=1)
         others = p if negatives == "positives" else a
-        sums = [
+        losses = [
             checkpoint(
-                _sum_of_losses,
+                _losses,
                 a[rows] / tau,
                 p[rows],
                 others,
@@ -67,17 +69,19 @@ def info_nce(
             )
             for rows in row_chunks((len(a), len(a)))
         ]
-        loss: Tensor = torch.stack(sums).sum() / len(a)
+        if of_each:
+            return torch.cat(losses)
+        loss: Tensor = torch.stack([some.sum() for some in losses]).sum() / len(a)
     return loss
 
 
-def _sum_of_losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denominator: bool) -> Tensor:
+def _losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denominator: bool) -> Tensor:
     """Of some anchors, from number ``first`` on: their own column holds the positive or nothing, never a negative."""
     positive = torch.linalg.vecdot(a, p)
     own = positive if positive_in_denominator else torch.full_like(positive, -torch.inf)
     logits = (a @ others.mT).diagonal_scatter(own, first)
     losses: Tensor = logits.logsumexp(1) - positive
-    return losses.sum()
+    return losses
 
 
 def _check(anchors: Tensor, positives: Tensor, negatives: Negatives, positive_in_denominator: bool, tau: float) -> None:

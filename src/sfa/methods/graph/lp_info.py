@@ -6,12 +6,12 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
-from sfa.errors import InputError, unknown_name
+from sfa.errors import unknown_name
 from sfa.graph.graph_encoders import EncoderName, make_encoder
 from sfa.levels import Level
+from sfa.losses import info_nce
 from sfa.methods.base import Method, Observer
 from sfa.methods.graph.projector import projector
 from sfa.methods.graph.settings import TU_SETTINGS
@@ -142,12 +142,7 @@ class LPInfo(Method):
 
     def losses(self, anchors: Tensor, positives: Tensor) -> Tensor:
         """GraphCL's loss of each graph, ``(b,)``."""
-        if len(anchors) < 2:
-            raise InputError("A batch of one has no negatives, and this loss needs some: give it two or more.")
-        logits = normalize(anchors, dim=1) @ normalize(positives, dim=1).mT / self.tau
-        positive = logits.diagonal()
-        of_negatives: Tensor = logits.diagonal_scatter(torch.full_like(positive, -torch.inf)).logsumexp(1)
-        return of_negatives - positive
+        return info_nce(anchors, positives, positive_in_denominator=False, tau=self.tau, of_each=True)
 
     def embed(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)
@@ -155,5 +150,4 @@ class LPInfo(Method):
 
 def rewards(hardness: Tensor, delta: float) -> Tensor:
     """``(b,)`` constants: 1 for a graph that is harder than the mean, ``delta`` for the others."""
-    hardness = hardness.detach()
     return torch.where(hardness > hardness.mean(), 1.0, delta).to(hardness.dtype)
