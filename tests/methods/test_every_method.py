@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 
-from sfa.data import load
+from sfa.data import as_graphs, load
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.methods import METHODS, Method, resolve
@@ -225,6 +226,32 @@ def test_only_the_roots_of_a_batch_enter_the_feature_maps(name: str, data: Data)
     data.roots = 12
     assert build(name, data, recorder)(data, seeded()).isfinite()
     assert {len(h) for h in recorder.seen} == {12}
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.level == "graph"])
+class TestEveryGraphMethod:
+    def test_takes_the_batches_of_torch_geometrics_loader(self, name: str, molecule_list: list[Data]) -> None:
+        """In a loop of one's own: the same loss, whatever the order in which the edges are given."""
+        for batch in DataLoader(molecule_list, batch_size=16):
+            order = torch.randperm(batch.num_edges, generator=seeded(7))
+            given, tidy = batch.clone(), as_graphs(batch)
+            given.edge_index = batch.edge_index[:, order]
+            losses = [build(name, tidy)(graphs, seeded(3)) for graphs in (tidy, given)]
+            torch.testing.assert_close(losses[0], losses[1])
+            losses[1].backward()
+
+    def test_graphs_without_edges_or_nodes_do_no_harm(self, name: str, molecule_list: list[Data]) -> None:
+        none = torch.empty((2, 0), dtype=torch.int64)
+        odd = [Data(x=torch.eye(4)[:count], edge_index=none, y=torch.zeros(1)) for count in (3, 1, 0)]
+        batch = Batch.from_data_list([*molecule_list[:5], *odd])
+        method = build(name, batch, SpectralFeatureAugmentation())
+        for seed in range(5):
+            loss = method(batch, seeded(seed))
+            loss.backward()
+            assert loss.isfinite()
+        for key, parameter in method.named_parameters():
+            assert parameter.grad is None or parameter.grad.isfinite().all(), key
+        assert method.embed(batch).isfinite().all()
 
 
 def test_unknown_method_suggests_the_nearest() -> None:

@@ -48,8 +48,8 @@ def info_nce(
         of_each: Give the loss of each anchor, ``(n,)``, in place of their mean.
 
     Returns:
-        A scalar, or one a row, exact. Similarities are computed some rows at a time, and again on the way back: memory grows with
-        ``n d``.
+        A scalar, or one a row, exact. Similarities are computed some rows at a time, and again on the way back: memory
+        grows with ``n d``.
     """
     _check(anchors, positives, negatives, positive_in_denominator, tau)
     dtype = torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
