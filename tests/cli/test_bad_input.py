@@ -79,8 +79,8 @@ def test_files(tmp_path: Path, refuses: Callable[..., str], name: str, content: 
     assert str(path) in refuses("train", path)
 
 
-def test_a_folder_instead_of_a_file(tmp_path: Path, refuses: Callable[..., str]) -> None:
-    assert "is a folder" in refuses("train", tmp_path)
+def test_a_folder_without_graphs_in_it(tmp_path: Path, refuses: Callable[..., str]) -> None:
+    assert "has no graph files in it" in refuses("train", tmp_path)
 
 
 def test_features_and_labels_that_do_not_fit(tmp_path: Path, refuses: Callable[..., str]) -> None:

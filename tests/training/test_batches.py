@@ -207,7 +207,7 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
     return loss.item(), {key: one.grad for key, one in method.named_parameters() if one.grad is not None}
 
 
-SPANNING = [name for name, method in METHODS.items() if method.spans_processes]
+SPANNING = [name for name, method in METHODS.items() if method.spans_processes and method.level == "node"]
 
 
 @pytest.mark.parametrize("method", SPANNING)
