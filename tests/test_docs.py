@@ -50,6 +50,19 @@ def test_the_example_trains_with_and_without_the_layer(
     assert rank[0] != rank[1], "the layer changes what is learnt"
 
 
+def test_the_example_embeds_many_graphs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["embed_my_graphs.py", "--epochs", "1"])
+    runpy.run_path(str(ROOT / "examples" / "embed_my_graphs.py"), run_name="__main__")
+    without, with_, alike = capsys.readouterr().out.splitlines()
+    for line, name in ((without, "without SFA"), (with_, "with SFA")):
+        accuracy = re.match(rf"{name}: accuracy ([\d.]+) ± ", line)
+        assert accuracy is not None
+        assert float(accuracy[1]) > 75, "two molecules in three are mutagenic"
+    nearest = re.fullmatch(r"most like molecule 0: ([\d, ]+); (\d) of 5 are of its class", alike)
+    assert nearest is not None
+    assert len(set(nearest[1].split(", ")) - {"0"}) == 5, "it is not among those most like it"
+
+
 def test_the_table_of_the_surrogates_error_is_what_the_code_computes() -> None:
     from sfa.theory import expectation, variance
 
