@@ -33,6 +33,7 @@ benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/probes.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/large_graph.py
+	$(BIN)/python benchmarks/graph_level.py
 
 install: $(INSTALLED)
 

@@ -144,7 +144,7 @@ def agreement(sets: dict[str, Data]) -> None:
         pairs = zip(in_one_order(method), in_one_order(plain), strict=True)
         largest = max(float(one.norm()) for one in in_one_order(plain))
         worst = max(float((a - b).norm()) / largest for a, b in pairs)
-        print(f"| {name} | {abs(float(ours / theirs) - 1):.1e} | {worst:.1e} |")
+        print(f"| {name} | {abs(float((ours / theirs).detach()) - 1):.1e} | {worst:.1e} |")
 
 
 def in_one_order(model: GraphCL | Plain) -> list[Tensor]:

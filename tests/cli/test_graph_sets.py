@@ -14,6 +14,7 @@ import pandas
 import pytest
 
 from sfa.cli import main
+from sfa.recipes import load_recipe
 
 RunSfa = Callable[..., Any]
 TINY = ["--hidden", "4", "--set", "method.layers=2"]
@@ -127,6 +128,31 @@ def test_what_does_not_fit_is_said_before_anything_is_written(
     assert re.search(says, result.err), result.err
     assert len(result.err.strip().splitlines()) == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_supervised_yardsticks_are_for_nodes(run_sfa: RunSfa, graph_run: Path) -> None:
+    result = run_sfa("evaluate", graph_run, "--supervised", protocol="honest-10-10-80")
+    assert (result.code, "the nodes of one graph, and this is a set of graphs" in result.err) == (2, True)
+
+
+def test_made_features_are_not_taken_for_own_ones(run_sfa: RunSfa, molecules_file: Path, tmp_path: Path) -> None:
+    """Even where there are equally many."""
+    arrays = dict(np.load(molecules_file))
+    own = np.zeros((len(arrays["x"]), 33), dtype=np.float32)
+    np.savez(tmp_path / "own.npz", **{**arrays, "x": own})
+    np.savez(tmp_path / "bare.npz", **{key: value for key, value in arrays.items() if key != "x"})
+    result = run_sfa("train", tmp_path / "bare.npz", "--no-evaluate", *TINY, epochs=1, out=tmp_path / "run")
+    assert "No node features in this set: degree features, 33 columns" in result.err
+    refused = run_sfa("embed", tmp_path / "run", data=tmp_path / "own.npz", out=tmp_path / "z.csv")
+    assert refused.code == 2
+    assert "own has features of its own; the run in" in refused.err
+    assert "was trained on degree features made for it" in refused.err
+    assert not (tmp_path / "z.csv").exists()
+    assert run_sfa("embed", tmp_path / "run", data=tmp_path / "bare.npz", out=tmp_path / "z.csv").code == 0
+
+
+def test_a_recipe_is_found_by_either_name_of_a_set() -> None:
+    assert load_recipe("graphcl", "tu:NCI1") == load_recipe("graphcl/nci1")
 
 
 def test_one_class_or_none_is_said_instead_of_scores(run_sfa: RunSfa, molecules_file: Path, tmp_path: Path) -> None:

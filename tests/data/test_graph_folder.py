@@ -65,6 +65,9 @@ def test_labels_from_a_file_of_their_own(tmp_path: Path) -> None:
     assert data.y.tolist() == [1, -1, 0]
     (folder / "classes.csv").write_text("aspirin,1\ncaffeine,0\n")  # it is not a graph, then
     assert fingerprint(load(folder, labels=folder / "classes.csv")) == fingerprint(data)
+    (folder / "classes.csv").unlink()
+    (folder / "labels.csv").write_text("id,label\naspirin,z\n")  # nor is this, whose place another takes
+    assert fingerprint(load(folder, labels=tmp_path / "other.csv")) == fingerprint(data)
 
 
 def test_without_features_degrees_stand_in(tmp_path: Path) -> None:

@@ -138,6 +138,16 @@ def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
     assert all(len(seeds) >= 1 for plan in parts for seeds in plan)
     assert all(sum(map(len, together)) >= 2 for together in zip(*parts, strict=True))
     assert sorted(torch.cat([seeds for plan in parts for seeds in plan]).tolist()) == list(range(60))
+    assert len(parts[0]) == {1: 30, 2: 30, 3: 20}[count], "no more than need be"
+
+
+def test_a_last_step_of_too_few_seeds_is_joined_to_the_one_before(
+    planted: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = [torch.tensor([3, 1]), torch.tensor([0]), torch.tensor([2]), torch.tensor([4])]
+    steps = Steps(planted, partial(RandomWalks, batch_size=2), seed=0)
+    monkeypatch.setattr(steps.sampler, "plan", lambda generator: plan)
+    assert [seeds.tolist() for seeds in steps.plan(0)] == [[3, 1], [0, 2, 4]]
 
 
 def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,8 @@ def run(
     chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
     for protocol in chosen:
         protocol.check(opened.graph)
+    if supervised and level_of(opened.graph) == "graph":
+        raise InputError("--supervised trains an MLP and a GCN on the nodes of one graph, and this is a set of graphs.")
     if supervised and not any(can_be_supervised(protocol, opened.graph) for protocol in chosen):
         raise InputError(
             "--supervised trains classifiers on splits with a validation part, for instance those of "

@@ -63,6 +63,7 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     expected = _recorded(folder, "in_features", int)
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
+    _require_same_kind_of_features(folder, graph)
     method = recipe.build_for(graph)
     if method.transductive and graph.num_nodes != _recorded(folder, "nodes", int):
         raise InputError(
@@ -71,6 +72,14 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
         )
     progress = load_checkpoint(folder.checkpoint, method)
     return Run(folder, recipe, recipe.prepare(graph), method.eval(), progress)
+
+
+def _require_same_kind_of_features(folder: RunFolder, graph: Data) -> None:
+    """Columns that were made of the graph's structure mean something else than a graph's own, equally many or not."""
+    trained_on, given = folder.record.get("features_of", graph.get("features_of")), graph.get("features_of")
+    if trained_on != given:
+        kinds = [f"{kind} features made for it" if kind else "features of its own" for kind in (given, trained_on)]
+        raise InputError(f"{graph.name} has {kinds[0]}; the run in {folder.path} was trained on {kinds[1]}.")
 
 
 def tell_if_unfinished(run: Run, display: Display) -> None:

@@ -16,7 +16,8 @@ from sfa.recipes.schema import Recipe
 def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
     """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand."""
     shipped = shipped_recipes()
-    for candidate in (str(name), f"{name}/{dataset}".lower()):
+    key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
+    for candidate in (str(name), f"{name}/{key}".lower()):
         if candidate in shipped:
             return Recipe.parse({key: value for key, value in shipped[candidate].items() if key != "about"})
     path = Path(name)

@@ -50,6 +50,7 @@ def record_of(recipe: Recipe, graph: Data, source: Mapping[str, Any]) -> dict[st
         **({"graphs": num_items(graph)} if level_of(graph) == "graph" else {}),
         "in_features": graph.num_features,
         "features": recipe.preparation,
+        "features_of": graph.get("features_of"),
         "seed": recipe.training.seed,
     }
 

@@ -68,11 +68,13 @@ class Steps:
 
 
 def _joined(plan: list[Tensor], at_least: int) -> list[Tensor]:
-    """The steps of a plan, those with too few seeds joined to the one before, or else to the one after."""
+    """The steps of a plan, those with too few seeds joined to the ones after, at the end to the one before."""
     steps: list[Tensor] = []
     for seeds in plan:
-        if steps and (len(seeds) < at_least or len(steps[-1]) < at_least):
+        if steps and len(steps[-1]) < at_least:
             steps[-1] = torch.cat([steps[-1], seeds])
         else:
             steps.append(seeds)
+    if len(steps) > 1 and len(steps[-1]) < at_least:
+        steps[-2:] = [torch.cat(steps[-2:])]
     return steps

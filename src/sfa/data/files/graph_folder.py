@@ -31,13 +31,14 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     - Each file in one of the formats that `read_graph` reads is a graph. Other files, and folders, are left alone.
     - `NAME.features.csv` (or `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the nodes of `NAME`'s graph, if
       the graph's own file has none: the first column is the node's id, a `.npy` has numbers only.
-    - `labels.csv`, or the file given as `labels`, is a table (id, label) of the graphs. One that it does not list is
-      unlabelled; labels of nodes do not count.
+    - `labels.csv`, or in its place the file given as `labels`, is a table (id, label) of the graphs. One that it does
+      not list is unlabelled; labels of nodes do not count.
 
     All graphs have features, equally many, or none has: then they are made of the number of neighbours.
     """
     files = _files(folder)
-    label_path = files.pop(LABELS, None) if labels is None else existing(labels, "label")
+    own_labels = files.pop(LABELS, None)
+    label_path = own_labels if labels is None else existing(labels, "label")
     if labels is not None and label_path is not None:
         files = {name: file for name, file in files.items() if not file.samefile(label_path)}
     features = {name: file for name, file in files.items() if _is_features(file)}
