@@ -23,6 +23,19 @@ def test_every_form_gives_the_same_rows() -> None:
         assert torch.equal(dense_rows(form, 30), dense)
 
 
+def test_rows_too_wide_to_be_dense_keep_their_inner_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = sparse.csr_array(np.random.default_rng(0).poisson(0.05, (20, 300)))
+    wide = dense_rows(counts, 20)
+    assert wide.shape == (20, 300)
+    monkeypatch.setattr("sfa.evaluation.rows.MOST_BYTES", 4 * 20 * 300 - 1)
+    narrow = dense_rows(counts, 20)
+    assert narrow.shape == (20, 20)
+    torch.testing.assert_close(narrow @ narrow.T, wide @ wide.T)
+    assert dense_rows(sparse.csr_array(np.ones((20, 3))), 20).shape == (20, 3), "nothing is gained there"
+    with pytest.raises(InputError, match="20 embeddings cannot be scored against 21 nodes"):
+        dense_rows(counts, 21)
+
+
 def sparse_forms(z: np.ndarray) -> list[Any]:
     dense = torch.from_numpy(z)
     with warnings.catch_warnings():

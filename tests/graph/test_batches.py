@@ -97,3 +97,15 @@ def test_one_graph_is_no_batch() -> None:
     check_batch(mixed_batch())
     with pytest.raises(InputError, match="ptr"):
         check_batch(Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]])))
+
+
+def test_no_graphs_at_all_have_no_ranks() -> None:
+    nothing = torch.empty(0, dtype=torch.int64)
+    assert random_ranks(nothing, nothing).tolist() == []
+
+
+def test_sparse_features_are_refused() -> None:
+    batch = mixed_batch()
+    batch.x = batch.x.to_sparse()
+    with pytest.raises(InputError, match="features of a batch of graphs are sparse"):
+        check_batch(batch)

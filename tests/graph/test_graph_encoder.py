@@ -155,6 +155,8 @@ def test_what_is_no_batch_is_refused(name: EncoderName) -> None:
     joined.edge_index = torch.cat([joined.edge_index, torch.tensor([[0, 5], [5, 0]])], dim=1)
     with pytest.raises(InputError, match="joins nodes of two graphs"):
         encoder.embed(joined, chunk=3)
+    with pytest.raises(InputError, match="joins nodes of two graphs"):
+        encoder.embed(joined)
     assert encoder.training
     directed = to_batch(random_graphs(0, [5, 5], density=1.0))
     directed.edge_index = directed.edge_index[:, 1:]

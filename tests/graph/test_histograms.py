@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.evaluation.untrained import UNTRAINED as ALL_UNTRAINED
 from sfa.graph.histograms import degree_histogram, label_counts, label_histogram
-from sfa.graph.untrained import UNTRAINED
 from tests.graph.graph_batches import batches, mixed_batch, single_graphs, to_batch, to_data
 
 
@@ -56,6 +56,9 @@ def test_several_labels_count_in_columns_of_their_own(sizes: list[int], sets: in
         [labels[k, start:stop].tolist().count(label) for k, label in columns] for start, stop in pairwise(ptr.tolist())
     ]
     assert label_counts(labels, ptr).to_dense().tolist() == expected
+
+
+UNTRAINED = ALL_UNTRAINED["graph"]
 
 
 @pytest.mark.parametrize("name", UNTRAINED)

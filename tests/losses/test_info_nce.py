@@ -62,6 +62,20 @@ def test_value_and_gradients_equal_the_loops(
         torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("with_positive", [True, False])
+def test_a_row_of_zeros_has_a_gradient_of_the_others_size(with_positive: bool) -> None:
+    """It has no direction, as the embedding of an empty graph at first: no reason to be thrown far away."""
+    anchors, positives = (rows.detach().clone() for rows in random_rows(5, 3))
+    anchors[1] = 0
+    positives[3] = 0
+    anchors.requires_grad_()
+    positives.requires_grad_()
+    info_nce(anchors, positives, positive_in_denominator=with_positive, tau=0.2).backward()
+    for rows in (anchors, positives):
+        assert rows.grad is not None
+        assert float(rows.grad.norm()) < 20
+
+
 def test_the_loss_of_each_anchor_is_that_of_the_loops() -> None:
     pair = random_rows(7, 3)
     with patch.object(matrices, "CHUNK_BYTES", 4 * 7 * 2):

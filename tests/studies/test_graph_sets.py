@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from sfa.data import load
+from sfa.errors import InputError
 from sfa.methods import METHODS
 from sfa.recipes import Recipe
 from sfa.studies import Dataset, make_plan, protocols_of, resolve
 from sfa.studies.definitions import without_graph_augmentation
+from sfa.studies.variants import Variant
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +50,8 @@ def test_protocols_depend_on_the_level_unless_asked_for() -> None:
 def test_without_its_augmentation_a_view_is_the_graph_itself(method: str) -> None:
     bare = without_graph_augmentation(Recipe.parse({"method": method}))
     assert bare.method["augmentation"] == "identity"
+
+
+def test_a_kind_that_is_none_is_named() -> None:
+    with pytest.raises(InputError, match="Unknown kind of variant 'raw feature': did you mean 'raw features'"):
+        Variant("raw", Recipe.parse({}), kind="raw feature")

@@ -12,9 +12,17 @@ from torch import Tensor
 
 from sfa.errors import InputError
 
+MOST_BYTES = 2**30
+"""Sparse rows that would take more as dense ones are narrowed first."""
+
 
 def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
-    """An embedding ``(count, d)``, dense or sparse, as a dense tensor on the CPU: float32 if it is, else float64."""
+    """An embedding ``(count, d)``, dense or sparse, as a dense tensor on the CPU: float32 if it is, else float64.
+
+    Sparse rows too wide for that come as ``(count, count)`` with the same inner products (:func:`narrowed`).
+    """
+    if is_sparse(z) and 4 * z.shape[0] * z.shape[1] > MOST_BYTES and z.shape[0] < z.shape[1]:
+        return narrowed(sparse_rows(z, count, items))
     if hasattr(z, "toarray"):  # SciPy
         z = z.toarray()
     rows: Tensor = (
@@ -37,9 +45,21 @@ def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:
     return rows
 
 
+def narrowed(rows: sparse.csr_array) -> Tensor:
+    r"""Dense rows ``(n, n)`` whose inner products are those of the ``n`` sparse ones, however wide, in float64.
+
+    They are :math:`V \Lambda^{1/2}` of the Gram matrix :math:`V \Lambda V^\top`: lengths, angles and distances stay,
+    and with them nearest neighbours, k-means and classifiers with an L2 penalty.
+    """
+    gram = torch.from_numpy((rows @ rows.T).toarray())
+    values, vectors = torch.linalg.eigh(gram)
+    rows_of_gram: Tensor = vectors * values.clamp_min(0).sqrt()
+    return rows_of_gram
+
+
 def is_sparse(z: Any) -> bool:
     """Whether an embedding was given as a sparse matrix."""
-    return z.layout != torch.strided if isinstance(z, Tensor) else sparse.issparse(z)
+    return bool(z.layout != torch.strided if isinstance(z, Tensor) else sparse.issparse(z))
 
 
 def unit_rows(rows: Tensor) -> Tensor:

@@ -6,7 +6,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.evaluation.protocols import Embedder
-from sfa.graph.untrained import UNTRAINED as OF_GRAPHS
+from sfa.graph.histograms import degree_histogram, label_histogram
+from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
 from sfa.levels import Level
 
 
@@ -16,5 +17,12 @@ def raw_features(graph: Data) -> Tensor:
     return features
 
 
-UNTRAINED: dict[Level, dict[str, Embedder]] = {"node": {"raw features": raw_features}, "graph": OF_GRAPHS}
-"""For nodes, and for graphs, by name."""
+UNTRAINED: dict[Level, dict[str, Embedder]] = {
+    "node": {"raw features": raw_features},
+    "graph": {
+        "label histogram": label_histogram,
+        "degree histogram": degree_histogram,
+        "WL subtree counts": weisfeiler_lehman,
+    },
+}
+"""For nodes, and for graphs, by the name that tables give them: dense rows or CSR."""

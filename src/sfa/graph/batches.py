@@ -17,6 +17,8 @@ def check_batch(batch: Data) -> None:
             "A batch of graphs has ptr (G + 1,) and batch (N,), as torch_geometric's DataLoader and Batch make them, "
             "and this graph has not."
         )
+    if batch.x is not None and batch.x.layout != torch.strided:
+        raise InputError("The features of a batch of graphs are sparse, and dense ones are needed: x.to_dense().")
 
 
 def shares(name: str, rate: Rate, sizes: Tensor) -> Tensor:
@@ -40,7 +42,7 @@ def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None
         sizes: ``(G,)``, how many things each group has; they sum to ``k``.
         generator: Source of randomness.
     """
-    bits = 63 - len(sizes).bit_length()
+    bits = min(62, 63 - len(sizes).bit_length())
     keys = torch.randint(2**bits, group.shape, generator=generator, device=group.device).add_(group << bits)
     return torch.empty_like(group).index_copy_(0, keys.argsort(), places(group, sizes))
 

@@ -26,6 +26,8 @@ MEANINGS: dict[FeatureNormalisation, str] = {
     "none": "as they are",
 }
 """What each normalisation does, in a few words."""
+OF_ALL_ROWS: tuple[FeatureNormalisation, ...] = ("standard", "shifted-row")
+"""Those in which a row becomes what it does because of the others."""
 
 
 def normalise_features(graph: Data, how: FeatureNormalisation) -> Data:

@@ -26,7 +26,8 @@ class GraphEncoder(nn.Module, ABC):
 
     A batch is the disjoint union of ``G`` undirected graphs with ``x`` ``(N, d)``, ``edge_index`` ``(2, m)`` in both
     directions, ``ptr`` ``(G + 1,)``, ``batch`` ``(N,)`` and perhaps ``edge_weight`` ``(m,)``, as PyTorch Geometric's
-    ``DataLoader`` makes it too. Edges may come in any order; sorted by (row, column) they are read fastest.
+    ``DataLoader`` makes it too. Edges may come in any order; sorted by (row, column) they are read fastest. Weights are
+    float32 or float64, as sparse products lack half precision, which comes by ``torch.autocast``.
 
     Subclasses say what :meth:`layer_outputs` are.
 
@@ -85,13 +86,13 @@ class GraphEncoder(nn.Module, ABC):
 def whole_graphs(graphs: Data, chunk: int) -> Iterator[Data]:
     """Batches of the graphs in their order, of at most ``chunk`` nodes; a graph that is larger is one by itself."""
     check_batch(graphs)
+    if not torch.equal(*graphs.batch[graphs.edge_index]):
+        raise InputError("An edge joins nodes of two graphs, which are to be embedded each for itself.")
     if graphs.num_nodes <= chunk:
         yield graphs
         return
     ptr, pattern = graphs.ptr, pattern_of(graphs.edge_index, graphs.num_nodes)
     edges = torch.stack([pattern.sorted(end) for end in graphs.edge_index])
-    if not torch.equal(*graphs.batch[edges]):
-        raise InputError("An edge joins nodes of two graphs, which are to be embedded each for itself.")
     weight = None if graphs.edge_weight is None else pattern.sorted(graphs.edge_weight)
     first = 0
     while first < len(ptr) - 1:

@@ -10,8 +10,8 @@ from sfa.graph.batches import places, random_ranks, with_edges
 from sfa.graph.pattern import Pattern, pattern_of
 from sfa.graph.sampling.base import sorted_edges
 
-SPARE = 8
-"""Pairs drawn for each that is wanted, as some come twice; all that are free are taken where they are no more."""
+SPARE = 4, 16
+"""Pairs drawn for each that is wanted, and beyond that, as some come twice; where no more are free all are taken."""
 
 
 def rewired(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator | None = None) -> Data:
@@ -66,7 +66,7 @@ def _new_pairs(
     free_before = first[of_edge] + local - torch.arange(len(row), device=row.device)
     free = size * width - of_edge.bincount(minlength=len(size))
 
-    pool = free.minimum(SPARE * add)
+    pool = free.minimum(torch.where(add > 0, SPARE[0] * add + SPARE[1], 0))
     of_pool = torch.arange(len(size), device=row.device).repeat_interleave(pool)
     drawn = _below(free[of_pool], generator)
     drawn = torch.where((pool == free)[of_pool], places(of_pool, pool), drawn) + (free.cumsum(0) - free)[of_pool]
@@ -74,7 +74,7 @@ def _new_pairs(
     row, col = local // width[of_pool], local % width[of_pool]
     ends = torch.stack([row, col + (col >= row)]) + ptr[of_pool]
 
-    keys = torch.unique(ends.amin(0) * len(graph) + ends.amax(0))
+    keys = torch.unique(torch.minimum(*ends) * len(graph) + torch.maximum(*ends))
     pairs = torch.stack([keys // len(graph), keys % len(graph)])
     of_pair = graph.index_select(0, pairs[0])
     ranks = random_ranks(of_pair, of_pair.bincount(minlength=len(size)), generator)

@@ -6,7 +6,6 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 from torch.utils.checkpoint import checkpoint
 
 from sfa.errors import InputError, unknown_name
@@ -54,7 +53,7 @@ def info_nce(
     _check(anchors, positives, negatives, positive_in_denominator, tau)
     dtype = torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
     with torch.autocast(anchors.device.type, enabled=False):
-        a, p = normalize(anchors.to(dtype), dim=1), normalize(positives.to(dtype), dim=1)
+        a, p = _unit_rows(anchors.to(dtype)), _unit_rows(positives.to(dtype))
         others = p if negatives == "positives" else a
         losses = [
             checkpoint(
@@ -73,6 +72,12 @@ def info_nce(
             return torch.cat(losses)
         loss: Tensor = torch.stack([some.sum() for some in losses]).sum() / len(a)
     return loss
+
+
+def _unit_rows(z: Tensor) -> Tensor:
+    """Rows of length one; those of length zero, of empty graphs say, as they are, with a gradient that is finite."""
+    length: Tensor = torch.linalg.vector_norm(z, dim=1, keepdim=True)
+    return z / length.where(length > 0, 1)
 
 
 def _losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denominator: bool) -> Tensor:

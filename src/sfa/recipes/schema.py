@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
-from sfa.graph.features import MEANINGS, FeatureNormalisation, add_noise, normalise_features
+from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_noise, normalise_features
 from sfa.graph.sampling import Sampler
 from sfa.graph.sampling import resolve as resolve_sampler
 from sfa.levels import Level, level_of
@@ -65,6 +65,12 @@ class Recipe(BaseModel):
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
         method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
         _check_fit(method["name"], sampler["name"])
+        if method_class.level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
+            raise InputError(
+                f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
+                "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
+                "features before."
+            )
         return recipe.model_copy(
             update={
                 "method": _complete(method, method_class, "method"),
@@ -149,8 +155,10 @@ class Recipe(BaseModel):
         """The untrained method for these data; says so if it embeds nodes and they are many graphs, or the reverse."""
         method, level = self.method["name"], level_of(graph)
         if resolve_method(method).level != level:
-            there, wanted = _MISFITS[level]
-            raise InputError(f"{method} {wanted}, and {graph.get('name', 'this')} is {there}; {_suitable(level)}.")
+            raise InputError(
+                f"{method} embeds {_EMBEDDED[resolve_method(method).level]}, and {graph.get('name', 'this')} is "
+                f"{_DATA[level]}; {_suitable(level)}."
+            )
         return self.build(graph.num_features, graph.num_nodes)
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
@@ -162,10 +170,8 @@ _NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": (
 """Sections that a name alone can stand for: the name where nothing is said, and that of nothing."""
 
 
-_MISFITS: dict[Level, tuple[str, str]] = {
-    "node": ("one graph", "embeds whole graphs"),
-    "graph": ("a set of graphs", "embeds the nodes of one graph"),
-}
+_DATA: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs"}
+_EMBEDDED: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs"}
 
 
 def _suitable(level: Level) -> str:
@@ -178,8 +184,8 @@ def _check_fit(method: str, sampler: str) -> None:
     method_class, sampler_class = resolve_method(method), resolve_sampler(sampler)
     if method_class.level != sampler_class.level:
         raise InputError(
-            f"{method} {_MISFITS[sampler_class.level][1]}, and batches of {sampler} are of "
-            f"{_MISFITS[sampler_class.level][0]}: leave the sampler out."
+            f"{method} embeds {_EMBEDDED[method_class.level]}, and batches of {sampler} are of "
+            f"{_DATA[sampler_class.level]}: leave the sampler out."
         )
     if method_class.samplers and sampler not in method_class.samplers:
         raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")

@@ -114,7 +114,7 @@ def without_graph_augmentation(recipe: Recipe) -> Recipe:
         return recipe.updated({"method.augmentation": "identity"})
     rates = [option for option in GRAPH_AUGMENTATION if option in recipe.method]
     if not rates:
-        options = " nor ".join(GRAPH_AUGMENTATION)
+        options = " nor ".join((*GRAPH_AUGMENTATION, "augmentation"))
         raise InputError(f"The graph augmentation of {name} cannot be taken away: it has neither {options}.")
     if not all(isinstance(recipe.method[option], tuple | list) for option in rates):
         raise InputError(f"The graph augmentation of {name} is more than its drop rates, and cannot be taken away.")

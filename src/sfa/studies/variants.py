@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sfa.errors import unknown_name
 from sfa.evaluation.supervised import SETTINGS
 from sfa.evaluation.untrained import UNTRAINED
 from sfa.levels import Level
@@ -29,6 +30,10 @@ class Variant:
     """Label of the variant it is compared with."""
     kind: str = "trained"
     """One of :data:`KINDS`."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown_name("kind of variant", self.kind, KINDS)
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.errors import InputError
+from sfa.errors import InputError, TrainingError
 from sfa.graph.graph_views import AUGMENTATIONS, augment, draw_choices
 from sfa.methods.graph.joao import JOAO, ascend
 from sfa.methods.graph.joao_v2 import JOAOv2
@@ -175,6 +175,17 @@ def test_a_map_that_mixes_graphs_is_refused_by_the_second_version_alone(four: Da
     assert make(JOAO, Costa(ratio=0.5))(four, seeded()).isfinite()
     with pytest.raises(InputError, match="mixes the rows"):
         make(JOAOv2, Costa(ratio=0.5))
+
+
+def test_losses_that_are_no_numbers_are_said_and_spoil_nothing(
+    twelve: list[Data], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = make()
+    before = method.probabilities.clone()
+    monkeypatch.setattr(method, "losses", lambda batches: torch.tensor([0.0, 1.0, torch.nan, 1.0, 1.0]))
+    with pytest.raises(TrainingError, match="no longer a number: try a smaller learning rate"):
+        method.after_epoch(with_generators(twelve))
+    assert torch.equal(method.probabilities, before)
 
 
 class Crash(Exception):

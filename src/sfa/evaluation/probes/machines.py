@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
@@ -20,7 +21,7 @@ Numbers = NDArray[np.int64]
 MOST_DISTANCES = 10_000
 """Up to so many rows all distances are kept, 0.8 GB; of more, libsvm computes each whenever it needs it."""
 CACHE_MB = 1000
-"""What libsvm may keep of a kernel, in single precision: all of it, up to some 16,000 rows."""
+"""What the machines that learn at once may keep of their kernels together, in single precision."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,9 @@ def radial_task(rows: Rows) -> MakeTask:
     def make(train: Numbers, others: Numbers) -> Task:
         gamma = scale(rows[train])
         if distances is None:
-            return Task(SVC(gamma=gamma, cache_size=CACHE_MB), rows[train], rows[others])
+            return Task(SVC(gamma=gamma, cache_size=CACHE_MB / torch.get_num_threads()), rows[train], rows[others])
         kernels = (_gaussian(distances[np.ix_(part, train)], gamma) for part in (train, others))
-        return Task(SVC(kernel="precomputed", cache_size=CACHE_MB), *kernels)
+        return Task(SVC(kernel="precomputed", cache_size=CACHE_MB / torch.get_num_threads()), *kernels)
 
     return make
 

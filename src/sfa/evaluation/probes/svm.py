@@ -109,7 +109,7 @@ class SVMProbe(Probe):
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The authors stop after as many iterations, and a second BLAS thread would disturb the other machines."""
+    """A machine that has not converged counts as it is, as in the authors' code; a second BLAS thread would disturb."""
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

@@ -29,7 +29,9 @@ class GraphCL(TwoViewMethod):
 
     with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, the spectral map on both, and the
     projector :math:`g`. This is the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are,
-    the loss has one direction, and the positive is not in the denominator. The paper's text augments both views.
+    the loss has one direction, and the positive is not in the denominator. The paper's text augments both views. A
+    subgraph is the paper's, grown node by node (:func:`sfa.graph.growth.grown`); their code takes it from the
+    neighbours of the first node alone.
 
     Each graph is augmented by one kind, drawn for it alone. The authors' rule of thumb: for molecules and proteins
     ``random2``, for sparse social networks ``random3``, for dense ones ``random4``. Rates are those of their code,

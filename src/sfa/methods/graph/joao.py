@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa.errors import TrainingError
 from sfa.graph.graph_encoders import EncoderName, make_encoder
 from sfa.graph.graph_views import AUGMENTATIONS, IDENTITY, Rates, augment, draw_choices
 from sfa.levels import Level, num_items
@@ -43,7 +44,8 @@ class JOAO(Method):
 
     with the losses as they are in training, the spectral map included, over every fifth batch of the epoch; looking at
     them trains nothing. As in the authors' code for the sets of TU Dortmund, view alpha is the graphs as they are, the
-    probabilities are uniform at first, and the rates are 0.2. It tunes ``gamma`` among 0.01, 0.1 and 1.
+    probabilities are uniform at first, and the rates are 0.2; subgraphs are those of
+    :class:`~sfa.methods.graph.graphcl.GraphCL`. They tune ``gamma`` among 0.01, 0.1 and 1.
 
     Args:
         in_features: Number of node features.
@@ -136,6 +138,8 @@ class JOAO(Method):
 
     def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
         losses = self.losses(islice(batches, 0, None, EVERY))
+        if not bool(losses.isfinite().all()):
+            raise TrainingError("The loss of an augmentation is no longer a number: try a smaller learning rate.")
         self.probabilities.copy_(ascend(self.probabilities, losses, gamma=self.gamma, beta=self.beta))
 
     def embed(self, graph: Data) -> Tensor:

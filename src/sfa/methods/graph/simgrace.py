@@ -75,7 +75,8 @@ class SimGRACE(Method):
             theta = perturbed(self.encoder, self.eta, generator)
             h_perturbed = functional_call(self.encoder, theta, (graph, generator))
         h, h_perturbed = self.augmented(h, h_perturbed, generator=generator, observe=observe)
-        anchors = self.head(h_perturbed).detach()
+        with torch.no_grad():
+            anchors = self.head(h_perturbed)
         return info_nce(anchors, self.head(h), positive_in_denominator=False, tau=self.tau)
 
     def embed(self, graph: Data) -> Tensor:
