@@ -155,6 +155,46 @@ def test_a_recipe_is_found_by_either_name_of_a_set() -> None:
     assert load_recipe("graphcl", "tu:NCI1") == load_recipe("graphcl/nci1")
 
 
+def test_one_file_for_a_run_of_sets_is_told_where_to_go(
+    run_sfa: RunSfa, graph_run: Path, planted_file: Path, tmp_path: Path
+) -> None:
+    arrays = dict(np.load(planted_file))
+    np.savez(tmp_path / "one.npz", **{**arrays, "x": arrays["x"][:, :4]})
+    result = run_sfa("embed", graph_run, data=tmp_path / "one.npz", out=tmp_path / "z.csv")
+    assert result.code == 2
+    assert "embeds whole graphs, and one is one: put its file into a folder, which is a set." in result.err
+
+
+def test_nothing_to_score_is_an_error_under_all_protocols_too(
+    run_sfa: RunSfa, molecules_file: Path, tmp_path: Path
+) -> None:
+    arrays = {key: value for key, value in np.load(molecules_file).items() if key != "y"}
+    np.savez(tmp_path / "bare.npz", **arrays)
+    assert run_sfa("train", tmp_path / "bare.npz", *TINY, epochs=1, out=tmp_path / "run").code == 0
+    result = run_sfa("evaluate", tmp_path / "run", protocol="all")
+    assert (result.code, result.out) == (2, "")
+    assert "No protocol is possible here: Evaluation needs labels" in result.err
+    assert "labels.csv (--labels)" in result.err
+
+
+def test_the_hint_at_a_recipe_keeps_the_map(run_sfa: RunSfa, tmp_path: Path) -> None:
+    options = {"epochs": 1, "batch_size": 1}
+    result = run_sfa("train", "mutag", "--no-evaluate", *TINY, **options, out=tmp_path / "run")
+    assert "--recipe graphcl --spectral sfa has those for mutag" in result.err
+    assert "batches of 2 (graphs)" in result.err
+
+
+def test_no_name_is_no_data(run_sfa: RunSfa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "Say which data to use" in run_sfa("train", "").err
+
+
+def test_generators_that_diverge_are_not_blamed_on_the_data(run_sfa: RunSfa, tmp_path: Path) -> None:
+    result = run_sfa("train", "mutag", "--no-evaluate", method="lp-info", lr=1e12, epochs=3, out=tmp_path / "run")
+    assert result.code == 1
+    assert "try a smaller learning rate" in result.err
+
+
 def test_one_class_or_none_is_said_instead_of_scores(run_sfa: RunSfa, molecules_file: Path, tmp_path: Path) -> None:
     arrays = dict(np.load(molecules_file))
     for name, y in (("one", np.zeros(40, dtype=int)), ("rare", (np.arange(40) < 4).astype(int))):

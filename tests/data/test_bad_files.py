@@ -50,7 +50,7 @@ def test_an_unknown_suffix_lists_the_allowed(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["npz", "pt", "gml", "graphml", "csv"])
-@pytest.mark.parametrize("content", [b"", b"\x80\x02\xff nonsense \x00"], ids=["empty", "nonsense"])
+@pytest.mark.parametrize("content", [b"", b"junk", b"\x80\x02\xff nonsense \x00"], ids=["empty", "junk", "nonsense"])
 def test_a_file_of_nonsense(suffix: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / f"g.{suffix}").write_bytes(content)
     np.save(tmp_path / "x.npy", X)

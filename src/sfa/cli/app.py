@@ -73,18 +73,20 @@ def train(
     iterations: Annotated[int | None, typer.Option(help="Power iterations k of the spectral map.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
     hidden: Annotated[
-        int | None, typer.Option(help="Width of the embeddings; of each layer, which are joined, for graphs.")
+        int | None, typer.Option(help="Width of the embeddings; of sets of graphs, of each layer, which are joined.")
     ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     tau: Annotated[float | None, typer.Option(help="Temperature of the loss.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(help="Train on batches of so many nodes, where a graph is too large for one step; or graphs."),
+        typer.Option(help="Nodes of a step, where a graph is too large for one; of sets, graphs of a step (128)."),
     ] = None,
     sampler: Annotated[
         str | None,
-        typer.Option(help="What batches are (`sfa list samplers`). Default: whole; with a batch size, neighbours."),
+        typer.Option(
+            help="What batches are (`sfa list samplers`). Default: whole, with a batch size neighbours; of sets graphs."
+        ),
     ] = None,
     recipe: Annotated[
         str | None, typer.Option(help="A YAML file, or a shipped one such as `paper` (`sfa list recipes`).")
@@ -222,7 +224,9 @@ def compare(
 def embed(
     run: Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")],
     out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .csv or .pt.")],
-    data: Annotated[str | None, typer.Option(help="Another graph with the same features; else the run's own.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Another graph, or set, with the same features; else the run's own.")
+    ] = None,
     features: Features = None,
     labels: Labels = None,
     node_features: NodeFeatures = None,
@@ -236,6 +240,7 @@ def embed(
 
     * `sfa embed runs/cora-grace-sfa --out z.parquet`
     * `sfa embed runs/mine --data new_graph.npz --out z.npz`: nodes not seen in training
+    * `sfa embed runs/mutag-graphcl-sfa --data new_graphs/ --out z.csv`: graphs not seen in training
     """
     from sfa.cli import embed as command
     from sfa.cli.run import Source

@@ -43,6 +43,8 @@ def run(
     named = named if protocols else [resolve(default_protocol(level_of(opened.graph)))]
     allowed, refused = possible(opened.graph) if ALL in protocols else ([], {})
     chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
+    if not chosen:
+        raise InputError(f"No protocol is possible here: {next(iter(refused.values()))}")
     for protocol in chosen:
         protocol.check(opened.graph)
     if supervised and level_of(opened.graph) == "graph":

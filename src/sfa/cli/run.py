@@ -12,6 +12,8 @@ from torch_geometric.data import Data
 from sfa.cli.console import Display
 from sfa.data import fingerprint, load, names, remark
 from sfa.errors import InputError
+from sfa.levels import level_of
+from sfa.methods import resolve as resolve_method
 from sfa.recipes import load_recipe
 from sfa.recipes.run import Run as Run
 from sfa.training import RunFolder, load_checkpoint
@@ -29,7 +31,7 @@ class Source:
 
     def load(self) -> Data:
         """Read the graph."""
-        if self.data is None:
+        if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         return load(
             self.data,
@@ -63,6 +65,11 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     expected = _recorded(folder, "in_features", int)
     if graph.num_features != expected:
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
+    if source is not None and level_of(graph) == "node" and resolve_method(recipe.method["name"]).level == "graph":
+        raise InputError(
+            f"The run in {path} embeds whole graphs, and {graph.name} is one: put its file into a folder, "
+            "which is a set."
+        )
     _require_same_kind_of_features(folder, graph)
     method = recipe.build_for(graph)
     if method.transductive and graph.num_nodes != _recorded(folder, "nodes", int):

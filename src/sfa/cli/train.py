@@ -59,7 +59,7 @@ def run(
         settled = (Recipe.parse(plain) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         if recipe is None:
-            _tell_of_a_recipe(settled.method["name"], source.data, display)
+            _tell_of_a_recipe(settled, source.data, display)
         trained = start_run(path, settled, graph, source, device=device, display=display)
     if processes.rank() > 0:
         return
@@ -68,10 +68,12 @@ def run(
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
 
 
-def _tell_of_a_recipe(method: str, dataset: str | None, display: Display) -> None:
+def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> None:
     """A method's own defaults are its authors' for one data set; there may be settings for this one."""
+    method, spectral = recipe.method["name"], recipe.spectral["name"]
     if f"{method}/{dataset}".lower() in shipped_recipes():
-        display.say(f"Settings are {method}'s defaults; --recipe {method} has those for {dataset}.")
+        same_map = "" if spectral == "none" else f" --spectral {spectral}"
+        display.say(f"Settings are {method}'s defaults; --recipe {method}{same_map} has those for {dataset}.")
 
 
 def _load(source: Source, display: Display) -> Data:
@@ -120,7 +122,8 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
 def _how(recipe: Recipe) -> str:
     """What is out of the ordinary: batches, processes."""
     sampler, count = recipe.sampler, processes.count()
-    batches = "" if sampler["name"] == "whole" else f", batches of {sampler['batch_size']} ({sampler['name']})"
+    size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
+    batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
     return batches + ("" if count == 1 else f", {count} processes")
 
 

@@ -15,8 +15,8 @@ from sfa.levels import item_word, level_of, num_items
 def labels_of(graph: Data) -> NDArray[np.int64]:
     """The label of every node, or of every graph of a set, ``(n,)``, where ``-1`` means unknown."""
     if getattr(graph, "y", None) is None:
-        what = "graph" if level_of(graph) == "node" else "graph set"
-        raise InputError(f"Evaluation needs labels, and this {what} has none: give them as `y` (see the user guide).")
+        what, how = ("graph", "`y`") if level_of(graph) == "node" else ("graph set", "`y`, or in labels.csv (--labels)")
+        raise InputError(f"Evaluation needs labels, and this {what} has none: give them as {how} (see the user guide).")
     y, count = np.asarray(graph.y, dtype=np.int64), num_items(graph)
     if y.shape != (count,):
         raise InputError(f"{count} {item_word(graph)} need as many labels in one row, not some of shape {y.shape}.")

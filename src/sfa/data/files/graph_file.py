@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from sfa.errors import InputError
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 # What NumPy, SciPy, pandas, torch, NetworkX and the XML parser raise on damaged files.
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError, OverflowError)
-DAMAGED = (*UNREADABLE, csv.Error, zipfile.BadZipFile, zlib.error, ParseError)
+DAMAGED = (*UNREADABLE, csv.Error, zipfile.BadZipFile, zlib.error, ParseError, struct.error)
 
 PathLike = str | os.PathLike[str]
 T = TypeVar("T")

@@ -10,6 +10,7 @@ from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import embedding, softplus
 from torch_geometric.data import Data
 
+from sfa.errors import TrainingError
 from sfa.graph.graph_encoder import GraphEncoder
 from sfa.graph.pooling import sum_pool
 from sfa.graph.walks import Transitions
@@ -68,6 +69,8 @@ class ViewGenerator(nn.Module):
         z = mu + sigma * torch.empty_like(mu).normal_(generator=generator)
         candidates = candidate_pairs(batch, generator)
         scores = self.decoder(embedding(candidates.pairs[0], z) * embedding(candidates.pairs[1], z)).squeeze(1)
+        if not bool(scores.isfinite().all()):
+            raise TrainingError("The scores of a view generator are no longer numbers: try a smaller learning rate.")
         transitions = Transitions(candidates.pattern, step_chances(candidates, scores.detach(), self.least))
         return Generated(
             walked_view(batch, transitions, self.walks, self.length, generator),
