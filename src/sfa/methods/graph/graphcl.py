@@ -33,9 +33,8 @@ class GraphCL(TwoViewMethod):
     subgraph is the paper's, grown node by node (:func:`sfa.graph.growth.grown`); their code takes it from the
     neighbours of the first node alone.
 
-    Each graph is augmented by one kind, drawn for it alone. The authors' rule of thumb: for molecules and proteins
-    ``random2``, for sparse social networks ``random3``, for dense ones ``random4``. Rates are those of their code,
-    other defaults too.
+    Each graph is augmented by one kind, drawn for it alone; the authors' rule of thumb for molecules and proteins is
+    ``random2``. Rates are those of their code, other defaults too.
 
     Args:
         in_features: Number of node features.

@@ -59,7 +59,7 @@ class LPInfo(Method):
     Dortmund. From that code are the generators, walks, rewards, ``delta`` and ``least``; from GraphCL's for these sets
     encoder, temperature and training, where the other code has a residual GCN, 0.5, and up to 100 epochs. Ours are: a
     sample of the pairs to decode in place of all, views by the generators as they are in place of copies made when an
-    epoch begins, one optimiser for all parts, and ``divergence``, which is 1 there: on MUTAG and PROTEINS generators
+    epoch begins, one optimiser for all parts, and ``divergence``, which is 1 there: on MUTAG, for one, generators
     then forget their graph, with a reconstruction of :math:`2 \log 2` to the end, and views are of random pairs.
 
     Args:
