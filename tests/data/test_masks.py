@@ -14,7 +14,7 @@ from sfa.data import as_graph, build_graph, fingerprint, load, read_graph
 from sfa.errors import InputError
 from sfa.graph import random_views
 from sfa.graph.features import add_noise, normalise_features
-from sfa.graph.sampling import SAMPLERS
+from sfa.sampling import SAMPLERS
 
 X = np.arange(12.0).reshape(6, 2)
 EDGES = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])

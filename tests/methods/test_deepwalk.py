@@ -16,10 +16,10 @@ from torch_geometric.data import Data
 from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.estimators import NodeEmbedder
-from sfa.graph.sampling import Clusters, Neighbours, WholeGraph
 from sfa.graph.walks import Transitions
 from sfa.methods.node import DeepWalk, Node2Vec, deepwalk
 from sfa.recipes import Recipe
+from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
 from sfa.training import RunFolder, load_tensors, train
 

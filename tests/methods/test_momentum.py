@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from sfa.batch_norm import BatchNorm
 from sfa.errors import InputError
-from sfa.graph.batch_norm import BatchNorm
 from sfa.methods.momentum import cosine_momentum, follow, target_of
 
 

@@ -18,9 +18,9 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError, TrainingError
-from sfa.graph.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
 from sfa.methods import METHODS
 from sfa.recipes import Recipe
+from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
 from sfa.training import Interrupted, RunFolder, Steps, keeper, load_checkpoint, load_tensors, train
 from sfa.training.schedule import learning_rate
 from tests.processes import run_in_processes

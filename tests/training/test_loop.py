@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
-from sfa.graph.sampling.neighbours import Neighbours
 from sfa.methods import Method
 from sfa.recipes import Recipe
+from sfa.sampling.neighbours import Neighbours
 from sfa.training import Interrupted, Progress, RunFolder, load_checkpoint, train
 from sfa.training.schedule import learning_rate
 

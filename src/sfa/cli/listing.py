@@ -12,9 +12,9 @@ from sfa.cli.console import results_console
 from sfa.data import locate, names
 from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
-from sfa.graph.sampling import SAMPLERS
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
+from sfa.sampling import SAMPLERS
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.studies import STUDIES
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa.batch_norm import BatchNorm
 from sfa.errors import InputError
 from sfa.graph.activations import Activation, activate, make_activation
-from sfa.graph.batch_norm import BatchNorm
 from sfa.graph.products import feature_product, some_rows
 from sfa.graph.propagation import Propagation, propagation_of
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
 
-from sfa.graph.batch_norm import BatchNorm
+from sfa.batch_norm import BatchNorm
 from sfa.graph.graph_encoder import GraphEncoder
 from sfa.graph.neighbour_sums import NeighbourSums
 

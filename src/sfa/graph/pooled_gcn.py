@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.batch_norm import BatchNorm
+from sfa.batch_norm import BatchNorm
 from sfa.graph.gcn import Convolution
 from sfa.graph.graph_encoder import GraphEncoder
 from sfa.graph.propagation import propagation_of

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.graph.batches import places, random_ranks, with_edges
 from sfa.graph.pattern import Pattern, pattern_of
-from sfa.graph.sampling.base import sorted_edges
+from sfa.graph.sorted_edges import sorted_edges
 
 SPARE = 4, 16
 """Pairs drawn for each that is wanted, and beyond that, as some come twice; where no more are free all are taken."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.sampling.rows import take_rows
+from sfa.sampling.rows import take_rows
 
 
 def shuffled(graph: Data, generator: torch.Generator | None = None) -> Data:

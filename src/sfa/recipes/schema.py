@@ -12,12 +12,12 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_noise, normalise_features
-from sfa.graph.sampling import Sampler
-from sfa.graph.sampling import resolve as resolve_sampler
 from sfa.levels import Level, level_of
 from sfa.methods import METHODS, Method
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive
+from sfa.sampling import Sampler
+from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
 from sfa.spectral import SpectralMap
 from sfa.spectral import resolve as resolve_spectral

@@ -16,8 +16,8 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.errors import TrainingError
 from sfa.evaluation import diagnose
-from sfa.graph.sampling import Sampler, WholeGraph
 from sfa.methods.base import FeatureMaps, Method
+from sfa.sampling import Sampler, WholeGraph
 from sfa.training.checkpoint import load_checkpoint
 from sfa.training.devices import make_fabric
 from sfa.training.interrupt import stop_requests

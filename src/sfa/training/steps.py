@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.graph.sampling import Sampler, WholeGraph
+from sfa.sampling import Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
 
 

@@ -12,7 +12,7 @@ from torch_geometric.utils import softmax
 from sfa.graph.batches import induced, undirected_edges, with_edges
 from sfa.graph.pattern import Pattern, pattern_of
 from sfa.graph.rewiring import rewired
-from sfa.graph.sampling.base import sorted_edges
+from sfa.graph.sorted_edges import sorted_edges
 from sfa.graph.walks import Transitions, random_walks
 
 

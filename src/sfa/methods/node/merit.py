@@ -9,9 +9,9 @@ from annotated_types import Interval
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa.batch_norm import BatchNorm
 from sfa.graph import GCN, random_views
 from sfa.graph.activations import Activation
-from sfa.graph.batch_norm import BatchNorm
 from sfa.graph.diffusion import personalised_pagerank
 from sfa.losses import info_nce, nt_xent
 from sfa.methods.base import Method, Observer, roots

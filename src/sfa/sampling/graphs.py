@@ -9,10 +9,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.sampling.base import Sampler
-from sfa.graph.sampling.rows import row_entries, take_rows
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
+from sfa.sampling.base import Sampler
+from sfa.sampling.rows import row_entries, take_rows
 
 
 class Graphs(Sampler):

@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph import GCN
-from sfa.graph.sampling import Neighbours
-from sfa.graph.sampling.neighbours import sample_entries
+from sfa.sampling import Neighbours
+from sfa.sampling.neighbours import sample_entries
 
 MakeGraph = Callable[..., Data]
 ALL = 10**9

@@ -10,10 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.sampling.base import Sampler, sorted_edges
-from sfa.graph.sampling.draws import distinct_below
-from sfa.graph.sampling.rows import row_entries
+from sfa.graph.sorted_edges import sorted_edges
 from sfa.ranges import Count, check_whole
+from sfa.sampling.base import Sampler
+from sfa.sampling.draws import distinct_below
+from sfa.sampling.rows import row_entries
 
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
 

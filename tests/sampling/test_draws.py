@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sfa.graph.sampling.draws import below, distinct_below
+from sfa.sampling.draws import below, distinct_below
 
 REPEATS = 20_000
 

@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.graph import GCN
-from sfa.graph.sampling import WholeGraph
+from sfa.sampling import WholeGraph
 
 MakeGraph = Callable[..., Data]
 

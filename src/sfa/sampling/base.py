@@ -11,10 +11,10 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
-from sfa.graph.sampling.numbering import Numbering
-from sfa.graph.sampling.rows import row_entries, take_rows
 from sfa.levels import Level
 from sfa.ranges import Count, check_whole
+from sfa.sampling.numbering import Numbering
+from sfa.sampling.rows import row_entries, take_rows
 
 
 class Sampler(ABC):
@@ -103,11 +103,3 @@ class Sampler(ABC):
             raise InputError(f"Seeds are {self.seeds_are} from 0 to {self.num_seeds - 1}, not {wrong}.")
         if bool((ascending.diff() == 0).any()):
             raise InputError(f"Seeds are distinct, but of these {len(seeds)} some are given twice.")
-
-
-def sorted_edges(row: Tensor, col: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    """The distinct edges among those given, ``(2, m)`` sorted by (row, column), and where each was given."""
-    keys, given = (row * num_nodes + col).sort()
-    first = keys.diff(prepend=keys.new_full((1,), -1)) > 0
-    keys = keys[first]
-    return torch.stack([keys // num_nodes, keys % num_nodes]), given[first]

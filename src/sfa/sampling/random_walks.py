@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.sampling.base import Sampler
 from sfa.graph.walks import Transitions, random_walks
 from sfa.ranges import Count, check_whole
+from sfa.sampling.base import Sampler
 
 
 class RandomWalks(Sampler):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sfa.errors import unknown_name
-from sfa.graph.sampling.base import Sampler
-from sfa.graph.sampling.clusters import Clusters
-from sfa.graph.sampling.graphs import Graphs
-from sfa.graph.sampling.neighbours import Neighbours
-from sfa.graph.sampling.random_walks import RandomWalks
-from sfa.graph.sampling.starts import Starts
-from sfa.graph.sampling.whole import WholeGraph
+from sfa.sampling.base import Sampler
+from sfa.sampling.clusters import Clusters
+from sfa.sampling.graphs import Graphs
+from sfa.sampling.neighbours import Neighbours
+from sfa.sampling.random_walks import RandomWalks
+from sfa.sampling.starts import Starts
+from sfa.sampling.whole import WholeGraph
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "whole": WholeGraph,

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph import GCN, random_views
 from sfa.graph.pattern import pattern_of
-from sfa.graph.sampling import SAMPLERS, Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph, resolve
+from sfa.sampling import SAMPLERS, Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph, resolve
 
 MakeGraph = Callable[..., Data]
 MakeSampler = Callable[[Data], Sampler]

@@ -15,8 +15,8 @@ from torch_geometric.data import Data
 from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
-from sfa.graph.sampling import Clusters
-from sfa.graph.sampling.clusters import joined, metis_clusters
+from sfa.sampling import Clusters
+from sfa.sampling.clusters import joined, metis_clusters
 
 MakeGraph = Callable[..., Data]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.graph.sampling import Graphs
 from sfa.levels import item_word, level_of, num_items
+from sfa.sampling import Graphs
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
-from sfa.graph.sampling import RandomWalks
 from sfa.graph.walks import Transitions, random_walks
+from sfa.sampling import RandomWalks
 
 MakeGraph = Callable[..., Data]
 

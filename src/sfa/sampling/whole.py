@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.sampling.base import Sampler, sorted_edges
+from sfa.graph.sorted_edges import sorted_edges
+from sfa.sampling.base import Sampler
 
 
 class WholeGraph(Sampler):

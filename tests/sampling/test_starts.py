@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from sfa.graph.sampling import Starts
+from sfa.sampling import Starts
 
 MakeGraph = Callable[..., Data]
 

@@ -10,9 +10,9 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.pattern import Pattern
-from sfa.graph.sampling.base import Sampler
-from sfa.graph.sampling.rows import row_entries
 from sfa.ranges import Count, check_whole
+from sfa.sampling.base import Sampler
+from sfa.sampling.rows import row_entries
 
 CLUSTERS_PER_BATCH = 10
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.sampling.base import Sampler
 from sfa.ranges import Count
+from sfa.sampling.base import Sampler
 
 
 class Starts(Sampler):

@@ -1,0 +1,1 @@
+"""Images: their random views and their encoders."""

@@ -1,0 +1,1 @@
+"""Image-level methods: a set of images, an embedding each."""
