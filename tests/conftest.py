@@ -94,6 +94,33 @@ def molecules_file(molecule_list: list[Data], tmp_path_factory: pytest.TempPathF
     return path
 
 
+@pytest.fixture(scope="session")
+def pictures_arrays() -> dict[str, np.ndarray]:
+    """60 colour images of 12 × 12 pixels: a bright square in one of three corners, which is the class, and noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    x = rng.integers(0, 120, (60, 12, 12, 3), dtype=np.uint8)
+    for image, label in zip(x, y, strict=True):
+        row, column = ((0, 0), (0, 6), (6, 0))[label]
+        image[row : row + 6, column : column + 6] += np.uint8(100)
+    return {"x": x, "y": y, "train_mask": np.arange(60) < 45, "test_mask": np.arange(60) >= 45}
+
+
+@pytest.fixture
+def pictures(pictures_arrays: dict[str, np.ndarray]) -> Data:
+    """A set of small images with parts of its own."""
+    from sfa.data import build_images
+
+    return build_images(**pictures_arrays, name="pictures")
+
+
+@pytest.fixture(scope="session")
+def pictures_file(pictures_arrays: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "pictures.npz"
+    np.savez(path, **pictures_arrays)
+    return path
+
+
 @dataclass(frozen=True)
 class Result:
     """How a command ended and what it printed."""

@@ -1,4 +1,4 @@
-"""Batch normalisation over the rows of 2 and 3 real processes, against ``nn.BatchNorm1d`` on all of them."""
+"""Batch normalisation over the rows and images of 2 and 3 real processes, against PyTorch's on all of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sfa import processes
-from sfa.batch_norm import BatchNorm
+from sfa.batch_norm import BatchNorm, BatchNorm2d
 from sfa.errors import InputError
 from tests.processes import run_in_processes
 
@@ -21,6 +21,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "no weights": {"affine": False},
     "no running statistics": {"track_running_stats": False},
 }
+FORMATS = {"channels first": torch.contiguous_format, "channels last": torch.channels_last}
+Norm = nn.BatchNorm1d | nn.BatchNorm2d
 Step = tuple[Tensor, Tensor]
 
 
@@ -28,7 +30,7 @@ def random_rows(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) 
     return 2 + 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-def with_weights(norm: nn.BatchNorm1d) -> None:
+def with_weights(norm: Norm) -> None:
     if norm.affine:
         with torch.no_grad():
             norm.weight.copy_(torch.linspace(0.5, 2, norm.num_features))
@@ -36,15 +38,16 @@ def with_weights(norm: nn.BatchNorm1d) -> None:
 
 
 def steps(
-    norm: nn.BatchNorm1d, batches: Tensor, weights: Tensor, sizes: tuple[int, ...]
+    norm: Norm, batches: Tensor, weights: Tensor, sizes: tuple[int, ...], memory: str = "channels first"
 ) -> tuple[list[Step], dict[str, Tensor], dict[str, Tensor]]:
     """Outputs and gradients of the inputs for each batch, summed gradients of the parameters, and the state."""
     with_weights(norm)
     seen: list[Step] = []
     for batch, weight in zip(batches, weights, strict=True):
         x, w = (whole.split(sizes)[processes.rank()] for whole in (batch, weight))
-        x = x.clone().requires_grad_()
+        x = x.clone(memory_format=FORMATS[memory]).requires_grad_()
         y = norm(x)
+        assert y.is_contiguous(memory_format=FORMATS[memory])
         (y * w).sum().backward()
         assert x.grad is not None
         seen.append((y.detach(), x.grad))
@@ -52,10 +55,11 @@ def steps(
     return seen, gradients, norm.state_dict()
 
 
-def across(options: dict[str, Any], batches: Tensor, weights: Tensor, sizes: tuple[int, ...]) -> Any:
-    norm = BatchNorm(batches.shape[2], dtype=batches.dtype, **options)
+def across(options: dict[str, Any], batches: Tensor, *how: Any) -> Any:
+    ours = BatchNorm2d if batches.dim() == 5 else BatchNorm
+    norm = ours(batches.shape[2], dtype=batches.dtype, **options)
     processes.synchronise(norm)
-    return steps(norm, batches, weights, sizes)
+    return steps(norm, batches, *how)
 
 
 @pytest.mark.parametrize("dtype", ROUGH, ids=str)
@@ -71,11 +75,22 @@ def test_with_a_length() -> None:
     assert_same((6, 0, 3), {}, batches, weights)
 
 
-def assert_same(sizes: tuple[int, ...], options: dict[str, Any], batches: Tensor, weights: Tensor) -> None:
+@pytest.mark.parametrize("memory", FORMATS)
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("sizes", [(3, 2), (1, 1, 0)], ids=str)
+def test_images(sizes: tuple[int, ...], name: str, memory: str) -> None:
+    batches, weights = (random_rows(2, sum(sizes), 4, 3, 5, seed=seed) for seed in (0, 1))
+    assert_same(sizes, OPTIONS[name], batches, weights, memory)
+
+
+def assert_same(
+    sizes: tuple[int, ...], options: dict[str, Any], batches: Tensor, weights: Tensor, memory: str = "channels first"
+) -> None:
     dtype = batches.dtype
-    one = nn.BatchNorm1d(batches.shape[2], dtype=dtype, **options)
-    seen, gradients, state = steps(one, batches, weights, (sum(sizes),))
-    parts = run_in_processes(across, len(sizes), options, batches, weights, sizes)
+    theirs = nn.BatchNorm2d if batches.dim() == 5 else nn.BatchNorm1d
+    one = theirs(batches.shape[2], dtype=dtype, **options)
+    seen, gradients, state = steps(one, batches, weights, (sum(sizes),), memory)
+    parts = run_in_processes(across, len(sizes), options, batches, weights, sizes, memory)
     rough = {"rtol": ROUGH[dtype], "atol": 10 * ROUGH[dtype]}
     for step, expected in enumerate(seen):
         found = zip(*(part[0][step] for part in parts), strict=True)
@@ -115,32 +130,52 @@ def odd_cases() -> Tensor | None:
     assert all(torch.equal(x, before[name]) for name, x in norm.state_dict().items())
     with pytest.raises(ValueError, match="2D or 3D"):
         norm(torch.ones(2, 3, 1, 1))
+    of_images = BatchNorm2d(3)
+    processes.synchronise(of_images)
+    with pytest.raises(ValueError, match="4D"):
+        of_images(torch.ones(2, 3))
+    with pytest.raises(InputError, match="needs 2 or more rows on all processes together, not 1"):
+        of_images(torch.ones(processes.rank(), 3, 1, 1))
     return norm.eval()(torch.full((2, 3), 5.0)).detach() if processes.rank() == 0 else None
 
 
-def test_half_precision_is_normalised_in_float32() -> None:
-    x = random_rows(300, 4).bfloat16()
-    expected = nn.BatchNorm1d(4)(x.float())
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("shape", [(300, 4), (300, 4, 3, 2)], ids=["rows", "images"])
+def test_half_precision_is_normalised_in_float32(shape: tuple[int, ...], half: torch.dtype) -> None:
+    x = random_rows(*shape).to(half)
+    expected = (nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d)(4)(x.float())
     for rows, whole in zip(run_in_processes(normalise_half, 2, x), expected.split([299, 1]), strict=True):
-        assert rows.dtype == torch.bfloat16
+        assert rows.dtype == half
         torch.testing.assert_close(rows.float(), whole, rtol=2**-8, atol=2**-8)
 
 
 def normalise_half(x: Tensor) -> Tensor:
-    norm = BatchNorm(4)
+    norm = BatchNorm(4) if x.dim() == 2 else BatchNorm2d(4)
     processes.synchronise(norm)
-    return norm(x.split([299, 1])[processes.rank()]).detach()
+    with torch.autocast("cpu", x.dtype):
+        return norm(x.split([299, 1])[processes.rank()]).detach()
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("told", [True, False])
-def test_in_one_process_the_bits_and_the_state_are_those_of_batch_norm(told: bool, name: str) -> None:
-    batches, weights = (random_rows(3, 9, 4, dtype=torch.float32, seed=seed) for seed in (0, 1))
-    ours, theirs = BatchNorm(4, **OPTIONS[name]), nn.BatchNorm1d(4, **OPTIONS[name])
+@pytest.mark.parametrize(
+    ("kinds", "shape", "memory"),
+    [
+        ((BatchNorm, nn.BatchNorm1d), (3, 9, 4), "channels first"),
+        ((BatchNorm2d, nn.BatchNorm2d), (3, 9, 4, 5, 3), "channels first"),
+        ((BatchNorm2d, nn.BatchNorm2d), (3, 9, 4, 5, 3), "channels last"),
+    ],
+    ids=["rows", "images", "images with channels last"],
+)
+def test_in_one_process_the_bits_and_the_state_are_those_of_batch_norm(
+    kinds: tuple[type[Norm], type[Norm]], shape: tuple[int, ...], memory: str, told: bool, name: str
+) -> None:
+    batches, weights = (random_rows(*shape, dtype=torch.float32, seed=seed) for seed in (0, 1))
+    ours, theirs = (kind(4, **OPTIONS[name]) for kind in kinds)
     if told:
         processes.synchronise(ours)
     (seen, gradients, state), (expected, expected_gradients, expected_state) = (
-        steps(norm, batches, weights, (9,)) for norm in (ours, theirs)
+        steps(norm, batches, weights, (9,), memory) for norm in (ours, theirs)
     )
     for found, right in zip(seen, expected, strict=True):
         assert torch.equal(found[0], right[0])
@@ -149,4 +184,4 @@ def test_in_one_process_the_bits_and_the_state_are_those_of_batch_norm(told: boo
         assert list(one) == list(other)
         assert all(torch.equal(one[key], other[key]) for key in other)
     assert torch.equal(ours.eval()(batches[0]), theirs.eval()(batches[0]))
-    nn.BatchNorm1d(4, **OPTIONS[name]).load_state_dict(state)
+    kinds[1](4, **OPTIONS[name]).load_state_dict(state)

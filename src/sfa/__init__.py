@@ -1,4 +1,4 @@
-"""Spectral feature augmentation, and contrastive pre-training of graphs around it.
+"""Spectral feature augmentation, and contrastive pre-training of graphs and images around it.
 
 >>> import torch, sfa
 >>> layer = sfa.SpectralFeatureAugmentation(iterations=1)
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from sfa.errors import InputError, SfaError, TrainingError
 
 if TYPE_CHECKING:
-    from sfa.estimators import GraphEmbedder, NodeEmbedder
+    from sfa.estimators import GraphEmbedder, ImageEmbedder, NodeEmbedder
     from sfa.spectral import SpectralFeatureAugmentation
 
 __version__ = version("sfa")
 __all__ = [
     "GraphEmbedder",
+    "ImageEmbedder",
     "InputError",
     "NodeEmbedder",
     "SfaError",
@@ -28,6 +29,7 @@ __all__ = [
 
 _HOMES = {
     "GraphEmbedder": "sfa.estimators",
+    "ImageEmbedder": "sfa.estimators",
     "NodeEmbedder": "sfa.estimators",
     "SpectralFeatureAugmentation": "sfa.spectral",
 }
@@ -36,10 +38,12 @@ _PARTS = (
     "evaluation",
     "figures",
     "graph",
+    "image",
     "ledger",
     "losses",
     "methods",
     "recipes",
+    "sampling",
     "spectral",
     "studies",
     "theory",

@@ -1,16 +1,17 @@
-"""Batch normalisation that can take the rows of all processes for its batch."""
+"""Batch normalisation that can take the rows, or the pixels, of all processes for its batch."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from sfa import processes
 from sfa.errors import InputError
 
 
-class BatchNorm(nn.BatchNorm1d):
-    r"""``nn.BatchNorm1d``, to the bit and in its state; with :attr:`across_processes`, over the rows of all processes.
+class AcrossProcesses(_BatchNorm):
+    r"""What turns a batch normalisation of PyTorch into one over all processes, where it is asked for.
 
     .. math::
         y = \frac{x - \mu}{\sqrt{v + \epsilon}}\, \gamma + \beta, \qquad
@@ -24,29 +25,43 @@ class BatchNorm(nn.BatchNorm1d):
     """Normalise over the rows of all processes in training; :func:`sfa.processes.synchronise` sets it."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """``(n, d)`` or ``(n, d, l)`` normalised, in the dtype of the input; half precision is widened to float32."""
+        """``(n, d, ...)`` normalised, in the dtype and memory format of the input; halves are widened to float32."""
         if not (self.across_processes and self.training and processes.count() > 1):
             return super().forward(input)
-        self._check_input_dim(input)
-        x = input.to(torch.promote_types(input.dtype, torch.float32)).movedim(1, -1)
-        rows = x.reshape(-1, x.shape[-1])
-        n = processes.count_rows(rows)
+        self._check_input_dim(input)  # type: ignore[no-untyped-call]
+        x = input.to(torch.promote_types(input.dtype, torch.float32))
+        over = [axis for axis in range(x.dim()) if axis != 1]
+        n = int(processes.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
         if n < 2:
             raise InputError(f"Batch normalisation needs 2 or more rows on all processes together, not {n}.")
-        mean = processes.all_reduce_sum(rows.sum(0)) / n
-        variance = processes.all_reduce_sum((rows - mean).square().sum(0)) / n
+        mean = processes.all_reduce_sum(x.sum(over)) / n
+        centred = x - _along_channels(mean, x)
+        variance = processes.all_reduce_sum(centred.square().sum(over)) / n
         self._track(mean.detach(), variance.detach() * n / (n - 1))
-        y = (x - mean) * (variance + self.eps).rsqrt()
-        if self.affine:
-            y = y * self.weight + self.bias
-        return y.movedim(-1, 1).to(input.dtype)
+        scale = (variance + self.eps).rsqrt()
+        if not self.affine:
+            return (centred * _along_channels(scale, x)).to(input.dtype)
+        y = centred * _along_channels(scale * self.weight, x) + _along_channels(self.bias, x)
+        return y.to(input.dtype)
 
     @torch.no_grad()
     def _track(self, mean: Tensor, variance: Tensor) -> None:
-        """Move the running statistics towards those of a batch, as ``nn.BatchNorm1d`` does."""
+        """Move the running statistics towards those of a batch, as PyTorch does."""
         if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
             return
         self.num_batches_tracked.add_(1)
         share = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
         self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)
         self.running_var.lerp_(variance.to(self.running_var.dtype), share)
+
+
+class BatchNorm(AcrossProcesses, nn.BatchNorm1d):
+    """``nn.BatchNorm1d`` of ``(n, d)`` or ``(n, d, l)``, to the bit and in its state, or over all processes."""
+
+
+class BatchNorm2d(AcrossProcesses, nn.BatchNorm2d):
+    """``nn.BatchNorm2d`` of ``(n, d, height, width)``, to the bit and in its state, or over all processes."""
+
+
+def _along_channels(values: Tensor, x: Tensor) -> Tensor:
+    return values.view(-1, *[1] * (x.dim() - 2))

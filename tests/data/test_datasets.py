@@ -191,7 +191,10 @@ def test_names_tell_what_there_is() -> None:
         *("mutag", "nci1", "nci109", "proteins", "dd", "enzymes", "ptc-mr"),
         *("imdb-binary", "imdb-multi", "reddit-binary", "reddit-multi-5k", "collab"),
     }
-    assert [info.name for info in names() if info.bundled] == ["cora", "mutag"]
+    assert {info.name for info in names() if info.level == "image"} == {
+        *("digits", "cifar10", "cifar100", "cifar10-subset", "cifar100-subset", "imagenet-100"),
+    }
+    assert [info.name for info in names() if info.bundled] == ["cora", "mutag", "digits"]
     assert all(info.description and "\n" not in info.description for info in names())
 
 

@@ -1,4 +1,4 @@
-"""Points in heaps that overlap, as the nodes of a graph or the graphs of a set whose embedding is known."""
+"""Points in heaps that overlap, as nodes of a graph, graphs of a set or images, whose embedding is known."""
 
 from __future__ import annotations
 
@@ -39,5 +39,23 @@ def blob_set(blobs: MakeGraph) -> MakeGraph:
         graphs = Data(x=torch.ones(2 * n, 1), edge_index=edges, y=points.y, z=points.x, name="pairs")
         graphs.ptr, graphs.batch = 2 * torch.arange(n + 1), torch.arange(n).repeat_interleave(2)
         return graphs
+
+    return make
+
+
+@pytest.fixture
+def blob_images(blobs: MakeGraph) -> MakeGraph:
+    """``blob_images(300)`` is a set of so many images of one pixel, with embeddings ``z`` and labels ``y``.
+
+    With ``test=60`` the last 60 of them are its test part.
+    """
+
+    def make(n: int = 300, *, test: int = 0, **options: Any) -> Data:
+        points = blobs(n, **options)
+        images = Data(x=torch.zeros(n, 1, 1, 3, dtype=torch.uint8), y=points.y, z=points.x, name="dots")
+        if test > 0:
+            images.train_mask = torch.arange(n) < n - test
+            images.test_mask = ~images.train_mask
+        return images
 
     return make

@@ -209,3 +209,5 @@ def test_wrong_input_is_named(planted: Data) -> None:
     unknown.y = None
     with pytest.raises(InputError, match="needs labels"):
         supervised(unknown, [split])
+    with pytest.raises(InputError, match="of one graph, and these are images of a set"):
+        supervised(Data(x=torch.zeros(60, 2, 2, 3, dtype=torch.uint8), y=planted.y), [split])

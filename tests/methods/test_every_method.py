@@ -1,5 +1,6 @@
 """What every method must do, whatever its loss: the spectral slot, plain embeddings, seeds, and learning."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch_geometric.loader import DataLoader
 from sfa.data import as_graphs, load
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
+from sfa.levels import num_items
 from sfa.methods import METHODS, Method, resolve
 from sfa.methods.base import FeatureMaps
 from sfa.recipes import Recipe
@@ -44,17 +46,24 @@ def first_batch(graph: Data, recipe: Recipe) -> Data:
 
 
 @pytest.fixture
-def data(name: str, planted: Data, molecules: Data) -> Data:
-    """What the method embeds: a graph, or a set of graphs."""
-    return {"node": planted, "graph": molecules}[resolve(name).level]
+def data(name: str, planted: Data, molecules: Data, pictures: Data) -> Data:
+    """What the method embeds: a graph, a set of graphs, or images."""
+    return {"node": planted, "graph": molecules, "image": pictures}[resolve(name).level]
 
 
 def build(name: str, graph: Data, spectral: SpectralMap | None = None, **options: Any) -> Method:
     torch.manual_seed(0)
     cls: Any = resolve(name)
     size = graph.num_nodes if cls.transductive else graph.num_features
-    built: Method = cls(size, hidden=8, spectral=spectral, **options)
+    built: Method = cls(size, **{**small(cls), **options}, spectral=spectral)
     return built
+
+
+def small(cls: type[Method]) -> dict[str, Any]:
+    """Options that make a method narrow: heads of images are wide as published."""
+    narrow = {"hidden": 8, "head_hidden": 32, "head_width": 16, "prediction": 16, "prototypes": 12, "queue": 0}
+    known = inspect.signature(cls).parameters if cls.level == "image" else ("hidden",)
+    return {option: value for option, value in narrow.items() if option in known}
 
 
 def short_recipe(name: str, spectral: str = "sfa", **changes: Any) -> Recipe:
@@ -130,7 +139,7 @@ class TestEveryMethod:
     def test_embeddings_are_plain_and_leave_the_mode_as_it_was(self, name: str, data: Data) -> None:
         method = build(name, data, SpectralFeatureAugmentation())
         expected = build(name, data).embed(data)
-        assert expected.shape == ((60, 8) if method.level == "node" else (40, method.encoder.width))
+        assert expected.shape == ((60, 8) if method.level == "node" else (num_items(data), method.encoder.width))
         for mode in (True, False):
             method.train(mode)
             assert torch.equal(method.embed(data), expected)
@@ -157,10 +166,11 @@ class TestEveryMethod:
     def test_a_seed_reproduces_a_run_and_nothing_global_counts(self, name: str, data: Data) -> None:
         def states(seed: int, disturbance: int) -> Mapping[str, Tensor]:
             torch.manual_seed(disturbance)
-            changes = {"training.epochs": 3, "training.seed": seed, "method.hidden": 8}
+            narrow = {f"method.{option}": value for option, value in small(resolve(name)).items()}
+            changes = {"training.epochs": 3, "training.seed": seed, **narrow}
             recipe = Recipe.parse({"method": name}).updated(changes)
             method = recipe.build(data.num_features, data.num_nodes)
-            train(method, recipe.prepare(data), **recipe.training.model_dump(), sampler=recipe.make_sampler())
+            train(method, recipe.prepare(data), **recipe.training.arguments, sampler=recipe.make_sampler())
             return method.state_dict()
 
         first, again, other = states(0, 1), states(0, 2), states(1, 1)
@@ -169,7 +179,19 @@ class TestEveryMethod:
 
     @pytest.mark.parametrize("spectral", ["none", "sfa"])
     def test_learns(self, name: str, spectral: str) -> None:
-        {"node": self.learns_cora, "graph": self.learns_mutag}[resolve(name).level](name, spectral)
+        levels = {"node": self.learns_cora, "graph": self.learns_mutag, "image": self.learns_digits}
+        levels[resolve(name).level](name, spectral)
+
+    def learns_digits(self, name: str, spectral: str) -> None:
+        """A short run beats the untrained encoder."""
+        digits = load("digits")
+        recipe = short_recipe(name, spectral)
+        method = recipe.build_for(digits)
+        protocol = resolve_protocol("image-knn")
+        before = protocol.evaluate(method.embed(digits), digits).mean()
+        train(method, digits, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
+        after = protocol.evaluate(method.embed(digits), digits).mean()
+        assert after > before
 
     def learns_mutag(self, name: str, spectral: str) -> None:
         """A short run lowers the loss clearly; by how much the embeddings gain is no matter of seconds."""
@@ -183,7 +205,7 @@ class TestEveryMethod:
                 return sum(float(method(batch, step_generator(99, step))) for step in range(8)) / 8
 
         before = loss()
-        train(method, mutag, **recipe.training.model_dump(), sampler=recipe.make_sampler(), device="cpu")
+        train(method, mutag, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
         assert loss() < before - 0.05 * abs(before)
 
     def learns_cora(self, name: str, spectral: str) -> None:
@@ -193,7 +215,7 @@ class TestEveryMethod:
         method, prepared = recipe.build(cora.num_features, cora.num_nodes), recipe.prepare(cora)
         protocol = resolve_protocol("honest-10-10-80").with_splits(2)
         before = protocol.evaluate(method.embed(prepared), cora).mean()
-        train(method, prepared, **recipe.training.model_dump(), sampler=recipe.make_sampler(), device="cpu")
+        train(method, prepared, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
         after = protocol.evaluate(method.embed(prepared), cora).mean()
         assert after > before + 5
 
@@ -202,13 +224,16 @@ class TestEveryMethod:
             with pytest.raises(InputError, match=option):
                 Recipe.parse({"method": {"name": name, option: -1}})
 
-    def test_data_of_the_other_level_are_refused(self, name: str, planted: Data, molecules: Data) -> None:
-        other = {"node": molecules, "graph": planted}[resolve(name).level]
-        with pytest.raises(InputError, match=f"^{name} embeds .*, and {other.name} is .*; methods for that are "):
-            Recipe.parse({"method": name}).build_for(other)
+    def test_data_of_another_level_are_refused(
+        self, name: str, planted: Data, molecules: Data, pictures: Data
+    ) -> None:
+        levels = {"node": planted, "graph": molecules, "image": pictures}
+        for other in (data for level, data in levels.items() if level != resolve(name).level):
+            with pytest.raises(InputError, match=f"^{name} embeds .*, and {other.name} is .*; methods for that are "):
+                Recipe.parse({"method": name}).build_for(other)
 
     def test_a_map_that_mixes_rows_is_taken_or_refused_in_a_sentence(self, name: str, data: Data) -> None:
-        recipe = Recipe.parse({"method": {"name": name, "hidden": 8}, "spectral": "costa"})
+        recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "spectral": "costa"})
         if resolve(name).rows_are_nodes:
             with pytest.raises(InputError, match=r"mixes the rows .* one row a (node|graph)"):
                 recipe.build(data.num_features, data.num_nodes)

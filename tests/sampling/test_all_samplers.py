@@ -183,7 +183,7 @@ def test_a_batch_size_below_one_is_refused(sampler: type[Sampler], wrong: int, m
 
 
 def test_names() -> None:
-    assert list(SAMPLERS) == ["whole", "neighbours", "random-walks", "clusters", "starts", "graphs"]
+    assert list(SAMPLERS) == ["whole", "neighbours", "random-walks", "clusters", "starts", "graphs", "images"]
     assert resolve("random-walks") is RandomWalks
     with pytest.raises(InputError, match="Unknown sampler 'neighbors': did you mean 'neighbours'"):
         resolve("neighbors")

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError, TrainingError
-from sfa.methods import METHODS
+from sfa.methods import METHODS, Method
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
 from sfa.training import Interrupted, RunFolder, Steps, keeper, load_checkpoint, load_tensors, train
@@ -34,7 +34,7 @@ def go(recipe: Recipe, graph: Data, **options: Any) -> list[dict[str, Any]]:
     history: list[dict[str, Any]] = []
     method = recipe.build(graph.num_features)
     sampler = recipe.make_sampler()
-    train(method, graph, **recipe.training.model_dump(), sampler=sampler, on_epoch=history.append, **options)
+    train(method, graph, **recipe.training.arguments, sampler=sampler, on_epoch=history.append, **options)
     return history
 
 
@@ -90,11 +90,24 @@ def interrupt_at(epoch: int, step: int) -> Callable[[int, int, int, float], None
     return lambda e, s, of, loss: os.kill(os.getpid(), signal.SIGINT) if (e, s) == (epoch, step) else None
 
 
-@pytest.mark.parametrize("step", [1, 3, 4])
+@pytest.mark.parametrize(
+    ("step", "changes"),
+    [
+        (1, {}),
+        (3, {}),
+        (4, {}),
+        (2, {"training__optimizer": "sgd"}),
+        (2, {"training__optimizer": "lars", "training__warmup": 2, "training__warmup_from": 1e-3}),
+        (2, {"training__precision": "bf16-mixed"}),
+        (2, {"training__accumulate": 3}),
+        (3, {"training__optimizer": "lars", "training__precision": "bf16-mixed", "training__accumulate": 2}),
+    ],
+)
 def test_a_stop_within_an_epoch_and_a_resume(
-    planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, step: int
+    planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, step: int, changes: dict[str, Any]
 ) -> None:
-    recipe = small_recipe(**BATCHES, method__batch_norm=True, training__epochs=5, training__diagnose_every=2)
+    short = {"training__epochs": 5, "training__diagnose_every": 2}
+    recipe = small_recipe(**BATCHES, method__batch_norm=True, **short, **changes)
     whole, broken = new_folder("whole"), new_folder("broken")
     go(recipe, planted, folder=whole)
     when = "within epoch 3" if step < 4 else "after epoch 3"
@@ -105,6 +118,8 @@ def test_a_stop_within_an_epoch_and_a_resume(
     go(recipe, planted, folder=broken, resume=True)
     (tensors, meta), (expected, expected_meta) = load_tensors(broken.checkpoint), load_tensors(whole.checkpoint)
     assert meta == expected_meta
+    assert tensors.keys() == expected.keys()
+    assert any(name.startswith("optimizer.") for name in expected)
     assert all(torch.equal(tensors[name], expected[name]) for name in expected)
     rows = [[{**row, "seconds": 0} for row in folder.read_metrics()] for folder in (broken, whole)]
     assert rows[0] == rows[1]
@@ -124,21 +139,30 @@ def test_a_long_epoch_is_saved_on_the_way(
     assert found == [1, 2, 3]
 
 
+def roots_of_parts(steps: Steps, epoch: int) -> list[list[list[int]]]:
+    """The seeds of this process in each part of each step."""
+    plan = steps.plan(epoch)
+    parts = [[part.batch for part in steps.parts(epoch, step, seeds)] for step, seeds in enumerate(plan)]
+    return [[batch.nodes[: batch.roots].tolist() for batch in batches] for batches in parts]
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("accumulate", [1, 4])
 def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
-    planted: Data, monkeypatch: pytest.MonkeyPatch, count: int
+    planted: Data, monkeypatch: pytest.MonkeyPatch, count: int, accumulate: int
 ) -> None:
     monkeypatch.setattr(processes, "count", lambda: count)
-    steps = Steps(planted, partial(RandomWalks, batch_size=1), seed=0)
-    parts = []
+    steps = Steps(planted, partial(Neighbours, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
+    plans = []
     for rank in range(count):
         steps.rank = rank
-        parts.append(steps.plan(3))
-    assert len({len(plan) for plan in parts}) == 1
-    assert all(len(seeds) >= 1 for plan in parts for seeds in plan)
-    assert all(sum(map(len, together)) >= 2 for together in zip(*parts, strict=True))
-    assert sorted(torch.cat([seeds for plan in parts for seeds in plan]).tolist()) == list(range(60))
-    assert len(parts[0]) == {1: 30, 2: 30, 3: 20}[count], "no more than need be"
+        plans.append(roots_of_parts(steps, 3))
+    assert len({len(plan) for plan in plans}) == 1
+    assert all(len(parts) == 1 for plan in plans for parts in plan), "too few to be taken in parts"
+    assert all(len(parts[0]) >= 1 for plan in plans for parts in plan)
+    assert all(sum(len(parts[0]) for parts in together) >= 2 for together in zip(*plans, strict=True))
+    assert sorted(seed for plan in plans for parts in plan for seed in parts[0]) == list(range(60))
+    assert len(plans[0]) == {1: 30, 2: 30, 3: 20}[count], "no more than need be"
 
 
 def test_a_last_step_of_too_few_seeds_is_joined_to_the_one_before(
@@ -161,24 +185,35 @@ def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: p
 EXACT = {"method__edge_drop": (0.0, 0.0), "method__feature_drop": (0.0, 0.0), "training__epochs": 4}
 
 
+def pretend_torchrun() -> None:
+    world = str(processes.count())
+    os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
+    os.environ |= {"RANK": str(processes.rank()), "LOCAL_RANK": str(processes.rank())}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GROUP_RANK": "0"}
+
+
 def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tuple[dict[str, Tensor], list[float]]:
-    """In a process that looks as if torchrun had started it."""
+    """Of a training; in a process that looks as if torchrun had started it, where there are several."""
     if processes.count() > 1:
-        world = str(processes.count())
-        os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
-        os.environ |= {"RANK": str(processes.rank()), "LOCAL_RANK": str(processes.rank())}
-        os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GROUP_RANK": "0"}
+        pretend_torchrun()
     method, losses = recipe.build(graph.num_features), []
     train(
         method,
         graph,
-        **recipe.training.model_dump(),
+        **recipe.training.arguments,
         sampler=recipe.make_sampler(),
         device="cpu",
         folder=None if folder is None else RunFolder(folder),
         on_epoch=lambda metrics: losses.append(metrics["loss"]),
     )
     return {key: value.detach() for key, value in method.state_dict().items()}, losses
+
+
+def assert_about_equal(weights: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    """A bias that normalisation cancels is moved by rounding alone, and the running statistics follow it."""
+    for key, value in expected.items():
+        if not ("running" in key or ("convolutions" in key and "bias" in key)):
+            torch.testing.assert_close(weights[key], value, rtol=1e-3, atol=1e-4, msg=key)
 
 
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
@@ -195,10 +230,7 @@ def test_several_processes_train_as_one(
     parts = run_in_processes(weights_and_losses, world, recipe, planted, folder)
     for weights, found in parts:
         assert found == pytest.approx(losses, rel=1e-5)
-        for key, value in expected.items():
-            # A bias that batch normalisation cancels is moved by rounding alone; the running statistics follow it.
-            if not ("running" in key or ("convolutions" in key and "bias" in key)):
-                torch.testing.assert_close(weights[key], value, rtol=1e-3, atol=1e-4, msg=key)
+        assert_about_equal(weights, expected)
     assert [row["epoch"] for row in RunFolder(folder).read_metrics()] == [1, 2, 3, 4]
     assert RunFolder(folder).checkpoint.exists()
 
@@ -248,6 +280,57 @@ def test_several_processes_share_the_roots_of_sampled_batches(planted: Data, sma
     assert len(parts[0][1]) == 10
     for key, value in parts[0][0].items():
         assert torch.equal(value, parts[1][0][key])
+
+
+class RestsAtFirst(Method):
+    """Some of its weights are not trained in the first epoch, though the loss depends on them."""
+
+    spans_processes = True
+
+    def __init__(self) -> None:
+        super().__init__(None, 1)
+        self.moved, self.resting = (torch.nn.Parameter(torch.ones(3, 2)) for _ in range(2))
+        self.rests = True
+
+    def before_step(self, epochs: float) -> None:
+        self.rests = epochs < 1
+
+    def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
+        return (self.moved.square() + self.resting.square()).sum()
+
+    def after_backward(self) -> None:
+        assert self.resting.grad is not None
+        if self.rests:
+            self.resting.grad = None
+
+    def embed(self, graph: Data) -> Tensor:
+        raise AssertionError("not asked for")
+
+
+def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
+    """After one epoch, and after two."""
+    if processes.count() > 1:
+        pretend_torchrun()
+    after = []
+    for epochs in (1, 2):
+        method = RestsAtFirst()
+        options = {"optimizer": optimizer, "lr": 0.1, "weight_decay": 0.5, "accumulate": 2, "device": "cpu"}
+        train(method, graph, epochs=epochs, sampler=partial(Neighbours, batch_size=30), **options)
+        assert bool((method.moved < 1).all())
+        after.append(method.resting.detach())
+    return after
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd", "lars"])
+def test_weights_whose_gradient_a_method_takes_away_rest(planted: Data, optimizer: str) -> None:
+    """They do not decay either, and other processes do not wait for them."""
+    first, second = resting_weights(planted, optimizer)
+    assert torch.equal(first, torch.ones(3, 2))
+    assert bool((second < 1).all())
+    if optimizer == "lars":
+        for found in run_in_processes(resting_weights, 2, planted, optimizer):
+            assert torch.equal(found[0], first)
+            torch.testing.assert_close(found[1], second)
 
 
 def whole_map_refused(recipe: Recipe, graph: Data) -> str:

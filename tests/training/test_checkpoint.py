@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
 
 from sfa.errors import InputError
 from sfa.training import Progress, load_checkpoint, load_tensors, save_tensors
 from sfa.training.checkpoint import save_checkpoint
+from sfa.training.lars import LARS
 
+MOMENTUM = {"momentum": 0.9}
 PROGRESS = Progress(epoch=3, loss=1 / 3, best_loss=0.25, stale=2)
 
 
@@ -119,3 +122,54 @@ def test_pickles_are_never_opened(checkpoint: Path, tmp_path: Path, with_torch: 
     if not with_torch:
         pickle.loads(checkpoint.read_bytes())  # the bomb is a live one
         assert bomb.marker.exists()
+
+
+@pytest.mark.parametrize("optimizer_class", [torch.optim.Adam, torch.optim.SGD, LARS])
+def test_the_state_of_an_optimiser_lies_in_memory_as_its_weights_do(tmp_path: Path, optimizer_class: Any) -> None:
+    """A file has no strides, and sums in another order have other bits."""
+
+    def make() -> tuple[nn.Module, torch.optim.Optimizer]:
+        model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Conv2d(4, 5, 2)).to(memory_format=torch.channels_last)
+        return model, optimizer_class(
+            model.parameters(), lr=0.1, **({} if "Adam" in str(optimizer_class) else MOMENTUM)
+        )
+
+    model, optimizer = make()
+    model(torch.rand(2, 3, 8, 8)).sum().backward()
+    optimizer.step()
+    save_checkpoint(tmp_path / "c.safetensors", model, optimizer, PROGRESS)
+    again, other = make()
+    load_checkpoint(tmp_path / "c.safetensors", again, other)
+    for one, same in zip(model.parameters(), again.parameters(), strict=True):
+        assert same.stride() == one.stride()
+        assert other.state[same].keys() == optimizer.state[one].keys()
+        for key, value in optimizer.state[one].items():
+            assert torch.equal(other.state[same][key], value)
+            assert other.state[same][key].stride() == value.stride(), key
+
+
+class Counter:
+    """Something else that is kept."""
+
+    def __init__(self, **state: Tensor) -> None:
+        self.state = state
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return self.state
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.state = state
+
+
+def test_other_things_are_kept_by_name_and_need_not_be_there(tmp_path: Path) -> None:
+    model, optimizer = model_and_optimizer(0)
+    path = tmp_path / "c.safetensors"
+    kept = {"online": Counter(**{"head.weight": torch.ones(2), "seen": torch.tensor(3)}), "onl": Counter()}
+    save_checkpoint(path, model, optimizer, PROGRESS, kept)
+    found = {name: Counter(old=torch.zeros(1)) for name in ("online", "onl", "precision")}
+    assert load_checkpoint(path, model, optimizer, found) == PROGRESS
+    assert found["online"].state.keys() == {"head.weight", "seen"}
+    assert torch.equal(found["online"].state["head.weight"], torch.ones(2))
+    assert found["online"].state["seen"].item() == 3
+    assert found["onl"].state.keys() == found["precision"].state.keys() == {"old"}, "nothing of theirs was there"
+    assert load_checkpoint(path, model) == PROGRESS, "nobody needs to ask for them"

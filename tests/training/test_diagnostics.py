@@ -30,7 +30,7 @@ METHODS = [
 
 def fit(recipe: Recipe, graph: Data, **options: Any) -> tuple[dict[str, torch.Tensor], list[dict[str, Any]]]:
     method, history = recipe.build(graph.num_features), []
-    train(method, graph, **recipe.training.model_dump(), on_epoch=history.append, **options)
+    train(method, graph, **recipe.training.arguments, on_epoch=history.append, **options)
     return method.state_dict(), history
 
 
@@ -92,7 +92,7 @@ def test_a_resumed_run_logs_the_same(
         if metrics["epoch"] == crash:
             raise Crash
 
-    arguments = {**recipe.training.model_dump(), "folder": broken}
+    arguments = {**recipe.training.arguments, "folder": broken}
     with pytest.raises(Crash):
         train(recipe.build(planted.num_features), planted, **arguments, on_epoch=break_off)
     train(recipe.build(planted.num_features), planted, **arguments, resume=True)

@@ -31,7 +31,7 @@ NewFolder = Callable[..., RunFolder]
 
 def fit(recipe: Recipe, graph: Data, **options: Any) -> tuple[dict[str, torch.Tensor], list[dict[str, Any]]]:
     method, history = recipe.build(graph.num_features), []
-    train(method, graph, **recipe.training.model_dump(), on_epoch=history.append, **options)
+    train(method, graph, **recipe.training.arguments, on_epoch=history.append, **options)
     return method.state_dict(), history
 
 
@@ -70,7 +70,7 @@ def test_the_seed_decides_the_steps_apart_from_the_initial_weights(planted: Data
     runs = []
     for seed in (0, 1):
         method, history = recipe.build(planted.num_features), []
-        train(method, planted, **{**recipe.training.model_dump(), "seed": seed}, on_epoch=history.append)
+        train(method, planted, **{**recipe.training.arguments, "seed": seed}, on_epoch=history.append)
         runs.append(losses(history))
     assert runs[0][0] != runs[1][0]
 
@@ -262,6 +262,28 @@ def test_a_method_is_told_after_each_step_how_much_is_done(planted: Data) -> Non
     method = Momentum()
     train(method, planted, epochs=2, patience=None, sampler=partial(Neighbours, batch_size=30))
     assert method.told == [0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_a_method_is_told_before_each_step_how_many_epochs_are_done(planted: Data, accumulate: int) -> None:
+    """Once a step, whatever the parts that it is taken in, and before its forward pass."""
+
+    class LooksAtTheTime(Momentum):
+        def before_step(self, epochs: float) -> None:
+            self.told.append(epochs)
+
+        def after_step(self, done: float) -> None:
+            pass
+
+        def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
+            self.told.append(math.nan)
+            return super().forward(graph)
+
+    method = LooksAtTheTime()
+    sampler = partial(Neighbours, batch_size=30)
+    train(method, planted, epochs=2, patience=None, sampler=sampler, accumulate=accumulate)
+    assert method.told[:: accumulate + 1] == [0.0, 0.5, 1.0, 1.5]
+    assert len(method.told) == 4 * (accumulate + 1)
 
 
 def test_a_method_sees_the_batches_of_an_epoch_once_more_at_its_end(planted: Data) -> None:

@@ -33,7 +33,7 @@ def crash_after(epoch: int) -> Callable[[dict[str, Any]], None]:
 
 
 def go(recipe: Recipe, graph: Data, folder: RunFolder, **options: Any) -> Progress:
-    return train(recipe.build(graph.num_features), graph, **recipe.training.model_dump(), folder=folder, **options)
+    return train(recipe.build(graph.num_features), graph, **recipe.training.arguments, folder=folder, **options)
 
 
 def assert_same_run(one: RunFolder, other: RunFolder) -> None:

@@ -30,3 +30,22 @@ def test_shape() -> None:
     assert max(rates) == rates[9] == rates[10] == 1
     assert all(low < high for low, high in pairwise(rates[:10]))
     assert all(high > low > 0 for high, low in pairwise(rates[10:]))
+
+
+@pytest.mark.parametrize(("epochs", "warmup", "steps"), [(10, 3, 4), (5, 1, 7), (4, 0, 3), (6, 6, 2), (2, 5, 3)])
+def test_a_warm_up_from_a_rate_rises_step_by_step_and_is_at_the_peak_when_it_ends(
+    epochs: int, warmup: int, steps: int
+) -> None:
+    ramp = [3e-5 + (0.4 - 3e-5) * step / (warmup * steps) for step in range(warmup * steps)]
+    rest = max(0, epochs - warmup) * steps
+    tail = [0.4 * math.cos(math.pi * step / rest / 2) ** 2 for step in range(rest)]
+    rates = [
+        learning_rate(step / steps, peak=0.4, epochs=epochs, warmup=warmup, warmup_from=3e-5, cosine=True)
+        for step in range(epochs * steps)
+    ]
+    assert rates == pytest.approx((ramp + tail)[: epochs * steps], rel=1e-12)
+    if warmup < epochs:
+        assert rates[warmup * steps] == 0.4
+        assert max(rates) == 0.4
+    assert learning_rate(float(warmup), peak=0.4, epochs=epochs, warmup=warmup, warmup_from=0.0) == 0.4
+    assert learning_rate(epochs, peak=0.4, epochs=epochs, warmup=0, warmup_from=0.0, cosine=True) == pytest.approx(0)

@@ -35,6 +35,10 @@ NodeFeatures = Annotated[
         help="Features for a file that has none, made of `degree`, `random` numbers or `spectral` position.",
     ),
 ]
+ImageSize = Annotated[int | None, typer.Option(min=1, help="Pixels a side that the images of a folder are brought to.")]
+SkipCorrupt = Annotated[
+    bool, typer.Option("--skip-corrupt", help="Leave out images of a folder that cannot be read, and say which.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but results and errors.")]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads; PyTorch's choice if not given.")]
 
@@ -56,36 +60,43 @@ def root(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Spectral feature augmentation, and contrastive pre-training of graphs around it."""
+    """Spectral feature augmentation, and contrastive pre-training of graphs and images around it."""
 
 
 @app.command(no_args_is_help=True)
 def train(
     data: Annotated[
         str | None,
-        typer.Argument(help="A data set's name (`sfa list datasets`), a file of your own, or a folder of graphs."),
+        typer.Argument(
+            help="A data set's name (`sfa list datasets`), a file of your own, or a folder of graphs or images."
+        ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Method (`sfa list methods`). Default: grace for a graph, graphcl for a set of graphs."),
+        typer.Option(
+            help="Method (`sfa list methods`). Default: grace for a graph, graphcl for graphs, simclr for images."
+        ),
     ] = None,
     spectral: Annotated[str | None, typer.Option(help="Spectral map (`sfa list spectral`). Default: sfa.")] = None,
     iterations: Annotated[int | None, typer.Option(help="Power iterations k of the spectral map.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
     hidden: Annotated[
-        int | None, typer.Option(help="Width of the embeddings; of sets of graphs, of each layer, which are joined.")
+        int | None,
+        typer.Option(help="Width of the embeddings; of graphs, of each layer; of images, of the first stage."),
     ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     tau: Annotated[float | None, typer.Option(help="Temperature of the loss.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(help="Nodes of a step, where a graph is too large for one; of sets, graphs of a step (128)."),
+        typer.Option(
+            help="Nodes of a step, where a graph is too large for one; graphs (128) or images (256) of a step."
+        ),
     ] = None,
     sampler: Annotated[
         str | None,
         typer.Option(
-            help="What batches are (`sfa list samplers`). Default: whole, with a batch size neighbours; of sets graphs."
+            help="What batches are (`sfa list samplers`). Default: whole, with a batch size neighbours; graphs; images."
         ),
     ] = None,
     recipe: Annotated[
@@ -100,13 +111,21 @@ def train(
     features: Features = None,
     labels: Labels = None,
     node_features: NodeFeatures = None,
+    image_size: ImageSize = None,
+    skip_corrupt: SkipCorrupt = False,
+    precision: Annotated[
+        str | None, typer.Option(help="32, bf16-mixed or, on a GPU, 16-mixed. Default: the recipe's.")
+    ] = None,
+    online_probe: Annotated[
+        bool, typer.Option("--online-probe", help="Train a linear probe beside, to watch its accuracy. Of images.")
+    ] = False,
     data_root: DataRoot = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
     threads: Threads = None,
     evaluate: Annotated[bool, typer.Option(help="Score the embeddings at the end, where there are labels.")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Train embeddings of a graph's nodes, or of many graphs, without labels.
+    """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 
     **Examples**
 
@@ -114,6 +133,8 @@ def train(
     * `sfa train cora --recipe paper --seed 1`: the paper's settings
     * `sfa train mutag --method graphcl`: bundled too, an embedding for each of 188 molecules
     * `sfa train my_graphs/ --labels labels.csv`: a folder with a file for each graph
+    * `sfa train digits --method simclr`: bundled too, an embedding for each of 1797 images
+    * `sfa train photos/ --image-size 64`: a folder of images, or of a folder for each class
     * `sfa train my_graph.npz --method g-bt --epochs 500 --out runs/mine`
     * `sfa train edges.csv --features nodes.csv`
     * `sfa train edges.csv --node-features degree`: a graph that is nothing but its edges
@@ -135,9 +156,11 @@ def train(
         "training.seed": seed,
         "sampler.name": sampler,
         "sampler.batch_size": batch_size,
+        "training.precision": precision,
+        "training.online_probe": online_probe or None,
     }
     command.run(
-        source=Source(data, data_root, features, labels, node_features),
+        source=Source(data, data_root, features, labels, node_features, image_size, skip_corrupt),
         recipe=recipe,
         changes={
             **command.parse_assignments(set_ or []),
@@ -159,7 +182,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             help="Protocol (`sfa list protocols`), may be repeated; `all`: every one that these data allow. "
-            "Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs."
+            "Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs, image-linear for images."
         ),
     ] = None,
     supervised: Annotated[
@@ -198,7 +221,8 @@ def compare(
     protocol: Annotated[
         str | None,
         typer.Option(
-            help="Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs."
+            help="Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs, "
+            "image-linear for images."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON with the value of every split.")] = False,
@@ -225,32 +249,39 @@ def embed(
     run: Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")],
     out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .csv or .pt.")],
     data: Annotated[
-        str | None, typer.Option(help="Another graph, or set, with the same features; else the run's own.")
+        str | None,
+        typer.Option(help="Another graph, set of graphs or images, with the same features; else the run's own."),
     ] = None,
     features: Features = None,
     labels: Labels = None,
     node_features: NodeFeatures = None,
+    image_size: ImageSize = None,
+    skip_corrupt: SkipCorrupt = False,
     data_root: DataRoot = None,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the embeddings of all nodes, or graphs, with their ids.
+    """Write the embeddings of all nodes, graphs or images, with their ids.
 
     **Examples**
 
     * `sfa embed runs/cora-grace-sfa --out z.parquet`
     * `sfa embed runs/mine --data new_graph.npz --out z.npz`: nodes not seen in training
     * `sfa embed runs/mutag-graphcl-sfa --data new_graphs/ --out z.csv`: graphs not seen in training
+    * `sfa embed runs/photos-simclr-sfa --data new_photos/ --image-size 64 --out z.parquet`
     """
     from sfa.cli import embed as command
     from sfa.cli.run import Source
 
-    given = any(option is not None for option in (data, features, labels, node_features))
+    given = skip_corrupt or any(option is not None for option in (data, features, labels, node_features, image_size))
     if given and data is None:
         from sfa.errors import InputError
 
-        raise InputError("--features, --labels and --node-features belong to another graph: name it by --data.")
-    source = Source(data, data_root, features, labels, node_features) if given else None
+        raise InputError(
+            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to other data: name them by "
+            "--data."
+        )
+    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt) if given else None
     command.run(run, out=out, source=source, data_root=data_root, threads=threads, quiet=quiet)
 
 
@@ -294,7 +325,7 @@ def study(
     epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Method, or several where methods are compared. Default: grace or graphcl, or all."),
+        typer.Option(help="Method, or several where methods are compared. Default: the level's first, or all."),
     ] = None,
     recipe: Annotated[
         str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
@@ -325,6 +356,7 @@ def study(
     * `sfa study iterations --datasets cora --recipe paper --dry-run`: what would be run, and how long it takes
     * `sfa study methods --datasets cora --method grace bgrl --epochs 50`
     * `sfa study methods --datasets nci1 proteins dd --method graphcl --seeds 0 1 2 3 4`: graph classification
+    * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
     """
     from sfa.cli import study as command
     from sfa.cli.train import parse_assignments

@@ -18,7 +18,7 @@ from sfa.evaluation import Classification, Protocol, Score, possible, resolve
 from sfa.evaluation.protocols import Embedder, default_protocol
 from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
 from sfa.evaluation.untrained import UNTRAINED
-from sfa.levels import level_of
+from sfa.levels import item_word, level_of
 from sfa.training import train
 
 ALL = "all"
@@ -47,8 +47,9 @@ def run(
         raise InputError(f"No protocol is possible here: {next(iter(refused.values()))}")
     for protocol in chosen:
         protocol.check(opened.graph)
-    if supervised and level_of(opened.graph) == "graph":
-        raise InputError("--supervised trains an MLP and a GCN on the nodes of one graph, and this is a set of graphs.")
+    if supervised and level_of(opened.graph) != "node":
+        this = f"this is a set of {item_word(opened.graph)}"
+        raise InputError(f"--supervised trains an MLP and a GCN on the nodes of one graph, and {this}.")
     if supervised and not any(can_be_supervised(protocol, opened.graph) for protocol in chosen):
         raise InputError(
             "--supervised trains classifiers on splits with a validation part, for instance those of "
@@ -132,7 +133,7 @@ def _trained_anew(run: Run, display: Display) -> Embedder:
             train(
                 method,
                 graph,
-                **{**recipe.training.model_dump(), "diagnose_every": 0},
+                **{**recipe.training.arguments, "diagnose_every": 0},
                 sampler=recipe.make_sampler(),
                 on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
             )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import torch
 from torch_geometric.data import Data
 
 from sfa.cli.console import Display
-from sfa.data import fingerprint, load, names, remark
+from sfa.data import fingerprint, left_out_remark, load, names, remark
 from sfa.errors import InputError
 from sfa.levels import level_of
 from sfa.methods import resolve as resolve_method
@@ -28,6 +29,8 @@ class Source:
     features: Path | None = None
     labels: Path | None = None
     node_features: str | None = None
+    image_size: int | None = None
+    skip_corrupt: bool = False
 
     def load(self) -> Data:
         """Read the graph."""
@@ -39,6 +42,8 @@ class Source:
             features=self.features,
             labels=self.labels,
             node_features=self.node_features,
+            image_size=self.image_size,
+            skip_corrupt=self.skip_corrupt,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,11 +53,16 @@ class Source:
         if data is not None and not is_name and Path(data).expanduser().exists():
             data = str(Path(data).expanduser().resolve())
         paths = {
-            key: None if value is None else str(Path(value).expanduser().resolve())
-            for key, value in asdict(self).items()
-            if key != "node_features"
+            key: None if getattr(self, key) is None else str(Path(getattr(self, key)).expanduser().resolve())
+            for key in _PATHS
         }
-        return {**paths, "data": data, "node_features": self.node_features}
+        return {**asdict(self), **paths, "data": data}
+
+
+_PATHS = ("data_root", "features", "labels")
+"""What a source says that is a file or folder, beside the data themselves."""
+_KINDS: dict[str, type | UnionType] = {"image_size": int | None, "skip_corrupt": bool}
+"""What it says that is no text, if it does."""
 
 
 def open_run(path: Path, *, data_root: Path | None = None, source: Source | None = None) -> Run:
@@ -64,6 +74,10 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
         require_same_data(folder, graph)
     expected = _recorded(folder, "in_features", int)
     if graph.num_features != expected:
+        if level_of(graph) == "image":
+            raise InputError(
+                f"Channels of {graph.name}: {graph.num_features}; the run in {path} was trained on {expected}."
+            )
         raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
     if source is not None and level_of(graph) == "node" and resolve_method(recipe.method["name"]).level == "graph":
         raise InputError(
@@ -95,24 +109,23 @@ def tell_if_unfinished(run: Run, display: Display) -> None:
         display.say(f"Note: this run stands at epoch {run.progress.epoch} of {run.recipe.training.epochs}.")
 
 
-def tell_of_features(graph: Data, display: Display) -> None:
-    """Say so if the features of nodes are not their own."""
-    made = remark(graph)
-    if made is not None:
-        display.say(made)
+def tell_of_data(graph: Data, display: Display) -> None:
+    """Say so if the features of nodes are not their own, or if images were left out."""
+    for told in (remark(graph), left_out_remark(graph)):
+        if told is not None:
+            display.say(told)
 
 
 def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:
     """Where the run's graph came from; a data root given now replaces the recorded one."""
     recorded = _recorded(folder, "source", dict)
-    if not all(value is None or isinstance(value, str) for value in recorded.values()):
-        raise InputError(f"{folder.path / 'run.json'} is damaged: its source holds more than names of files.")
-    paths = {
-        key: None if recorded.get(key) is None else Path(recorded[key]) for key in ("data_root", "features", "labels")
-    }
+    if not all(isinstance(value, _KINDS.get(key, str | None)) for key, value in recorded.items()):
+        raise InputError(f"{folder.path / 'run.json'} is damaged: its source does not hold what it should.")
+    paths: dict[str, Any] = {key: None if recorded.get(key) is None else Path(recorded[key]) for key in _PATHS}
     if data_root is not None:
         paths["data_root"] = data_root
-    return Source(recorded.get("data"), **paths, node_features=recorded.get("node_features"))
+    others = {key: recorded[key] for key in ("node_features", *_KINDS) if key in recorded}
+    return Source(recorded.get("data"), **paths, **others)
 
 
 def _recorded(folder: RunFolder, key: str, kind: type) -> Any:

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run
-from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_threads, tell_of_features
+from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_threads, tell_of_data
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
@@ -21,7 +21,7 @@ from sfa.evaluation.protocols import default_protocol
 from sfa.levels import level_of, num_items
 from sfa.methods import DEFAULTS
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
-from sfa.recipes.run import describe, record_of, train_recipe
+from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.training import RunFolder, Steps, make_fabric
 
 
@@ -43,10 +43,10 @@ def run(
     set_threads(threads)
     if resume:
         folder = _folder_to_resume(out)
-        if source.data is None and (source.features or source.labels or source.node_features):
+        if source.data is None and source != Source(None, source.data_root):
             raise InputError(
-                "--features, --labels and --node-features belong to a file of data: name it too, or resume without "
-                "them."
+                "--features, --labels, --node-features, --image-size and --skip-corrupt belong to data: name those "
+                "too, or resume without."
             )
         source = source if source.data is not None else recorded_source(folder, source.data_root)
         settled = _settled_recipe(folder, recipe, changes, source.data)
@@ -56,7 +56,8 @@ def run(
     else:
         graph = _load(source, display)
         plain = {"method": DEFAULTS[level_of(graph)]}
-        settled = (Recipe.parse(plain) if recipe is None else load_recipe(recipe, source.data)).updated(changes)
+        named = changes.get("method.name")
+        settled = (Recipe.parse(plain) if recipe is None else load_recipe(recipe, source.data, named)).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         if recipe is None:
             _tell_of_a_recipe(settled, source.data, display)
@@ -78,17 +79,18 @@ def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> 
 
 def _load(source: Source, display: Display) -> Data:
     graph = source.load()
-    tell_of_features(graph, display)
+    tell_of_data(graph, display)
     return graph
 
 
 def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
     method = recipe.build_for(graph)
-    make_fabric(device)
+    make_fabric(device, recipe.training.precision)
     if processes.count() > 1:
         processes.synchronise(method)
     Steps(graph, recipe.make_sampler(), recipe.training.seed)
+    online_probe(recipe, method, graph)
     record = record_of(recipe, graph, source.as_dict())
     with processes.explained_if_lost():
         if processes.rank() == 0:
@@ -99,10 +101,8 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
 
 def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
     """Train in an existing folder and show how it goes."""
-    graphs = f"{num_items(graph)} graphs, " if level_of(graph) == "graph" else ""
     display.say(
-        f"{graph.name}: {graphs}{graph.num_nodes} nodes, {graph.num_edges // 2} edges, {graph.num_features} features, "
-        f"{recipe.preparation}\n"
+        f"{graph.name}: {_what(graph, recipe)}\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
     )
     with display.progress("training", recipe.training.epochs) as tracker:
@@ -117,6 +117,21 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
     if trained.progress.epoch < recipe.training.epochs:
         display.say(f"Stopped at epoch {trained.progress.epoch}: no progress for {recipe.training.patience} epochs.")
     return trained
+
+
+def _what(data: Data, recipe: Recipe) -> str:
+    """The size of the data, and what is done to their features."""
+    if level_of(data) == "image":
+        height, width = data.x.shape[1:3]
+        parts = {"to train on": data.get("train_mask"), "to test on": data.get("test_mask")}
+        counts = "".join(f", {int(mask.sum())} {what}" for what, mask in parts.items() if mask is not None)
+        channels = "1 channel" if data.num_features == 1 else f"{data.num_features} channels"
+        return f"{num_items(data)} images of {height} × {width} pixels, {channels}{counts}"
+    graphs = f"{num_items(data)} graphs, " if level_of(data) == "graph" else ""
+    return (
+        f"{graphs}{data.num_nodes} nodes, {data.num_edges // 2} edges, {data.num_features} features, "
+        f"{recipe.preparation}"
+    )
 
 
 def _how(recipe: Recipe) -> str:
@@ -166,7 +181,7 @@ def _folder_to_resume(out: Path | None) -> RunFolder:
 def _settled_recipe(folder: RunFolder, recipe: str | None, changes: Mapping[str, Any], dataset: str | None) -> Recipe:
     """The recipe of the run; what is given again on the command line must agree with it."""
     settled = load_recipe(folder.recipe_file)
-    asked = settled if recipe is None else load_recipe(recipe, dataset)
+    asked = settled if recipe is None else load_recipe(recipe, dataset, changes.get("method.name"))
     asked = asked.updated(changes)
     if asked != settled:
         before, now = _flat(settled), _flat(asked)

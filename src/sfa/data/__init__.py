@@ -1,16 +1,19 @@
-"""Data sets by name, your own files, and graphs in memory -> one checked `torch_geometric.data.Data`.
+"""Data sets by name, your own files, and graphs or images in memory -> one checked `torch_geometric.data.Data`.
 
-It is one graph, or (with `ptr`) a set of graphs.
+It is one graph, (with `ptr`) a set of graphs, or (with `x` of four axes) a set of images.
 """
 
 from sfa.data.as_graphs import as_graphs
+from sfa.data.as_images import as_images
 from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph
 from sfa.data.datasets import DatasetInfo, load, locate, names
 from sfa.data.files import read_graph
+from sfa.data.files.image_folder import left_out_remark
 from sfa.data.fingerprint import fingerprint
 from sfa.data.graph import build_graph
 from sfa.data.graph_set import build_graphs
+from sfa.data.image_set import build_images
 from sfa.data.roots import data_root
 from sfa.data.structural import NodeFeatures, remark
 
@@ -19,10 +22,13 @@ __all__ = [
     "NodeFeatures",
     "as_graph",
     "as_graphs",
+    "as_images",
     "build_graph",
     "build_graphs",
+    "build_images",
     "data_root",
     "fingerprint",
+    "left_out_remark",
     "load",
     "locate",
     "names",

@@ -45,6 +45,10 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         obj = obj.dataset
     if isinstance(obj, Data) and level_of(obj) == "graph":
         return _from_union(obj, name, labels, node_features)
+    if isinstance(obj, Data) and level_of(obj) == "image":
+        raise InputError(
+            "These are images, and graphs are needed: embed images with ImageEmbedder (sfa.data.as_images)."
+        )
     if is_one_graph(obj):
         raise InputError(
             f"A {type(obj).__name__} is one graph, and many are needed: embed its nodes with NodeEmbedder "

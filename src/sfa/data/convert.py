@@ -52,6 +52,10 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
 
 
 def _refuse_many(obj: Any) -> None:
+    if isinstance(obj, Data) and level_of(obj) == "image":
+        raise InputError(
+            "These are images, and a graph is needed: embed images with ImageEmbedder (sfa.data.as_images)."
+        )
     is_list = isinstance(obj, (tuple, list)) and len(obj) > 0 and all(is_one_graph(one) for one in obj)
     if is_list or (isinstance(obj, Data) and level_of(obj) == "graph"):
         count = len(obj) if is_list else len(obj.ptr) - 1

@@ -1,4 +1,4 @@
-"""Data sets by name or by path: the door through which every graph comes in."""
+"""Data sets by name or by path: the door through which every graph and every image comes in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Protocol
 
 from torch_geometric.data import Data
 
+from sfa.data.array_sets import ArraySet
+from sfa.data.cifar import CIFAR10, CIFAR100
+from sfa.data.digits import Digits
 from sfa.data.files import read_graph
+from sfa.data.files.graph_file import existing
+from sfa.data.files.images import holds_images, read_images, refuse_folder_options
+from sfa.data.imagenet import ImageNet100
 from sfa.data.ogb_sets import OgbSet
 from sfa.data.pyg_sets import PygSet
 from sfa.data.tu_sets import PREFIX, TuSet
@@ -21,12 +27,14 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A data set's name, what it is in one line, whether it comes with the package, and what there is to embed."""
+    """A data set's name, what it is in one line, whether it comes with the package, what there is to embed, and whether
+    it is downloaded if it is not found on this machine."""
 
     name: str
     description: str
     bundled: bool = False
     level: Level = "node"
+    downloaded: bool = True
 
 
 class Origin(Protocol):
@@ -34,13 +42,13 @@ class Origin(Protocol):
 
     @property
     def level(self) -> Level:
-        """Whether it is one graph, whose nodes are embedded, or a set of graphs."""
+        """Whether it is one graph, whose nodes are embedded, a set of graphs, or a set of images."""
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Where it would be read from; None if it would have to be downloaded."""
+        """Where it would be read from; None if it is not on this machine."""
 
     def load(self, root: PathLike | None) -> Data:
-        """The graph or graph set."""
+        """The graph, graph set or image set."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,12 @@ ORIGINS: dict[str, Origin] = {
     "reddit-binary": TuSet("reddit-binary", "REDDIT-BINARY"),
     "reddit-multi-5k": TuSet("reddit-multi-5k", "REDDIT-MULTI-5K"),
     "collab": TuSet("collab", "COLLAB"),
+    "digits": Digits(),
+    "cifar10": CIFAR10,
+    "cifar100": CIFAR100,
+    "cifar10-subset": ArraySet("cifar10-subset", "images/cifar10_15000_5000.npz"),
+    "cifar100-subset": ArraySet("cifar100-subset", "images/cifar100_5000_2000.npz"),
+    "imagenet-100": ImageNet100(),
 }
 
 DESCRIPTIONS = {
@@ -145,13 +159,25 @@ DESCRIPTIONS = {
     "reddit-binary": "2000 graphs: users of a thread who answered each other; no features, 2 kinds of forums",
     "reddit-multi-5k": "4999 graphs: users of a thread who answered each other; no features, 5 forums",
     "collab": "5000 graphs: researchers around one researcher; no features, 3 fields of physics",
+    "digits": "1797 images: handwritten digits, 8 × 8, grey; 10 digits",
+    "cifar10": "60000 images: photographs, 32 × 32, in colour; 10 kinds of animals and vehicles",
+    "cifar100": "60000 images: photographs, 32 × 32, in colour; 100 kinds of things",
+    "cifar10-subset": "20000 images of CIFAR-10, 15000 of them for training",
+    "cifar100-subset": "7000 images of CIFAR-100, 5000 of them for training",
+    "imagenet-100": "Images: photographs of ImageNet, brought to 256 × 256; 100 kinds of things; never downloaded",
 }
 
 
 def names() -> list[DatasetInfo]:
     """The data sets known by name, in the order in which they are told of."""
     return [
-        DatasetInfo(name, DESCRIPTIONS[name], isinstance(origin, Bundled), origin.level)
+        DatasetInfo(
+            name,
+            DESCRIPTIONS[name],
+            bundled=isinstance(origin, (Bundled, Digits)),
+            level=origin.level,
+            downloaded=not isinstance(origin, (Bundled, Digits, ArraySet, ImageNet100)),
+        )
         for name, origin in ORIGINS.items()
     ]
 
@@ -163,8 +189,10 @@ def load(
     features: PathLike | None = None,
     labels: PathLike | None = None,
     node_features: str | None = None,
+    image_size: int | None = None,
+    skip_corrupt: bool = False,
 ) -> Data:
-    """The graph or graph set of a name (see `names`) or of a file or folder (see `read_graph`).
+    """The graph, graph set or image set of a name (see `names`) or of a file or folder (see `read_graph`).
 
     A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. Otherwise it is a path
     if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in
@@ -174,21 +202,40 @@ def load(
 
     A file without features gets some made of `node_features`: `degree`, `random` or `spectral`. A graph set without
     features gets `degree` ones unasked, and `sfa.data.remark` says so.
+
+    Images come from a folder of image files (see `sfa.data.files.image_folder`), which are brought to `image_size`
+    pixels if that is given, and of which damaged ones are an error unless `skip_corrupt`; or from a `.npz` or `.npy`
+    (see `sfa.data.files.image_arrays`). CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
     """
     origin = _origin(name_or_path)
     if origin is None:
         if not _is_path(name_or_path):
             raise unknown_name("data set", os.fspath(name_or_path), ORIGINS)
+        if holds_images(name_or_path):
+            _refuse_node_features(name_or_path, features, node_features)
+            return read_images(name_or_path, labels=labels, image_size=image_size, skip_corrupt=skip_corrupt)
+        refuse_folder_options(existing(name_or_path, "graph", or_folder=True), image_size, skip_corrupt)
         return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
+    if not isinstance(origin, ImageNet100):
+        refuse_folder_options(f"The data set {name_or_path}", image_size, skip_corrupt)
     if features is not None or labels is not None or node_features is not None:
         raise InputError(
             f"The data set {name_or_path} has its own features and labels; give others only with a file's path."
         )
+    if isinstance(origin, ImageNet100):
+        return origin.load(root, image_size=image_size, skip_corrupt=skip_corrupt)
     return origin.load(root)
 
 
+def _refuse_node_features(path: PathLike, features: PathLike | None, node_features: str | None) -> None:
+    if features is not None or node_features is not None:
+        raise InputError(
+            f"{path} holds images, so leave out features= and node_features= (--features, --node-features)."
+        )
+
+
 def locate(name: str, root: PathLike | None = None) -> Path | None:
-    """Where a named data set would be read from, without reading it; None if it would have to be downloaded."""
+    """Where a named data set would be read from, without reading it; None if it is not on this machine."""
     origin = _origin(name)
     if origin is None:
         raise unknown_name("data set", name, ORIGINS)

@@ -1,4 +1,4 @@
-"""A graph's content in one line of text, by which a run knows its data again."""
+"""The content of a graph, graph set or image set in one line of text, by which a run knows its data again."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
-from sfa.levels import level_of
+from sfa.levels import Level, level_of
 from sfa.matrices import row_chunks
+
+KEYS: dict[Level, tuple[str, ...]] = {
+    "node": ("x", "edge_index", "edge_weight", "y"),
+    "graph": ("x", "edge_index", "edge_weight", "y", "ptr"),
+    "image": ("x", "y", "train_mask"),
+}
+"""What counts, in this order."""
 
 
 def fingerprint(data: Data) -> str:
@@ -22,24 +29,30 @@ def fingerprint(data: Data) -> str:
 
     Masks do not count either: a split belongs to how embeddings are scored, and nothing that is learnt depends on it.
     Features count by their non-zero entries: a graph has the same fingerprint with dense and with sparse ones. Of a
-    graph set counts `ptr` as well, where each graph begins.
+    graph set counts `ptr` as well, where each graph begins. Of an image set count x, all of it, and y, and the one mask
+    that does decide what is learnt: `train_mask`.
     """
     digest = hashlib.sha256()
-    for key in ("x", "edge_index", "edge_weight", "y", *(("ptr",) if level_of(data) == "graph" else ())):
+    for key in KEYS[level_of(data)]:
         value = getattr(data, key, None)
         if value is None:
             digest.update(f"{key}:none;".encode())
             continue
         kind = np.dtype(str(value.dtype).removeprefix("torch.")).str
         digest.update(f"{key}:{kind}:{list(value.shape)};".encode())
-        if key != "x":
-            digest.update(np.ascontiguousarray(to_numpy(value)).data)
-            continue
-        for places, _ in _entries(value):
-            digest.update(places.data)
-        for _, values in _entries(value):
-            digest.update(values.data)
+        for content in _contents(key, value):
+            digest.update(content.data)
     return digest.hexdigest()
+
+
+def _contents(key: str, value: Any) -> Iterator[NDArray[Any]]:
+    if key != "x":
+        yield np.ascontiguousarray(to_numpy(value))
+    elif value.dim() == 4:
+        yield from _pixels(value)
+    else:
+        yield from (places for places, _ in _entries(value))
+        yield from (values for _, values in _entries(value))
 
 
 def _entries(x: Tensor) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
@@ -55,3 +68,9 @@ def _entries(x: Tensor) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
         values = rows[places]
         places += chunk.start * x.shape[1]
         yield places, values
+
+
+def _pixels(x: Tensor) -> Iterator[NDArray[np.uint8]]:
+    """The bytes of the images, by chunks of images."""
+    for chunk in row_chunks((len(x), x[0].numel())):
+        yield np.ascontiguousarray(x[chunk].detach().cpu().numpy())

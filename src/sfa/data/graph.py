@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.data.arrays import to_numpy
 from sfa.data.edges import check_edges, check_weight, undirected_edges
 from sfa.data.features import check_features
-from sfa.data.labels import encode_labels
+from sfa.data.labels import a, encode_labels
 from sfa.data.masks import check_masks
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
@@ -122,10 +122,10 @@ def check_ids(given: Sequence[Any], count: int, item: str = "node") -> list[int 
     if hasattr(given, "tolist"):
         given = given.tolist()
     if not isinstance(given, Sequence) or isinstance(given, str):
-        raise InputError(f"The {item} ids are {given!r}, but a list with one a {item} is needed.")
+        raise InputError(f"The {item} ids are {given!r}, but a list with one {a(item)} is needed.")
     ids = [_id(one) for one in given]
     if len(ids) != count:
-        raise InputError(f"There are {len(ids)} {item} ids for {count} {item}s; give one a {item}.")
+        raise InputError(f"There are {len(ids)} {item} ids for {count} {item}s; give one {a(item)}.")
     seen: set[str] = set()
     for one in ids:
         if str(one) in seen:  # 1 and "1" would be the same in a table

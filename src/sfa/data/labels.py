@@ -27,9 +27,9 @@ def encode_labels(
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise InputError(f"The labels have shape {list(y.shape)}, but one label a {item} ([{count}]) is needed.")
+        raise InputError(f"The labels have shape {list(y.shape)}, but one label {a(item)} ([{count}]) is needed.")
     if len(y) != count:
-        raise InputError(f"There are {len(y)} labels for {count} {item}s; give one a {item}, -1 where it is unknown.")
+        raise InputError(f"There are {len(y)} labels for {count} {item}s; give one {a(item)}, -1 where it is unknown.")
 
     values = [_clean(value) for value in y.tolist()]
     known = {value for value in values if value is not None}
@@ -41,6 +41,11 @@ def encode_labels(
     if max(abs(int(value)) for value in known) >= 2**63:  # too long for a number, and a name all the same
         return _encode_strings([None if value is None else str(value) for value in values], class_names)
     return _encode_integers(np.array([UNKNOWN if value is None else value for value in values], np.int64), class_names)
+
+
+def a(item: str) -> str:
+    """The word with its article: a node, an image."""
+    return f"{'an' if item[0] in 'aeiou' else 'a'} {item}"
 
 
 def _encode_strings(

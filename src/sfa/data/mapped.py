@@ -32,7 +32,7 @@ def is_large(num_bytes: int) -> bool:
     return num_bytes > MAPPED_BYTES
 
 
-def tensor_over(array: NDArray[np.float32]) -> Tensor:
+def tensor_over(array: NDArray[Any]) -> Tensor:
     """A tensor that shares the array's memory; if that is a map, it must never be written to.
 
     A private map that could be written to (copy-on-write) is no way out: Linux grants none that exceeds the memory of

@@ -1,4 +1,4 @@
-"""What both embedders share: a recipe of their arguments, fitting, embedding, and one file to keep them in."""
+"""What all embedders share: a recipe of their arguments, fitting, embedding, and one file to keep them in."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORMAT = 3
 """Layout of a saved embedder."""
 
-EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder"}
+EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder", "image": "ImageEmbedder"}
 """The class that embeds with the methods of a level."""
 
 
@@ -41,7 +41,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     level: ClassVar[Level]
-    """What it embeds: the nodes of one graph, or the graphs of a set."""
+    """What it embeds: the nodes of one graph, the graphs of a set, or images."""
     kept: ClassVar[Mapping[str, type | UnionType]]
     """What it must know of the data it was fitted to: attributes of theirs, its own with ``_`` at the end, by kind."""
 
@@ -53,7 +53,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     epochs: int | None
     lr: float | None
     batch_size: int | None
-    node_features: str | None
+    node_features: str | None = None
     options: Mapping[str, Any] | None
     random_state: int | np.random.RandomState | None
     device: str
@@ -102,7 +102,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         train(
             method,
             prepared,
-            **recipe.training.model_dump(),
+            **recipe.training.arguments,
             sampler=recipe.make_sampler(),
             device=self.device,
             on_epoch=history.append,

@@ -9,13 +9,20 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.levels import item_word, level_of, num_items
+from sfa.levels import Level, item_word, level_of, num_items
+
+NOT_LABELLED: dict[Level, tuple[str, str]] = {
+    "node": ("graph", "`y`"),
+    "graph": ("graph set", "`y`, or in labels.csv (--labels)"),
+    "image": ("image set", "`y`, or by a folder for each class"),
+}
+"""What has no labels, and where they would go."""
 
 
 def labels_of(graph: Data) -> NDArray[np.int64]:
-    """The label of every node, or of every graph of a set, ``(n,)``, where ``-1`` means unknown."""
+    """The label of every node, or of every graph or image of a set, ``(n,)``, where ``-1`` means unknown."""
     if getattr(graph, "y", None) is None:
-        what, how = ("graph", "`y`") if level_of(graph) == "node" else ("graph set", "`y`, or in labels.csv (--labels)")
+        what, how = NOT_LABELLED[level_of(graph)]
         raise InputError(f"Evaluation needs labels, and this {what} has none: give them as {how} (see the user guide).")
     y, count = np.asarray(graph.y, dtype=np.int64), num_items(graph)
     if y.shape != (count,):

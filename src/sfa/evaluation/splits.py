@@ -1,4 +1,4 @@
-"""Train, validation and test parts of the labelled nodes, or graphs: where they come from, and random ones."""
+"""Train, validation and test parts of the labelled nodes, graphs or images: where they come from, and random ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_REDRAWS = 1000
 
 @dataclass(frozen=True)
 class Split:
-    """Numbers of the nodes, or graphs, of the three parts; the validation part may be empty."""
+    """Numbers of the nodes, graphs or images of the three parts; the validation part may be empty."""
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Split:
 
 
 class Splits(ABC):
-    """Where the splits of a graph, or of a graph set, come from."""
+    """Where the splits of a graph, or of a set of graphs or images, come from."""
 
     levels: ClassVar[tuple[Level, ...]] = ("node", "graph")
     """What they are made for."""

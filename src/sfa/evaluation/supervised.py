@@ -23,7 +23,7 @@ from sfa.graph.dropout import dropout
 from sfa.graph.gcn import Convolution
 from sfa.graph.mlp import MLP
 from sfa.graph.propagation import Propagation, propagation_of
-from sfa.levels import level_of
+from sfa.levels import item_word, level_of
 from sfa.ranges import check_whole
 from sfa.seeding import derive_seed, seeded_initialisation, step_generator
 
@@ -177,6 +177,10 @@ def _labels_of(y: NDArray[np.int64], *parts: NDArray[np.int64]) -> Tensor:
 
 
 def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
+    if level_of(graph) != "node":
+        raise InputError(
+            f"Yardsticks are trained on the nodes of one graph, and these are {item_word(graph)} of a set."
+        )
     if graph.y is None:
         raise InputError("Supervised training needs labels, and this graph has none: give them as `y`.")
     y: NDArray[np.int64] = np.asarray(graph.y, dtype=np.int64)

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
 from torch_geometric.data import Data
 
 from sfa.evaluation.protocols import Embedder
+from sfa.evaluation.rows import MOST_BYTES
 from sfa.graph.histograms import degree_histogram, label_histogram
 from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
+from sfa.image import to_float
 from sfa.levels import Level
+
+CELLS = 32
+"""Of a side of an image, at most, where all pixels would be too many."""
+TOGETHER = 1024
+"""Images that are read at a time."""
 
 
 def raw_features(graph: Data) -> Tensor:
     """What the nodes have."""
     features: Tensor = graph.x
     return features
+
+
+def raw_pixels(images: Data) -> Tensor:
+    """What images show, rows of float32 in [0, 1], ``(n, H·W·C)``.
+
+    Where that would take more than a gigabyte, they are averaged over cells first, to at most 32 x 32 of them.
+    """
+    n, height, width, channels = images.x.shape
+    if 4 * n * height * width * channels > MOST_BYTES:
+        height, width = min(height, CELLS), min(width, CELLS)
+    rows = torch.empty(n, height, width, channels)
+    for piece, chunk in zip(torch.split(rows, TOGETHER), torch.split(images.x, TOGETHER), strict=True):
+        piece.copy_(adaptive_avg_pool2d(to_float(chunk), (height, width)).permute(0, 2, 3, 1))
+    return rows.flatten(1)
 
 
 UNTRAINED: dict[Level, dict[str, Embedder]] = {
@@ -24,5 +47,6 @@ UNTRAINED: dict[Level, dict[str, Embedder]] = {
         "degree histogram": degree_histogram,
         "WL subtree counts": weisfeiler_lehman,
     },
+    "image": {"raw pixels": raw_pixels},
 }
-"""For nodes, and for graphs, by the name that tables give them: dense rows or CSR."""
+"""For nodes, for graphs and for images, by the name that tables give them: dense rows or CSR."""

@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every")
+INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every", "online_probe")
 """Keys of a recipe's training that its hash leaves out: the seed is told apart from it, the others change no bit."""
+LATER: dict[str, Any] = {"momentum": 0.9, "warmup_from": None, "precision": "32", "accumulate": 1}
+"""Keys that ledgers are older than, with the values that training had before: left out where they have them."""
 
 LENGTH = 16
 """Hexadecimal digits of a hash or key: 64 bits, for ledgers of far fewer than billions of runs."""
@@ -24,8 +26,12 @@ def recipe_hash(recipe: Mapping[str, Any]) -> str:
     """
     training = recipe.get("training")
     if isinstance(training, Mapping):
-        recipe = {**recipe, "training": {key: value for key, value in training.items() if key not in INDIFFERENT}}
+        recipe = {**recipe, "training": {key: value for key, value in training.items() if _counts(key, value)}}
     return digest(recipe)
+
+
+def _counts(key: str, value: Any) -> bool:
+    return key not in INDIFFERENT and not (key in LATER and value == LATER[key])
 
 
 def run_key(kind: str, recipe: Mapping[str, Any], fingerprint: str, seed: int) -> str:

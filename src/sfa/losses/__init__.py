@@ -8,7 +8,9 @@ from sfa.losses.jensen_shannon import jensen_shannon, local_global_jensen_shanno
 from sfa.losses.margin import multiplet
 from sfa.losses.nt_xent import nt_xent
 from sfa.losses.reconstruction import kl_to_standard_normal, reconstruction
+from sfa.losses.sinkhorn import sinkhorn
 from sfa.losses.skip_gram import skip_gram
+from sfa.losses.swapped_prediction import swapped_prediction
 
 __all__ = [
     "barlow_twins",
@@ -21,5 +23,7 @@ __all__ = [
     "multiplet",
     "nt_xent",
     "reconstruction",
+    "sinkhorn",
     "skip_gram",
+    "swapped_prediction",
 ]

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.levels import Level, num_items
+from sfa.methods.precision import full_precision
 from sfa.spectral import SpectralMap
 
 
@@ -32,7 +33,8 @@ Observer = Callable[[FeatureMaps], None]
 class Method(nn.Module, ABC):
     """A published method: calling it on a graph gives the loss of a step, :meth:`embed` the plain embeddings.
 
-    At graph level, what it is called on is a batch of graphs: their disjoint union, with ``ptr`` and ``batch``.
+    At graph level, what it is called on is a batch of graphs: their disjoint union, with ``ptr`` and ``batch``. At image
+    level it is a batch of images, ``x`` ``(b, height, width, channels)`` in uint8.
 
     Every feature map that enters the loss goes through :meth:`augmented`, the one slot for a spectral map, so that
     every method works with every map.
@@ -45,7 +47,7 @@ class Method(nn.Module, ABC):
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Its authors' settings outside the method itself, by recipe path: ``{"training.lr": 1e-3}``."""
     level: ClassVar[Level] = "node"
-    """What it embeds: the nodes of one graph, or the graphs of a set."""
+    """What it embeds: the nodes of one graph, the graphs of a set, or images."""
     transductive: ClassVar[bool] = False
     """It has weights for each node: built for a number of nodes, not of features, it embeds no other graph."""
     rows_are_nodes: ClassVar[bool] = False
@@ -53,12 +55,13 @@ class Method(nn.Module, ABC):
     samplers: ClassVar[tuple[str, ...]] = ()
     """The samplers it works with, by name; any, if there are none here."""
     spans_processes: ClassVar[bool] = False
-    """Whether the nodes of a step may be spread over several processes."""
+    """Whether the nodes, graphs or images of a step may be spread over several processes."""
 
     def __init__(self, spectral: SpectralMap | None, width: int) -> None:
         super().__init__()
         self.spectral = SpectralMap() if spectral is None else spectral
         self.spectral.check_width(width)
+        self.width = width
         if self.rows_are_nodes and not self.spectral.keeps_rows:
             raise InputError(
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
@@ -73,7 +76,17 @@ class Method(nn.Module, ABC):
 
     @abstractmethod
     def embed(self, graph: Data) -> Tensor:
-        """Embeddings ``(n, width)`` of the uncorrupted nodes or graphs: no views, no spectral map, no head."""
+        """Embeddings ``(n, width)`` of the uncorrupted items: no views, no spectral map, no head."""
+
+    def look_at(self, data: Data) -> None:
+        """Called once on a new method with the data it will be trained on; what it notes of them lives in buffers."""
+
+    def constant_rate(self) -> Iterable[nn.Parameter]:
+        """Weights whose learning rate stays at its peak, whatever the schedule."""
+        return ()
+
+    def before_step(self, epochs: float) -> None:
+        """Called before each step with the epochs that are done, as a fraction within one."""
 
     def after_step(self, done: float) -> None:
         """Called when the optimiser has taken its step, with the share of training that is done, in ``(0, 1]``."""
@@ -89,7 +102,8 @@ class Method(nn.Module, ABC):
         self, *maps: Tensor, generator: torch.Generator | None, observe: Observer | None = None, views: int = 2
     ) -> tuple[Tensor, ...]:
         """All feature maps of a step after the spectral map; the first ``views`` of them, 1 or 2, can be observed."""
-        tilde = self.spectral.forward_all(*maps, generator=generator)
+        with full_precision(*maps) as maps:
+            tilde = self.spectral.forward_all(*maps, generator=generator)
         if observe is not None:
             shown = [tuple(h.detach() for h in those[:views]) + (None,) * (2 - views) for those in (maps, tilde)]
             observe(FeatureMaps(*shown[0], *shown[1]))  # type: ignore[arg-type]

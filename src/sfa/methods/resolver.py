@@ -13,6 +13,11 @@ from sfa.methods.graph.joao import JOAO
 from sfa.methods.graph.joao_v2 import JOAOv2
 from sfa.methods.graph.lp_info import LPInfo
 from sfa.methods.graph.simgrace import SimGRACE
+from sfa.methods.image.barlow_twins import BarlowTwins
+from sfa.methods.image.byol import BYOL
+from sfa.methods.image.simclr import SimCLR
+from sfa.methods.image.simsiam import SimSiam
+from sfa.methods.image.swav import SwAV
 from sfa.methods.node.bgrl import BGRL
 from sfa.methods.node.cca_ssg import CCASSG
 from sfa.methods.node.costa import COSTA
@@ -51,9 +56,14 @@ METHODS: dict[str, type[Method]] = {
     "lp-info": LPInfo,
     "graph-bt": GraphBT,
     "graph-bgrl": GraphBGRL,
+    "simclr": SimCLR,
+    "barlow-twins": BarlowTwins,
+    "simsiam": SimSiam,
+    "swav": SwAV,
+    "byol": BYOL,
 }
 
-DEFAULTS: dict[Level, str] = {"node": "grace", "graph": "graphcl"}
+DEFAULTS: dict[Level, str] = {"node": "grace", "graph": "graphcl", "image": "simclr"}
 """The method that is meant where none is named."""
 
 

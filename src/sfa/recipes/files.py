@@ -13,13 +13,20 @@ from sfa.errors import InputError, unknown_name
 from sfa.recipes.schema import Recipe
 
 
-def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
-    """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand."""
+def load_recipe(name: str | Path, dataset: str | None = None, method: str | None = None) -> Recipe:
+    """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
+
+    If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
+    with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.
+    """
     shipped = shipped_recipes()
     key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
     for candidate in (str(name), f"{name}/{key}".lower()):
         if candidate in shipped:
-            return Recipe.parse({key: value for key, value in shipped[candidate].items() if key != "about"})
+            recipe, own = _shipped(candidate), f"{method}/{candidate.split('/')[1]}"
+            if method in (None, recipe.method["name"]) or own not in shipped:
+                return recipe
+            return _shipped(own).updated({"spectral": recipe.spectral, "training.seed": recipe.training.seed})
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.exists():
         try:
@@ -31,6 +38,10 @@ def load_recipe(name: str | Path, dataset: str | None = None) -> Recipe:
         sets = ", ".join(key.split("/")[1] for key in shipped if key.startswith(f"{name}/"))
         raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; there are some for: {sets}.")
     raise unknown_name("recipe", str(name), shipped)
+
+
+def _shipped(name: str) -> Recipe:
+    return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
 
 
 @cache

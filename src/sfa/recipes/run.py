@@ -9,7 +9,8 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data import fingerprint
-from sfa.levels import level_of, num_items
+from sfa.evaluation.online_probe import OnlineProbe
+from sfa.levels import item_word, level_of, num_items
 from sfa.methods import Method
 from sfa.recipes.schema import Recipe
 from sfa.training import Progress, RunFolder, train
@@ -46,8 +47,8 @@ def record_of(recipe: Recipe, graph: Data, source: Mapping[str, Any]) -> dict[st
     return {
         "source": dict(source),
         "fingerprint": fingerprint(graph),
-        "nodes": graph.num_nodes,
-        **({"graphs": num_items(graph)} if level_of(graph) == "graph" else {}),
+        item_word(graph): num_items(graph),
+        **({"nodes": graph.num_nodes} if level_of(graph) == "graph" else {}),
         "in_features": graph.num_features,
         "features": recipe.preparation,
         "features_of": graph.get("features_of"),
@@ -70,11 +71,20 @@ def train_recipe(
     progress = train(
         method,
         prepared,
-        **recipe.training.model_dump(),
+        **recipe.training.arguments,
         device=device,
         folder=folder,
         resume=resume,
         sampler=recipe.make_sampler(),
+        online_probe=online_probe(recipe, method, prepared),
         on_step=on_step,
     )
     return Run(folder, recipe, prepared, method.cpu().eval(), progress)
+
+
+def online_probe(recipe: Recipe, method: Method, graph: Data) -> OnlineProbe | None:
+    """What watches the features while they are learnt, if the recipe asks for it and these data allow it."""
+    training = recipe.training
+    if not training.online_probe:
+        return None
+    return OnlineProbe(method.width, graph, epochs=training.epochs, seed=training.seed)

@@ -15,7 +15,7 @@ from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_
 from sfa.levels import Level, level_of
 from sfa.methods import METHODS, Method
 from sfa.methods import resolve as resolve_method
-from sfa.ranges import Count, Natural, NonNegative, Positive
+from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.sampling import Sampler
 from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
@@ -29,15 +29,25 @@ class Training(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     epochs: Count = 200
-    optimizer: Literal["adam", "adamw"] = "adam"
+    optimizer: Literal["adam", "adamw", "sgd", "lars"] = "adam"
     lr: Positive = 5e-4
     weight_decay: NonNegative = 1e-5
+    momentum: Share = 0.9
     warmup: Natural = 0
+    warmup_from: NonNegative | None = None
     cosine: bool = False
+    precision: Literal["32", "bf16-mixed", "16-mixed"] = "32"
+    accumulate: Count = 1
     patience: Count | None = 20
     seed: Natural = 0
     checkpoint_every: Count = 25
     diagnose_every: Natural = 10
+    online_probe: bool = False
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What training itself is called with; a probe is made of the data, which are not known here."""
+        return self.model_dump(exclude={"online_probe"})
 
 
 class Recipe(BaseModel):
@@ -65,6 +75,11 @@ class Recipe(BaseModel):
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
         method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
         _check_fit(method["name"], sampler["name"])
+        if method_class.level == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0):
+            raise InputError(
+                f"{method['name']} embeds images, which have no features to normalise or to add noise to: leave out "
+                "feature_norm and feature_noise."
+            )
         if method_class.level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
             raise InputError(
                 f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
@@ -122,7 +137,9 @@ class Recipe(BaseModel):
         return Recipe.parse({"method": name, **shared, **kept})
 
     def prepare(self, graph: Data) -> Data:
-        """The graph with its features as training and embedding see them."""
+        """The graph with its features as training and embedding see them; images as they are."""
+        if level_of(graph) == "image":
+            return graph
         if self.feature_noise > 0:
             graph = add_noise(graph, self.feature_noise, self.training.seed)
         return normalise_features(graph, self.feature_norm)
@@ -152,14 +169,16 @@ class Recipe(BaseModel):
         return built
 
     def build_for(self, graph: Data) -> Method:
-        """The untrained method for these data; says so if it embeds nodes and they are many graphs, or the reverse."""
+        """The untrained method for these data; says so if it embeds what they are not."""
         method, level = self.method["name"], level_of(graph)
         if resolve_method(method).level != level:
             raise InputError(
                 f"{method} embeds {_EMBEDDED[resolve_method(method).level]}, and {graph.get('name', 'this')} is "
                 f"{_DATA[level]}; {_suitable(level)}."
             )
-        return self.build(graph.num_features, graph.num_nodes)
+        built = self.build(graph.num_features, graph.num_nodes)
+        built.look_at(graph)
+        return built
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
         """What makes the sampler of a graph."""
@@ -170,8 +189,8 @@ _NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": (
 """Sections that a name alone can stand for: the name where nothing is said, and that of nothing."""
 
 
-_DATA: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs"}
-_EMBEDDED: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs"}
+_DATA: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
+_EMBEDDED: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
 
 
 def _suitable(level: Level) -> str:

@@ -1,12 +1,24 @@
-"""Samplers: each cuts an epoch over a graph, or over a set of graphs, into steps and gives a batch for each."""
+"""Samplers: each cuts an epoch over a graph, or over a set of graphs or images, into steps and gives a batch for each."""
 
 from sfa.sampling.base import Sampler
 from sfa.sampling.clusters import Clusters
 from sfa.sampling.graphs import Graphs
+from sfa.sampling.images import Images
 from sfa.sampling.neighbours import Neighbours
 from sfa.sampling.random_walks import RandomWalks
 from sfa.sampling.resolver import SAMPLERS, resolve
 from sfa.sampling.starts import Starts
 from sfa.sampling.whole import WholeGraph
 
-__all__ = ["SAMPLERS", "Clusters", "Graphs", "Neighbours", "RandomWalks", "Sampler", "Starts", "WholeGraph", "resolve"]
+__all__ = [
+    "SAMPLERS",
+    "Clusters",
+    "Graphs",
+    "Images",
+    "Neighbours",
+    "RandomWalks",
+    "Sampler",
+    "Starts",
+    "WholeGraph",
+    "resolve",
+]

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.pattern import Pattern
 from sfa.ranges import Count, check_whole
-from sfa.sampling.base import Sampler
+from sfa.sampling.graph_sampler import GraphSampler
 from sfa.sampling.rows import row_entries
 
 CLUSTERS_PER_BATCH = 10
@@ -20,7 +20,7 @@ _CUTS: WeakKeyDictionary[Pattern, dict[int, Tensor]] = WeakKeyDictionary()
 """What METIS took long for, as long as the graph's edges live."""
 
 
-class Clusters(Sampler):
+class Clusters(GraphSampler):
     """Some clusters of the graph, all their nodes roots, and all edges among them.
 
     METIS cuts the graph once into clusters of about equal size with few edges between them: the same for the same

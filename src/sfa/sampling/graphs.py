@@ -11,11 +11,11 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
-from sfa.sampling.base import Sampler
+from sfa.sampling.graph_sampler import GraphSampler
 from sfa.sampling.rows import row_entries, take_rows
 
 
-class Graphs(Sampler):
+class Graphs(GraphSampler):
     """Some graphs of a set, whole: their disjoint union, as ``torch_geometric.data.Batch`` would collate them.
 
     A set is one union already, in which the nodes of a graph lie together and so do its edges: a batch is cut out of it

@@ -8,10 +8,10 @@ from torch_geometric.data import Data
 
 from sfa.graph.walks import Transitions, random_walks
 from sfa.ranges import Count, check_whole
-from sfa.sampling.base import Sampler
+from sfa.sampling.graph_sampler import GraphSampler
 
 
-class RandomWalks(Sampler):
+class RandomWalks(GraphSampler):
     """All nodes that random walks from the seeds visit, all of them roots, and all edges among them.
 
     A step has at most ``batch_size · (length + 1)`` nodes. Finding its edges costs the sum of their degrees.

@@ -6,6 +6,7 @@ from sfa.errors import unknown_name
 from sfa.sampling.base import Sampler
 from sfa.sampling.clusters import Clusters
 from sfa.sampling.graphs import Graphs
+from sfa.sampling.images import Images
 from sfa.sampling.neighbours import Neighbours
 from sfa.sampling.random_walks import RandomWalks
 from sfa.sampling.starts import Starts
@@ -18,6 +19,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "clusters": Clusters,
     "starts": Starts,
     "graphs": Graphs,
+    "images": Images,
 }
 
 

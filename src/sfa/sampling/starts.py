@@ -9,10 +9,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.ranges import Count
-from sfa.sampling.base import Sampler
+from sfa.sampling.graph_sampler import GraphSampler
 
 
-class Starts(Sampler):
+class Starts(GraphSampler):
     """The whole graph with ``seeds`` ``(k,)``, the nodes that a step starts from; every node once an epoch.
 
     The batch has the graph's own tensors, of which there is no copy, and neither ``nodes`` nor ``roots``: its nodes are

@@ -7,10 +7,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.sorted_edges import sorted_edges
-from sfa.sampling.base import Sampler
+from sfa.sampling.graph_sampler import GraphSampler
 
 
-class WholeGraph(Sampler):
+class WholeGraph(GraphSampler):
     """The whole graph, one step an epoch.
 
     Its batch is the graph itself, the same object, without ``nodes`` and ``roots``.

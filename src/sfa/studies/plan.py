@@ -173,9 +173,8 @@ def _check(
         raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
     levels = {dataset.level: dataset.name for dataset in datasets}
     if len(levels) > 1:
-        raise InputError(
-            f"{levels['node']} is one graph and {levels['graph']} a set of graphs: a study is of one kind of data."
-        )
+        kinds = " and ".join(f"{name} of {level}s" for level, name in levels.items())
+        raise InputError(f"A study is of one kind of data, and {kinds}.")
     for method in methods:
         if resolve_method(method).level not in levels:
             raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
@@ -197,7 +196,7 @@ def _base(
         return found.updated(changes)
 
     if recipe is not None:
-        given = load_recipe(recipe, dataset.name)
+        given = load_recipe(recipe, dataset.name, methods[0] if methods else None)
         if methods:
             given = given.updated({"method.name": methods[0]})
         given = given.updated(changes)

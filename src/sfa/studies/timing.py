@@ -52,7 +52,7 @@ def epochs_of_a_turn(recipe: Recipe) -> int:
 
 def _time(method: nn.Module, graph: Data, recipe: Recipe, epochs: int, device: str) -> float:
     ends: list[float] = []
-    settings = {**recipe.training.model_dump(), "epochs": epochs + 1, "patience": None, "diagnose_every": 0}
+    settings = {**recipe.training.arguments, "epochs": epochs + 1, "patience": None, "diagnose_every": 0}
     sampler = recipe.make_sampler()
     train(
         method,

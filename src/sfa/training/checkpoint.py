@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,31 +18,54 @@ from sfa.atomic import atomic_path
 from sfa.errors import InputError
 from sfa.training.progress import Progress
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-def save_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write everything that is needed to go on from here."""
+
+class Stateful(Protocol):
+    """Something beside the model and its optimiser that a checkpoint keeps; its state is tensors, perhaps none."""
+
+    def state_dict(self) -> dict[str, Tensor]: ...
+
+    def load_state_dict(self, state: dict[str, Tensor], /) -> Any: ...
+
+
+def save_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    others: Mapping[str, Stateful] = NOTHING,
+) -> None:
+    """Write everything that is needed to go on from here; ``others`` by the name that their tensors begin with."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+    for prefix, other in others.items():
+        tensors |= {f"{prefix}.{name}": value for name, value in other.state_dict().items()}
     save_tensors(path, tensors, asdict(progress))
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> Progress:
-    """Restore a model (and its optimiser) in place; says which file is broken or does not fit."""
+def load_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    others: Mapping[str, Stateful] = NOTHING,
+) -> Progress:
+    """Restore a model (and its optimiser) in place; says which file is broken or does not fit.
+
+    Of ``others`` those are restored that the checkpoint has something of.
+    """
     tensors, meta = load_tensors(path)
-    weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
     try:
-        model.load_state_dict(weights)
+        model.load_state_dict(_beginning_with("model", tensors))
         progress = Progress(**meta)
+        for prefix, other in others.items():
+            if state := _beginning_with(prefix, tensors):
+                other.load_state_dict(state)
     except (RuntimeError, TypeError) as error:
         raise InputError(f"The checkpoint {path} does not fit this recipe and data: {_first_line(error)}") from error
     if optimizer is not None:
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, value in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, key = name.split(".")
-                state.setdefault(int(index), {})[key] = value
-        optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+        _restore(optimizer, _beginning_with("optimizer", tensors))
     return progress
 
 
@@ -64,6 +89,24 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 (not a dict)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise InputError(f"The checkpoint {path} is truncated or is not one of sfa's: {_first_line(error)}") from error
+
+
+def _beginning_with(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    start = f"{prefix}."
+    return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
+
+
+def _restore(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, key = name.split(".")
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
+    for weights, kept in optimizer.state.items():
+        for key, value in kept.items():
+            if value.shape == weights.shape:
+                kept[key] = torch.empty_like(weights, dtype=value.dtype).copy_(value)
 
 
 def _first_line(error: Exception) -> str:

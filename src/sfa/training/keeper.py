@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import nn
 
 from sfa import processes
 from sfa.errors import TrainingError
-from sfa.training.checkpoint import save_checkpoint
+from sfa.training.checkpoint import Stateful, save_checkpoint
 from sfa.training.interrupt import Interrupted
 from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder
@@ -29,6 +29,7 @@ class Keeper:
         folder: The run's.
         method: What is trained.
         optimizer: With what.
+        others: What else a checkpoint keeps, by name.
         every: Epochs between checkpoints.
         epochs: How many there are to be.
         stop_requested: Whether this process was asked to stop. All of them stop at the same step.
@@ -39,6 +40,7 @@ class Keeper:
         folder: RunFolder,
         method: nn.Module,
         optimizer: torch.optim.Optimizer,
+        others: Mapping[str, Stateful],
         *,
         every: int,
         epochs: int,
@@ -47,6 +49,7 @@ class Keeper:
         self.folder = folder
         self.method = method
         self.optimizer = optimizer
+        self.others = others
         self.every = every
         self.epochs = epochs
         self.stop_requested = stop_requested
@@ -74,7 +77,7 @@ class Keeper:
     def _save(self, progress: Progress) -> None:
         if processes.rank() == 0:
             with _explained_if_the_disk_fails(self.folder):
-                save_checkpoint(self.folder.checkpoint, self.method, self.optimizer, progress)
+                save_checkpoint(self.folder.checkpoint, self.method, self.optimizer, progress, self.others)
         self.saved_at = time.monotonic()
 
     def _interrupted(self, when: str) -> Interrupted:

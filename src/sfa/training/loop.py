@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import nn
 from torch_geometric.data import Data
 
 from sfa import processes
-from sfa.errors import TrainingError
 from sfa.evaluation import diagnose
+from sfa.evaluation.online_probe import OnlineProbe
 from sfa.methods.base import FeatureMaps, Method
 from sfa.sampling import Sampler, WholeGraph
-from sfa.training.checkpoint import load_checkpoint
+from sfa.training.checkpoint import Stateful, load_checkpoint
 from sfa.training.devices import make_fabric
+from sfa.training.divergence import require_finite, require_finite_weights
+from sfa.training.gradient import Watcher, add_gradient
 from sfa.training.interrupt import stop_requests
 from sfa.training.keeper import Keeper
+from sfa.training.optimizers import OptimizerName, make_optimizer, set_rate
+from sfa.training.precision import GradientScale, PrecisionName
 from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder
 from sfa.training.schedule import learning_rate
 from sfa.training.steps import Steps
-
-OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
 def train(
@@ -35,11 +36,15 @@ def train(
     graph: Data,
     *,
     epochs: int = 200,
-    optimizer: Literal["adam", "adamw"] = "adam",
+    optimizer: OptimizerName = "adam",
     lr: float = 5e-4,
     weight_decay: float = 1e-5,
+    momentum: float = 0.9,
     warmup: int = 0,
+    warmup_from: float | None = None,
     cosine: bool = False,
+    precision: PrecisionName = "32",
+    accumulate: int = 1,
     patience: int | None = 20,
     seed: int = 0,
     checkpoint_every: int = 25,
@@ -48,6 +53,7 @@ def train(
     folder: RunFolder | None = None,
     resume: bool = False,
     sampler: Callable[[Data], Sampler] = WholeGraph,
+    online_probe: OnlineProbe | Literal[False] | None = None,
     on_step: Callable[[int, int, int, float], None] | None = None,
     on_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Progress:
@@ -58,11 +64,18 @@ def train(
             ``observe``, as a :class:`~sfa.methods.Method` does.
         graph: The whole graph, or set of graphs.
         epochs: Passes over the nodes or graphs at most.
-        optimizer: ``adam``, or ``adamw``, which decays the weights themselves.
+        optimizer: ``adam``; ``adamw``, which decays the weights themselves; ``sgd``; or :class:`LARS`, ``lars``.
         lr: Peak learning rate.
-        weight_decay: L2 penalty of Adam, or decay of AdamW.
+        weight_decay: L2 penalty, or decay of AdamW.
+        momentum: Of SGD and LARS.
         warmup: Epochs of linear rise to ``lr``.
+        warmup_from: The rate that the rise begins at; see :func:`learning_rate`.
         cosine: Let the rate fall to zero along a cosine after the warm-up.
+        precision: Of the forward pass: ``32``, or autocast to half precision, ``bf16-mixed`` or, on a GPU,
+            ``16-mixed``; weights stay in float32.
+        accumulate: Parts that a step's batch is taken in, one after another, where memory does not hold it at once.
+            Their gradients are added up, each by its share of the batch: of a loss that is a mean over rows, it is the
+            gradient of the whole batch. But batch normalisation, spectral maps and negatives see their part alone.
         patience: Stop when the running average of the loss has not improved for so many epochs; never, if ``None``.
         seed: Source of all randomness of the steps.
         checkpoint_every: Epochs between checkpoints, when there is a folder.
@@ -74,51 +87,59 @@ def train(
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
         sampler: Makes of the graph what cuts an epoch into batches; the whole graph is one, if not given. Several
             processes (under ``torchrun``) share the seeds of each batch and act as one.
+        online_probe: Learns to classify from the feature maps as they come, and leaves no trace in the method; its
+            metrics go with those of each epoch. Batches need labels.
         on_step: Called after each step with its epoch, the steps done in it, the steps it has, and the loss.
         on_epoch: Called after each epoch with its metrics.
 
     Returns:
         How far training came and its best loss.
     """
-    fabric = make_fabric(device)
+    fabric = make_fabric(device, precision)
     if fabric.world_size > 1:
         processes.synchronise(method)
-    trained = [weights for weights in method.parameters() if weights.requires_grad]
-    adam = OPTIMIZERS[optimizer](trained, lr=lr, weight_decay=weight_decay)
-    model, wrapped_adam = fabric.setup(method, adam)
+    moves = make_optimizer(optimizer, method, lr=lr, weight_decay=weight_decay, momentum=momentum)
+    model, wrapped_moves = fabric.setup(method, moves)
     model.train()
-    steps = Steps(graph, sampler, seed, fabric.device)
+    steps = Steps(graph, sampler, seed, fabric.device, accumulate)
+    others: dict[str, Stateful] = {"precision": GradientScale(fabric.strategy.precision)}
+    if online_probe:
+        others["online"] = online_probe
     progress, seconds_before = Progress(), 0.0
     if resume and folder is not None:
         if folder.checkpoint.exists():
-            progress = load_checkpoint(folder.checkpoint, method, adam)
+            progress = load_checkpoint(folder.checkpoint, method, moves, others)
         seconds_before = folder.rewind(progress.epoch) if fabric.is_global_zero else 0.0
     started = time.perf_counter() - seconds_before
 
-    with _keeper(folder, method, adam, checkpoint_every, epochs) as keeper, processes.explained_if_lost():
+    with _keeper(folder, method, moves, others, checkpoint_every, epochs) as keeper, processes.explained_if_lost():
         while not progress.finished:
             epoch, plan = progress.epoch, steps.plan(progress.epoch)
             seen: list[FeatureMaps] = []
             while progress.step < len(plan):
                 step, is_last = progress.step, progress.step == len(plan) - 1
                 now = epoch + step / len(plan)
-                for group in adam.param_groups:
-                    group["lr"] = learning_rate(now, peak=lr, epochs=epochs, warmup=warmup, cosine=cosine)
+                rate = learning_rate(now, peak=lr, epochs=epochs, warmup=warmup, warmup_from=warmup_from, cosine=cosine)
+                set_rate(moves, rate)
+                if isinstance(method, Method):
+                    method.before_step(now)
 
                 look = is_last and _is_due(epoch + 1, epochs, diagnose_every)
-                batch, generator = steps.batch(epoch, step, plan[step]), steps.generator(epoch, step)
-                loss = model(batch, generator, **({"observe": seen.append} if look else {}))
-                _require_finite(loss.item(), epoch, folder)
-                wrapped_adam.zero_grad()
-                fabric.backward(loss)
-                wrapped_adam.step()
+                watchers = [*([online_probe.observe] if online_probe else []), *([_into(seen)] if look else [])]
+                wrapped_moves.zero_grad()
+                parts, generator = steps.parts(epoch, step, plan[step]), steps.generator(epoch, step)
+                loss = add_gradient(fabric, model, parts, generator, watchers)
+                require_finite(loss, epoch, folder)
+                if isinstance(method, Method) and hasattr(method, "after_backward"):  # until it is in Method
+                    method.after_backward()
+                wrapped_moves.step()
                 if isinstance(method, Method):
                     method.after_step((epoch + (step + 1) / len(plan)) / epochs)
-                _require_finite_weights(method, epoch, folder)
+                require_finite_weights(method, epoch, folder)
 
-                progress = progress.after_step(loss.item())
+                progress = progress.after_step(loss)
                 if on_step is not None:
-                    on_step(epoch, progress.step, len(plan), loss.item())
+                    on_step(epoch, progress.step, len(plan), loss)
                 if keeper is not None and not is_last:
                     keeper.after_step(progress)
 
@@ -132,9 +153,10 @@ def train(
             metrics = {
                 "epoch": progress.epoch,
                 "loss": mean_loss,
-                "lr": adam.param_groups[0]["lr"],
+                "lr": rate,
                 "seconds": round(time.perf_counter() - started, 3),
                 **({} if diagnostics is None else {"diagnostics": asdict(diagnostics)}),
+                **({"online": online_probe.end_of_epoch(cast("Method", method), graph)} if online_probe else {}),
             }
             if on_epoch is not None:
                 on_epoch(metrics)
@@ -145,34 +167,25 @@ def train(
 
 @contextmanager
 def _keeper(
-    folder: RunFolder | None, method: nn.Module, optimizer: torch.optim.Optimizer, every: int, epochs: int
+    folder: RunFolder | None,
+    method: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    others: Mapping[str, Stateful],
+    every: int,
+    epochs: int,
 ) -> Iterator[Keeper | None]:
     """What saves the run; without a folder nothing is saved, and Ctrl-C acts as usual."""
     if folder is None:
         yield None
         return
     with stop_requests() as stop_requested:
-        yield Keeper(folder, method, optimizer, every=every, epochs=epochs, stop_requested=stop_requested)
+        yield Keeper(folder, method, optimizer, others, every=every, epochs=epochs, stop_requested=stop_requested)
+
+
+def _into(seen: list[FeatureMaps]) -> Watcher:
+    return lambda maps, batch: seen.append(maps)
 
 
 def _is_due(epoch: int, epochs: int, every: int) -> bool:
     """Whether a thing done at the first epoch, at every multiple and at the last is done at this one."""
     return every > 0 and (epoch in (1, epochs) or epoch % every == 0)
-
-
-def _require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
-    if not math.isfinite(loss):
-        raise _diverged(f"The loss is {loss}", epoch, folder)
-
-
-def _require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
-    """A finite loss can still leave weights that are not: those are never saved nor handed back."""
-    if not all(bool(torch.isfinite(weights).all()) for weights in method.parameters()):
-        raise _diverged("The weights are no longer numbers", epoch, folder)
-
-
-def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
-    kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
-    return TrainingError(
-        f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
-    )

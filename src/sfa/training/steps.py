@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,8 +16,19 @@ from sfa.sampling import Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
 
 
+class Part(NamedTuple):
+    """What a process sees at once of a step."""
+
+    batch: Data
+    share: float
+    """Of the step's seeds, those of all processes."""
+    is_last: bool
+
+
 class Steps:
-    """The steps of all epochs. Several processes share a step: each has a part of its seeds, and a batch around them.
+    """The steps of all epochs, each in one part or in several, one after another, whose gradients are added up.
+
+    Several processes share a part: each has some of its seeds, and a batch around them.
 
     Nothing here needs saving: a resumed run sees what an uninterrupted one would have seen.
 
@@ -25,14 +37,21 @@ class Steps:
         sampler: Makes the sampler of a graph, for instance ``WholeGraph``.
         seed: Source of all randomness.
         device: Where batches go.
+        accumulate: Parts of a step at most; fewer where they would have less than two seeds, or less than a process.
     """
 
     def __init__(
-        self, graph: Data, sampler: Callable[[Data], Sampler], seed: int, device: torch.device | str = "cpu"
+        self,
+        graph: Data,
+        sampler: Callable[[Data], Sampler],
+        seed: int,
+        device: torch.device | str = "cpu",
+        accumulate: int = 1,
     ) -> None:
         self.count, self.rank = processes.count(), processes.rank()
         self.seed = seed
         self.device = torch.device(device)
+        self.accumulate = accumulate
         self.sampler = sampler(graph)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
             self.sampler.graph = copy.copy(graph).to(device)
@@ -46,25 +65,36 @@ class Steps:
         self._graph = copy.copy(graph).to(device) if self._whole else graph  # PyG moves in place
 
     def plan(self, epoch: int) -> list[Tensor]:
-        """The seeds of this process in each step of an epoch, at least one; a step of too few is joined to another."""
-        plan = self.sampler.plan(plan_generator(self.seed, epoch))
-        return [seeds.tensor_split(self.count)[self.rank] for seeds in _joined(plan, self._at_least)]
+        """The seeds of each step of an epoch, those of all processes; a step of too few is joined to another."""
+        return _joined(self.sampler.plan(plan_generator(self.seed, epoch)), self._at_least)
+
+    def parts(self, epoch: int, step: int, seeds: Tensor) -> Iterator[Part]:
+        """What this process sees of a step with these seeds, one part after another, on the device."""
+        generator = batch_generator(self.seed, epoch, step, rank=self.rank)
+        parts = seeds.tensor_split(max(1, min(self.accumulate, len(seeds) // self._at_least)))
+        for number, part in enumerate(parts, start=1):
+            own = part.tensor_split(self.count)[self.rank]
+            yield Part(self._around(own, generator), len(part) / len(seeds), is_last=number == len(parts))
 
     def batch(self, epoch: int, step: int, seeds: Tensor) -> Data:
-        """The batch around these seeds, on the device."""
-        if self._whole:
-            return self._graph
-        batch = self.sampler.batch(seeds, batch_generator(self.seed, epoch, step, rank=self.rank))
-        return batch.to(self.device)
+        """The first part of a step, or the only one."""
+        return next(self.parts(epoch, step, seeds)).batch
 
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
-        """The batches of an epoch once more, each with a generator that none of its steps has."""
+        """The batches of an epoch once more, those of each step with a generator that none of the steps has."""
         for step, seeds in enumerate(plan):
-            yield self.batch(epoch, step, seeds), self.generator(epoch, len(plan) + step)
+            generator = self.generator(epoch, len(plan) + step)
+            for part in self.parts(epoch, step, seeds):
+                yield part.batch, generator
 
     def generator(self, epoch: int, step: int) -> torch.Generator:
-        """What the views and the spectral map of a step draw from."""
+        """What the views and the spectral map of a step draw from, its parts one after another."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)
+
+    def _around(self, seeds: Tensor, generator: torch.Generator) -> Data:
+        if self._whole and len(seeds) == self.sampler.num_seeds:
+            return self._graph
+        return self.sampler.batch(seeds, generator).to(self.device)
 
 
 def _joined(plan: list[Tensor], at_least: int) -> list[Tensor]:

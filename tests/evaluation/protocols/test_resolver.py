@@ -15,6 +15,7 @@ from sfa.evaluation import PROTOCOLS, Protocol, default_protocol, possible, reso
 
 OF_GRAPHS = ["tu-svm-10fold", "tu-linear-10fold"]
 OF_NODES = ["public", "link-prediction"]
+OF_IMAGES = ["image-linear", "image-sgd", "image-knn"]
 
 
 def test_all_are_there_under_their_names() -> None:
@@ -29,6 +30,7 @@ def test_all_are_there_under_their_names() -> None:
         "knn",
         "link-prediction",
         *OF_GRAPHS,
+        *OF_IMAGES,
     ]
     assert all(isinstance(protocol, Protocol) and protocol.name == name for name, protocol in PROTOCOLS.items())
     assert {name: resolve(name).needs for name in ("knn", "public", "link-prediction")} == {
@@ -46,7 +48,7 @@ def test_unknown_protocol_suggests_the_nearest() -> None:
 def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
     allowed, refused = possible(graph)
-    refused_here = ("public", "honest-10-10-80-sklearn", *OF_GRAPHS)
+    refused_here = ("public", "honest-10-10-80-sklearn", *OF_GRAPHS, *OF_IMAGES)
     assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
@@ -64,13 +66,29 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
 def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:
     graphs = blob_set(100)
     allowed, refused = possible(graphs)
-    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in (*OF_NODES, "honest-10-10-80-sklearn")]
+    refused_here = ("honest-10-10-80-sklearn", *OF_NODES, *OF_IMAGES)
+    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
     for name in OF_NODES:
         assert refused[name] == f"{name} scores the nodes of one graph, and pairs is a set of graphs."
+    for name in OF_IMAGES:
+        assert refused[name] == f"{name} scores images, and pairs is a set of graphs."
     del graphs.y
     allowed, refused = possible(graphs)
     assert allowed == []
     assert all("this graph set has none" in refused[name] for name in ("knn", "clustering", *OF_GRAPHS))
+
+
+def test_what_an_image_set_allows_and_why_not_the_rest(blob_images: Callable[..., Data]) -> None:
+    images = blob_images(100)
+    allowed, refused = possible(images)
+    assert [p.name for p in allowed] == ["clustering", *OF_IMAGES]
+    assert refused["knn"] == "knn scores the nodes of one graph or whole graphs, and dots is a set of images."
+    assert refused["public"] == "public scores the nodes of one graph, and dots is a set of images."
+    assert refused["tu-svm-10fold"] == "tu-svm-10fold scores whole graphs, and dots is a set of images."
+    del images.y
+    allowed, refused = possible(images)
+    assert allowed == []
+    assert all("this image set has none" in refused[name] for name in ("clustering", *OF_IMAGES))
 
 
 def test_protocols_of_graph_sets_refuse_one_graph(planted: Data, blobs: Callable[..., Data]) -> None:
@@ -85,12 +103,19 @@ def test_protocols_of_graph_sets_refuse_one_graph(planted: Data, blobs: Callable
 def test_every_protocol_says_what_it_scores() -> None:
     of_graphs = {name: protocol.levels == ("graph",) for name, protocol in PROTOCOLS.items()}
     of_nodes = {name: protocol.levels == ("node",) for name, protocol in PROTOCOLS.items()}
+    of_images = {name: protocol.levels == ("image",) for name, protocol in PROTOCOLS.items()}
     assert [name for name, only in of_graphs.items() if only] == OF_GRAPHS
+    assert [name for name, only in of_images.items() if only] == OF_IMAGES
+    assert PROTOCOLS["clustering"].levels == ("node", "graph", "image")
     assert [name for name, only in of_nodes.items() if only] == OF_NODES
 
 
-def test_without_a_name_it_is_the_one_of_the_level(blobs: Callable[..., Data], blob_set: Callable[..., Data]) -> None:
+def test_without_a_name_it_is_the_one_of_the_level(
+    blobs: Callable[..., Data], blob_set: Callable[..., Data], blob_images: Callable[..., Data]
+) -> None:
     assert (default_protocol("node"), default_protocol("graph")) == ("honest-10-10-80", "tu-svm-10fold")
+    assert default_protocol("image") == "image-linear"
+    resolve(default_protocol("image")).check(blob_images())
     resolve(default_protocol("node")).check(blobs())
     resolve(default_protocol("graph")).check(blob_set())
 
@@ -98,7 +123,7 @@ def test_without_a_name_it_is_the_one_of_the_level(blobs: Callable[..., Data], b
 def test_digests_are_those_that_ledgers_hold() -> None:
     """A score counts as measured while its digest stays: kept from before there were protocols of graph sets."""
     cora = load("cora")
-    assert {name: resolve(name).digest(cora)[:16] for name in PROTOCOLS if name not in OF_GRAPHS} == {
+    assert {name: resolve(name).digest(cora)[:16] for name in PROTOCOLS if name not in OF_GRAPHS + OF_IMAGES} == {
         "honest-10-10-80": "f41214296f90354f",
         "honest-10-10-80-sklearn": "62006fa7e8605923",
         "pygcl-10-80-10": "6ddd8a74f1f9c9fc",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,11 +16,12 @@ from torch_geometric.data import Data
 
 from sfa.evaluation import PROTOCOLS, Classification, Clustering, LinkPrediction, resolve
 from sfa.evaluation.links import Pairs
-from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, Probe, SVMProbe
+from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
 from sfa.evaluation.probes.links import predict_links
 from sfa.evaluation.protocols import link_prediction
 from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.splits import Split, Splits
+from sfa.levels import Level
 
 QUICK: dict[str, Probe] = {
     "pygcl-10-80-10": AdamProbe(steps=100),
@@ -28,6 +29,7 @@ QUICK: dict[str, Probe] = {
     "bgrl-20-80": OneVsRestProbe(cs=(0.1, 1.0, 10.0), selection="5 halves"),
     "tu-svm-10fold": SVMProbe(cs=(0.1, 1.0, 10.0)),
     "tu-linear-10fold": SVMProbe(kernel="linear", cs=(0.1, 1.0, 10.0)),
+    "image-sgd": SgdProbe(lrs=(0.01, 0.1, 1.0), epochs=5, batch_size=16),
 }
 SPLIT_BASED = [name for name, protocol in PROTOCOLS.items() if isinstance(protocol, Classification)]
 
@@ -55,21 +57,24 @@ class Given(Splits):
     """One split, whatever the labels."""
 
     split: Split
+    levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
 
     def of(self, graph: Data, count: int) -> list[Split]:
         return [self.split]
 
 
 def items_for(protocol: Classification, graph: Data) -> Data:
-    """The graph, or, where whole graphs are scored, a set of graphs of one node each."""
-    if "node" in protocol.levels:
-        return graph
+    """The graph, or a set of graphs of one node or of images of one pixel each, where those are scored."""
     n = graph.num_nodes
-    return Data(x=graph.x, y=graph.y, edge_index=torch.empty(2, 0).long(), ptr=torch.arange(n + 1))
+    if "node" in protocol.levels:
+        return graph.update({"z": graph.x})
+    if "image" in protocol.levels:
+        return Data(x=torch.zeros(n, 1, 1, 1, dtype=torch.uint8), y=graph.y, z=graph.x)
+    return Data(x=graph.x, y=graph.y, z=graph.x, edge_index=torch.empty(2, 0).long(), ptr=torch.arange(n + 1))
 
 
 def predictions(protocol: Classification, graph: Data, split: Split) -> Any:
-    z = unit_rows(graph.x) if protocol.probe.unit_rows else graph.x
+    z = unit_rows(graph.z) if protocol.probe.unit_rows else graph.z
     (found,) = protocol.probe.predict(z, graph.y.numpy(), [split], lambda: None)
     return found
 
@@ -79,11 +84,11 @@ def test_test_labels_change_nothing_but_the_score(name: str, blobs: Callable[...
     protocol = quick(name)
     graph = items_for(protocol, with_masks(blobs(300)))
     (split,) = protocol.draw(graph)
-    protocol = replace(protocol, splits=Given(split))  # stratified folds of permuted labels would be others
+    protocol = replace(protocol, splits=Given(split))  # stratified parts of permuted labels would be others
     permuted = graph.clone()
     permuted.y[split.test] = torch.from_numpy(np.random.default_rng(1).permutation(graph.y[split.test].numpy()))
 
-    before, after = protocol.evaluate(graph.x, graph), protocol.evaluate(graph.x, permuted)
+    before, after = protocol.evaluate(graph.z, graph), protocol.evaluate(graph.z, permuted)
     assert (after.chosen, after.validation) == (before.chosen, before.validation)
     assert after.mean() < before.mean() - 10
     fitted, again = predictions(protocol, graph, split), predictions(protocol, permuted, split)
@@ -102,6 +107,9 @@ def test_test_labels_change_nothing_but_the_score(name: str, blobs: Callable[...
         ("bgrl-20-80", "train", 0.2),
         ("tu-svm-10fold", "train", 0.9),
         ("tu-linear-10fold", "train", 0.9),
+        ("image-linear", "validation", 0.1),
+        ("image-sgd", "validation", 0.1),
+        ("image-knn", "validation", 0.1),
     ],
 )
 def test_what_is_selected_depends_on_the_part_that_is_said(
@@ -111,12 +119,13 @@ def test_what_is_selected_depends_on_the_part_that_is_said(
     protocol = quick(name)
     graph = items_for(protocol, with_masks(blobs(300)))
     (split,) = protocol.draw(graph)
+    protocol = replace(protocol, splits=Given(split))
     nodes = getattr(split, part)
-    assert len(nodes) == round(share * 300)
-    assert len(split.validation) == (0 if part == "train" else round(share * 300))
+    assert abs(len(nodes) - share * 300) <= ("image" in name), "stratified parts round the share of every class"
+    assert len(split.validation) == (0 if part == "train" else len(nodes))
     permuted = graph.clone()
     permuted.y[nodes] = torch.from_numpy(np.random.default_rng(1).permutation(graph.y[nodes].numpy()))
-    before, after = protocol.evaluate(graph.x, graph), protocol.evaluate(graph.x, permuted)
+    before, after = protocol.evaluate(graph.z, graph), protocol.evaluate(graph.z, permuted)
     assert after.validation != before.validation
 
 

@@ -44,7 +44,9 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     features = {name: file for name, file in files.items() if _is_features(file)}
     graphs = [file for name, file in files.items() if name not in features and file.suffix.lower() in SUFFIXES]
     if not graphs:
-        raise InputError(f"The folder {folder} has no graph files in it; allowed are {', '.join(SUFFIXES)}.")
+        raise InputError(
+            f"The folder {folder} has no graph files in it; allowed are {', '.join(SUFFIXES)}, and images (.png, …)."
+        )
     features_of = {file.stem[: -len(FEATURES)]: file for file in features.values()}
     ids = check_ids([graph.stem for graph in graphs], len(graphs), "graph")
     lonely = next((one for one in features_of if one not in ids), None)

@@ -15,7 +15,7 @@ from sfa.data.files.tables import Grid, read_grid
 from sfa.errors import InputError
 from sfa.levels import Level
 
-HOLDERS: dict[Level, str] = {"node": "the graph", "graph": "the set"}
+HOLDERS: dict[Level, str] = {"node": "the graph", "graph": "the set", "image": "the set"}
 LABEL_NAMES = (LABEL, "labels", "y", "class", "subject")
 
 

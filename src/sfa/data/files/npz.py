@@ -14,6 +14,7 @@ A file of `scipy.sparse.save_npz` is an adjacency; its features come from anothe
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,15 @@ CSR_PARTS = ("data", "indices", "indptr", "shape")
 KEYS = {"x", "edge_index", "edge_weight", "y", "labels", "class_names", "node_ids", "ptr", "graph_ids", *MASKS} | {
     f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS
 }
+SAME = (("y", "labels"), ("x", "attr_data"), ("edge_index", "adj_data"), ("edge_weight", "adj_data"))
 
 
 def read_npz(path: Path) -> Parts:
     """The parts of a `.npz` file; nothing in it is ever unpickled."""
-    with path.open("rb") as opened:
-        file = np.load(opened, allow_pickle=False)
-        if isinstance(file, np.ndarray):
-            raise InputError(f"{path} is a single NumPy array, not an npz archive; save it with numpy.savez.")
-        arrays = {key: _array(file, key, path) for key in file.files}
+    arrays = read_arrays(path)
     if {"format", "shape", "data"} <= arrays.keys():
         return _scipy_adjacency(path)
-    _check_keys(arrays, path)
+    check_keys(arrays, path, KEYS, SAME)
 
     node_ids = arrays.get("node_ids")
     graph_ids = arrays.get("graph_ids")
@@ -66,13 +64,22 @@ def read_npz(path: Path) -> Parts:
     return parts
 
 
-def _check_keys(arrays: dict[str, Any], path: Path) -> None:
+def read_arrays(path: Path) -> dict[str, Any]:
+    """All arrays of a `.npz` file by their keys; nothing in it is ever unpickled."""
+    with path.open("rb") as opened:
+        file = np.load(opened, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            raise InputError(f"{path} is a single NumPy array, not an npz archive; save it with numpy.savez.")
+        return {key: _array(file, key, path) for key in file.files}
+
+
+def check_keys(arrays: dict[str, Any], path: Path, keys: set[str], same: Sequence[tuple[str, str]]) -> None:
     """Other keys may be there, but none that is a slip of the pen, and no two for the same thing."""
-    for stranger in arrays.keys() - KEYS:
-        meant = difflib.get_close_matches(stranger, KEYS - arrays.keys(), n=1, cutoff=0.85)
+    for stranger in arrays.keys() - keys:
+        meant = difflib.get_close_matches(stranger, keys - arrays.keys(), n=1, cutoff=0.85)
         if meant:
             raise InputError(f"{path} has an unknown key {stranger!r}: is {meant[0]!r} meant? Rename or remove it.")
-    for one, other in (("y", "labels"), ("x", "attr_data"), ("edge_index", "adj_data"), ("edge_weight", "adj_data")):
+    for one, other in same:
         if one in arrays and other in arrays:
             raise InputError(f"{path} has both {one!r} and {other!r}, which say the same: keep one of them.")
 

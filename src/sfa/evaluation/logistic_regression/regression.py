@@ -43,12 +43,13 @@ class LogisticPath:
 
     def predict(self, z: Tensor, which: slice = slice(None)) -> Tensor:
         """Labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or of a slice of them."""
+        return self.classes[torch.cat([scores.argmax(2) for scores in self.scores(z, which)]).mT]
+
+    def scores(self, z: Tensor, which: slice = slice(None)) -> Iterator[Tensor]:
+        """``W z + b`` of embeddings ``(n, d)``, a piece of their rows at a time, ``(rows, m, k)``."""
         w, b = self.coefficients[which], self.intercepts[which]
-        likeliest = [
-            (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).view(-1, *b.shape).argmax(2)
-            for rows in torch.split(z, ROWS_TOGETHER)
-        ]
-        return self.classes[torch.cat(likeliest).mT]
+        for rows in torch.split(z, ROWS_TOGETHER):
+            yield (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).view(-1, *b.shape)
 
 
 def logistic_regression(

@@ -5,6 +5,18 @@ from sfa.evaluation.probes.base import Prediction, Probe
 from sfa.evaluation.probes.logistic import LogisticProbe
 from sfa.evaluation.probes.neighbours import NeighbourProbe
 from sfa.evaluation.probes.one_vs_rest import OneVsRestProbe
+from sfa.evaluation.probes.sgd import SgdProbe
 from sfa.evaluation.probes.svm import SVMProbe
+from sfa.evaluation.probes.weighted_neighbours import WeightedNeighbourProbe
 
-__all__ = ["AdamProbe", "LogisticProbe", "NeighbourProbe", "OneVsRestProbe", "Prediction", "Probe", "SVMProbe"]
+__all__ = [
+    "AdamProbe",
+    "LogisticProbe",
+    "NeighbourProbe",
+    "OneVsRestProbe",
+    "Prediction",
+    "Probe",
+    "SVMProbe",
+    "SgdProbe",
+    "WeightedNeighbourProbe",
+]

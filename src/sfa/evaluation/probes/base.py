@@ -16,6 +16,8 @@ from sfa.evaluation.splits import Split
 
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 """What scikit-learn computes with."""
+RANKS = 5
+"""Labels that a probe names for an item at most, where it ranks them."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,14 @@ class Prediction:
         test: Labels it gives to the items of the test part.
         chosen: What was selected.
         validation: The accuracy by which it was, in per cent.
+        ranked: For every item of the test part the labels it finds likeliest, best first, ``(test, ≤ RANKS)``; -1 is no
+            label. ``None`` from a probe that does not say.
     """
 
     test: NDArray[np.int64]
     chosen: Any
     validation: float
+    ranked: NDArray[np.int64] | None = None
 
 
 class Probe(ABC):
@@ -62,6 +67,16 @@ class Probe(ABC):
             splits: Which rows train, validate and test.
             on_split: To be called when a split's fits are done.
         """
+
+
+def best_labels(scores: Tensor, classes: Tensor) -> Tensor:
+    """The labels of the highest scores ``(n, k)``, best first, ``(n, min(RANKS, k))``; of equal ones the first."""
+    return classes[scores.argsort(dim=1, descending=True, stable=True)[:, :RANKS]]
+
+
+def top_accuracy(ranked: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
+    """How often the label is one of those ranked, in per cent."""
+    return 100 * float((ranked == labels[:, None]).any(1).mean())
 
 
 def accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> Any:

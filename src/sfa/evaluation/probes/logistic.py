@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from sfa.errors import unknown_name
 from sfa.evaluation.logistic_regression import LogisticPath, logistic_regression
-from sfa.evaluation.probes.base import Prediction, Probe, accuracy
+from sfa.evaluation.probes.base import Prediction, Probe, accuracy, best_labels
 from sfa.evaluation.splits import Split
 
 Solver = Literal["batched", "scikit-learn"]
@@ -45,46 +46,70 @@ class LogisticProbe(Probe):
     ) -> Iterator[Prediction]:
         cs = sorted(self.cs)
         solve = _batched if self.solver == "batched" else _by_scikit_learn
-        for split, classify in zip(splits, solve(z, y, splits, cs, on_split), strict=True):
-            validation = accuracy(classify(split.validation, slice(None)), y[split.validation])
+        for split, fitted in zip(splits, solve(z, y, splits, cs, on_split), strict=True):
+            validation = accuracy(fitted.labels(split.validation, slice(None)), y[split.validation])
             best = int(validation.argmax())
-            (test,) = classify(split.test, slice(best, best + 1))
-            yield Prediction(test, cs[best], float(validation[best]))
+            which = slice(best, best + 1)
+            (test,) = fitted.labels(split.test, which)
+            yield Prediction(test, cs[best], float(validation[best]), fitted.ranked(split.test, which))
 
 
-Classify = Callable[[NDArray[np.int64], slice], NDArray[np.int64]]
-"""Labels ``(m, rows)`` that the classifiers of some values of ``C`` give to some rows."""
+class _Fitted(ABC):
+    """The classifiers of one split, one for each ``C``."""
+
+    @abstractmethod
+    def labels(self, rows: NDArray[np.int64], which: slice) -> NDArray[np.int64]:
+        """Labels ``(m, rows)`` that the classifiers of some values of ``C`` give to some rows."""
+
+    def ranked(self, rows: NDArray[np.int64], which: slice) -> NDArray[np.int64] | None:
+        """The best labels of each row by one of them, where it says."""
+        return None
+
+
+@dataclass(frozen=True)
+class _Path(_Fitted):
+    z: Tensor
+    path: LogisticPath
+
+    def labels(self, rows: NDArray[np.int64], which: slice) -> NDArray[np.int64]:
+        labels: NDArray[np.int64] = self.path.predict(self.z[torch.from_numpy(rows)], which).numpy()
+        return labels
+
+    def ranked(self, rows: NDArray[np.int64], which: slice) -> NDArray[np.int64]:
+        pieces = self.path.scores(self.z[torch.from_numpy(rows)], which)
+        ranked: NDArray[np.int64] = torch.cat([best_labels(s.squeeze(1), self.path.classes) for s in pieces]).numpy()
+        return ranked
+
+
+@dataclass(frozen=True)
+class _Fits(_Fitted):
+    z: Tensor
+    fits: list[LogisticRegression]
+
+    def labels(self, rows: NDArray[np.int64], which: slice) -> NDArray[np.int64]:
+        values = _double(self.z, rows)
+        return np.stack([classifier.predict(values) for classifier in self.fits[which]])
 
 
 def _batched(
     z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float], on_split: Callable[[], None]
-) -> Iterator[Classify]:
+) -> Iterator[_Fitted]:
     parts = [torch.from_numpy(split.train) for split in splits]
     for path in logistic_regression(z, torch.from_numpy(y), parts, cs, on_part=on_split):
-
-        def classify(rows: NDArray[np.int64], which: slice, path: LogisticPath = path) -> NDArray[np.int64]:
-            labels: NDArray[np.int64] = path.predict(z[torch.from_numpy(rows)], which).numpy()
-            return labels
-
-        yield classify
+        yield _Path(z, path)
 
 
 def _by_scikit_learn(
     z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], cs: Sequence[float], on_split: Callable[[], None]
-) -> Iterator[Classify]:
-    def double(rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = z[torch.from_numpy(rows)].double().numpy()
-        return values
-
+) -> Iterator[_Fitted]:
     for split in splits:
+        rows, labels = _double(z, split.train), y[split.train]
         with threadpool_limits(1):  # on matrices of this size a second BLAS thread costs twenty times what it saves
-            fitted = [
-                LogisticRegression(C=c, max_iter=100_000, tol=1e-8).fit(double(split.train), y[split.train]) for c in cs
-            ]
-
-        def classify(rows: NDArray[np.int64], which: slice, fitted: list[Any] = fitted) -> NDArray[np.int64]:
-            values = double(rows)
-            return np.stack([classifier.predict(values) for classifier in fitted[which]])
-
+            fits = [LogisticRegression(C=c, max_iter=100_000, tol=1e-8).fit(rows, labels) for c in cs]
         on_split()
-        yield classify
+        yield _Fits(z, fits)
+
+
+def _double(z: Tensor, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = z[torch.from_numpy(rows)].double().numpy()
+    return values

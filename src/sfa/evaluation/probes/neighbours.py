@@ -50,14 +50,32 @@ class NeighbourProbe(Probe):
 def nearest_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[int]) -> Tensor:
     """The label ``(len(ks), queries)`` that most of each query's ``k`` nearest rows have, for every ``k``."""
     classes = torch.unique(labels)
-    target = torch.searchsorted(classes, labels)
-    half_squares = rows.square().sum(1) / 2
-    votes = one_hot(target, len(classes))
+    votes = one_hot(torch.searchsorted(classes, labels), len(classes))
+    half_squares = rows.square().sum(1) / 2  # |q - r|² falls as q·r - |r|²/2 rises
     places, most = torch.tensor(ks) - 1, max(ks)
-    together = max(1, BATCH_NUMBERS // max(len(rows), most * len(classes)))
-    found = []
-    for piece in torch.split(queries, together):
-        nearest = torch.addmm(half_squares, piece, rows.mT, beta=-1).topk(most, 1).indices
-        found.append(votes[nearest].cumsum(1)[:, places].argmax(2))  # |q - r|² falls as q·r - |r|²/2 rises
+    found = [
+        votes[nearest].cumsum(1)[:, places].argmax(2)
+        for _, nearest in nearest_rows(queries, rows, most, half_squares, numbers=most * len(classes))
+    ]
     most_voted: Tensor = classes[torch.cat(found)].mT
     return most_voted
+
+
+def nearest_rows(
+    queries: Tensor, rows: Tensor, most: int, shift: Tensor, *, numbers: int = 0
+) -> Iterator[tuple[Tensor, Tensor]]:
+    r"""For one piece of the queries after another the rows with the largest :math:`q \cdot r - s_r`, best first.
+
+    Args:
+        queries: ``(m, d)``.
+        rows: ``(n, d)``.
+        most: How many of the rows.
+        shift: ``s``, ``(n,)``: half the squares of the rows' lengths for Euclidean distance, 0 for inner products.
+        numbers: That the caller holds for each query at a time.
+
+    Yields:
+        These largest values, and the rows' numbers, both ``(piece, most)``.
+    """
+    for piece in torch.split(queries, max(1, BATCH_NUMBERS // max(len(rows), numbers))):
+        largest = torch.addmm(shift, piece, rows.mT, beta=-1).topk(most, 1)
+        yield largest.values, largest.indices

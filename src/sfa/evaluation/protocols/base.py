@@ -18,7 +18,10 @@ from sfa.evaluation.scores import Score
 from sfa.levels import Level, level_of
 
 Embedder = Callable[[Data], Tensor]
-"""A graph, or a graph set, in, its embeddings ``(n, d)`` out."""
+"""A graph, a graph set or an image set in, its embeddings ``(n, d)`` out."""
+
+SCORED: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
+GIVEN: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
 
 P = TypeVar("P", bound="Protocol")
 
@@ -32,7 +35,7 @@ class Protocol(ABC):
         description: One line: splits, classifier, what is selected on what.
         repeats: Splits or runs; of splits that come with the data at most so many.
         needs: What the data must have.
-        levels: What it scores: the nodes of one graph, the graphs of a set, or either.
+        levels: What it scores: the nodes of one graph, the graphs of a set, images, or several of these.
     """
 
     name: str
@@ -46,13 +49,12 @@ class Protocol(ABC):
         """Raise, before any long work, if these data do not allow it."""
 
     def check_level(self, graph: Data) -> None:
-        """Raise if it is not for the nodes of a graph, or not for the graphs of a set, where these data are such."""
-        if level_of(graph) in self.levels:
-            return
-        what = getattr(graph, "name", None) or "this"
-        if level_of(graph) == "node":
-            raise InputError(f"{self.name} scores whole graphs, and {what} is one graph.")
-        raise InputError(f"{self.name} scores the nodes of one graph, and {what} is a set of graphs.")
+        """Raise if it is not for nodes, not for the graphs of a set, or not for images, where these data are such."""
+        level = level_of(graph)
+        if level not in self.levels:
+            what = getattr(graph, "name", None) or "this"
+            scored = " or ".join(SCORED[own] for own in self.levels)
+            raise InputError(f"{self.name} scores {scored}, and {what} is {GIVEN[level]}.")
 
     @abstractmethod
     def evaluate(
@@ -63,7 +65,7 @@ class Protocol(ABC):
         name: str = "embedding",
         on_split: Callable[[], None] | None = None,
     ) -> Score:
-        """Score an embedding of a graph's nodes, or of a set's graphs.
+        """Score an embedding of a graph's nodes, or of a set's graphs or images.
 
         Args:
             embedding: ``(n, d)``, a tensor or array, dense or sparse; or an :data:`Embedder`, which is called with the
@@ -83,7 +85,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
-        """The numbers of the nodes, graphs or edges of every part of every split, in order."""
+        """The numbers of the nodes, graphs, images or edges of every part of every split, in order."""
 
     def digest(self, graph: Data) -> str:
         """SHA-256 of all settings and splits: scores of the same data can be paired if theirs is the same."""

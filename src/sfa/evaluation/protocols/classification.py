@@ -1,8 +1,8 @@
-"""Classification of nodes, or of graphs: a probe on frozen embeddings, split by split."""
+"""Classification of nodes, of graphs or of images: a probe on frozen embeddings, split by split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,19 +11,22 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.evaluation.labels import labels_of
-from sfa.evaluation.probes import Probe
-from sfa.evaluation.probes.base import accuracy
+from sfa.evaluation.probes import Prediction, Probe
+from sfa.evaluation.probes.base import RANKS, accuracy, top_accuracy
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.public_splits import PublicSplits
 from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows, unit_rows
 from sfa.evaluation.scores import Score
 from sfa.evaluation.splits import Split, Splits
-from sfa.levels import Level, item_word
+from sfa.levels import Level, item_word, level_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Classification(Protocol):
     """Accuracy of a probe on the test part of each split.
+
+    Of images of more than 5 classes, also how often the right one is among the 5 likeliest (``top-5``), where the probe
+    ranks them.
 
     Attributes:
         splits: Where they come from.
@@ -67,11 +70,13 @@ class Classification(Protocol):
         self.probe.check(splits, y, item_word(graph))
         z = self.rows(embedding(graph) if callable(embedding) else embedding, len(y), item_word(graph))
         predictions = list(self.probe.predict(z, y, splits, on_split or no_news))
-        test = [float(accuracy(found.test, y[split.test])) for found, split in zip(predictions, splits, strict=True)]
+        labels = [y[split.test] for split in splits]
+        test = [float(accuracy(found.test, own)) for found, own in zip(predictions, labels, strict=True)]
+        top = _top_accuracies(predictions, labels, y) if level_of(graph) == "image" else {}
         return Score(
             name,
             self.name,
-            {"accuracy": tuple(test)},
+            {"accuracy": tuple(test), **top},
             chosen=tuple(found.chosen for found in predictions),
             validation=tuple(found.validation for found in predictions),
             splits=self.digest(graph),
@@ -83,3 +88,13 @@ class Classification(Protocol):
             return unit_rows(dense_rows(z, count, items))
         keep = self.probe.takes_sparse and is_sparse(z)
         return sparse_rows(z, count, items) if keep else dense_rows(z, count, items)
+
+
+def _top_accuracies(
+    predictions: Sequence[Prediction], labels: Sequence[NDArray[np.int64]], y: NDArray[np.int64]
+) -> dict[str, tuple[float, ...]]:
+    """The accuracy of the 5 likeliest labels on each split, if that is not all of them and the probe ranks them."""
+    ranked = [found.ranked for found in predictions if found.ranked is not None]
+    if len(ranked) < len(labels) or len(np.unique(y[y >= 0])) <= RANKS:
+        return {}
+    return {f"top-{RANKS}": tuple(top_accuracy(best, own) for best, own in zip(ranked, labels, strict=True))}

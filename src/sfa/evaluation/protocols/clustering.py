@@ -1,10 +1,10 @@
-"""Clustering of nodes, or of graphs: k-means on the embeddings, compared with the classes afterwards."""
+"""Clustering of nodes, of graphs or of images: k-means on the embeddings, compared with the classes afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from sfa.evaluation.labels import labels_of
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.rows import dense_rows, unit_rows
 from sfa.evaluation.scores import Score
-from sfa.levels import item_word, num_items
+from sfa.levels import Level, item_word, num_items
 
 METRICS = {"nmi": normalised_mutual_information, "ari": adjusted_rand_index, "accuracy": assignment_accuracy}
 
@@ -41,6 +41,7 @@ class Clustering(Protocol):
 
     unit_rows: bool = True
     seed: int = 0
+    levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
 
     def check(self, graph: Data) -> None:
         classes = np.unique(_labelled(graph)[1])

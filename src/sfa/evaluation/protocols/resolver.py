@@ -8,7 +8,16 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.evaluation.folds import StratifiedFolds
-from sfa.evaluation.probes import AdamProbe, LogisticProbe, NeighbourProbe, OneVsRestProbe, SVMProbe
+from sfa.evaluation.held_out_splits import HeldOutSplits
+from sfa.evaluation.probes import (
+    AdamProbe,
+    LogisticProbe,
+    NeighbourProbe,
+    OneVsRestProbe,
+    SgdProbe,
+    SVMProbe,
+    WeightedNeighbourProbe,
+)
 from sfa.evaluation.protocols.base import Protocol
 from sfa.evaluation.protocols.classification import Classification
 from sfa.evaluation.protocols.clustering import Clustering
@@ -115,14 +124,44 @@ PROTOCOLS: dict[str, Protocol] = {
             splits=StratifiedFolds(folds=10),
             probe=SVMProbe(kernel="linear"),
         ),
+        Classification(
+            name="image-linear",
+            description=(
+                "an image set's own test part, or a fifth of it: logistic regression on unit rows, C chosen on a tenth "
+                "held out of the training images, test read once"
+            ),
+            repeats=1,
+            splits=HeldOutSplits(),
+            probe=LogisticProbe(),
+        ),
+        Classification(
+            name="image-sgd",
+            description=(
+                "the same parts: a linear classifier on the rows as they are by 100 epochs of SGD as in published "
+                "offline evaluations, its learning rate from 0.01 to 30 chosen on validation"
+            ),
+            repeats=1,
+            splits=HeldOutSplits(),
+            probe=SgdProbe(),
+        ),
+        Classification(
+            name="image-knn",
+            description=(
+                "the same parts: votes of the k nearest training images, weighted by e^(cos / 0.07), k from 10 to 200 "
+                "chosen on validation"
+            ),
+            repeats=1,
+            splits=HeldOutSplits(),
+            probe=WeightedNeighbourProbe(),
+        ),
     ]
 }
 
 TWINS = {"honest-10-10-80-sklearn": "honest-10-10-80"}
 """Protocols that give another's scores, and take longer."""
 
-DEFAULTS: dict[Level, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold"}
-"""What is used for nodes, and for whole graphs, where no protocol is named."""
+DEFAULTS: dict[Level, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
+"""What is used for nodes, for whole graphs and for images, where no protocol is named."""
 
 
 def resolve(name: str) -> Protocol:
@@ -133,7 +172,7 @@ def resolve(name: str) -> Protocol:
 
 
 def default_protocol(level: Level) -> str:
-    """Name of the protocol for nodes, or for whole graphs, where none is named."""
+    """Name of the protocol for nodes, for whole graphs or for images, where none is named."""
     return DEFAULTS[level]
 
 

@@ -1,0 +1,95 @@
+"""A training step on images against its encoder's forward and backward alone: what views, SFA, head and loss add.
+
+    python benchmarks/image_level.py [--method simclr barlow-twins] [--encoder small-strided] [--hidden 32] [--batch 256]
+                                     [--rounds 8] [--threads 1] [--parts]
+
+Everything is timed in turns in one run, and reported as ratios of least times. "encoder" is the forward and backward of
+the encoder on two views that are there already. "step" is everything that training does: a batch cut out of the set,
+two random views, the encoder on both, SFA, projector, loss, backward and the optimiser's step. Images are random, of
+CIFAR's size: what they show costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import torch
+from timing import side_by_side
+from torch import Tensor
+
+from sfa.data import build_images
+from sfa.methods import Method
+from sfa.recipes import Recipe
+from sfa.sampling import Images
+from sfa.training.optimizers import make_optimizer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--method", nargs="+", default=["simclr", "barlow-twins", "simsiam", "swav", "byol"])
+    parser.add_argument("--encoder", nargs="+", default=["small-strided"])
+    parser.add_argument("--hidden", type=int, default=32, help="channels of the encoder's first stage")
+    parser.add_argument("--batch", type=int, default=256, help="images of a step")
+    parser.add_argument("--size", type=int, default=32, help="pixels a side")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    print(
+        f"torch {torch.__version__}, {arguments.threads} threads, {arguments.rounds} rounds, batches of "
+        f"{arguments.batch} images of {arguments.size} × {arguments.size}\n"
+    )
+    print("| method | encoder | images/s, step | step / encoder | step without SFA / encoder | views / encoder |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for encoder in arguments.encoder:
+        for method in arguments.method:
+            times = side_by_side(parts(method, encoder, arguments), arguments.rounds)
+            alone = times["encoder"]
+            ratios = [times[part] / alone for part in ("step", "step without SFA", "views")]
+            rate = arguments.batch / times["step"]
+            print(f"| {method} | {encoder} | {rate:.0f} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |", flush=True)
+
+
+def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, Callable[[], object]]:
+    """What is timed, each from the start."""
+    generator = torch.Generator().manual_seed(0)
+    shape = (4 * arguments.batch, arguments.size, arguments.size, 3)
+    images = build_images(torch.randint(256, shape, dtype=torch.uint8, generator=generator).numpy())
+    sampler = Images(images, batch_size=arguments.batch)
+    seeds = sampler.plan(generator)[0]
+    method, plain = (built(name, encoder, arguments.hidden, spectral) for spectral in ("sfa", "none"))
+    network = built(name, encoder, arguments.hidden, "none").encoder
+    views: tuple[Tensor, Tensor] = method.views(sampler.batch(seeds, generator), generator)
+
+    def encode() -> None:
+        network.zero_grad()
+        torch.stack([network(view).sum() for view in views]).sum().backward()
+
+    def step(model: Method) -> Callable[[], None]:
+        optimizer = make_optimizer("adamw", model, lr=1e-6, weight_decay=1e-4, momentum=0.9)
+
+        def run() -> None:
+            loss = model(sampler.batch(seeds, generator), generator)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            model.after_step(0.5)
+
+        return run
+
+    return {
+        "encoder": encode,
+        "step": step(method),
+        "step without SFA": step(plain),
+        "views": lambda: method.views(sampler.batch(seeds, generator), generator),
+    }
+
+
+def built(name: str, encoder: str, hidden: int, spectral: str) -> Method:
+    options = {"name": name, "encoder": encoder, "hidden": hidden}
+    return Recipe.parse({"method": options, "spectral": spectral}).build(in_features=3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Files of arrays that hold images: `.npz`, and `.npy`, which is mapped if it is large.
+
+images     `x` [n, height, width] or [n, height, width, channels], uint8
+optional   `y` or `labels` [n], `classes` or `class_names` [C], `ids` [n], `train_mask` and `test_mask` [n]
+
+A `.npz` may also have its two parts apart: `x_train` and `x_test`, with `y_train` and `y_test` if there are labels. The
+images of the training part then come first. A `.npy` has the images alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Data
+
+from sfa.data.files.graph_file import DAMAGED, PathLike, existing, reading
+from sfa.data.files.join import read_labels
+from sfa.data.files.npz import check_keys, read_arrays
+from sfa.data.graph import check_ids
+from sfa.data.image_set import build_images
+from sfa.data.mapped import is_large
+from sfa.errors import InputError
+
+PARTS = ("x_train", "x_test", "y_train", "y_test")
+KEYS = {"x", "y", "labels", "classes", "class_names", "ids", "train_mask", "test_mask", *PARTS}
+SAME = (
+    *(("y", "labels"), ("classes", "class_names"), ("x", "x_train"), ("y", "y_train"), ("labels", "y_train")),
+    *(("train_mask", "x_train"), ("test_mask", "x_train")),
+)
+OF_GRAPHS = ("edge_index", "adj_data", "ptr")
+
+
+def holds_image_arrays(path: Path) -> bool:
+    """Whether the file is a `.npy`, or a `.npz` of images and not of a graph; of that, no array is read."""
+    if path.suffix.lower() == ".npy":
+        return True
+    if path.suffix.lower() != ".npz":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            keys = {name.removesuffix(".npy") for name in archive.namelist()}
+            if not keys.isdisjoint(OF_GRAPHS):
+                return False
+            return "x_train" in keys or ("x" in keys and _num_axes(archive, "x.npy") > 2)
+    except DAMAGED:
+        return False  # whoever reads it as a graph says what is wrong with it
+
+
+def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str | None = None) -> Data:
+    """The image set in the file; `labels` is a table (id, label) for a file that has none."""
+    arrays = {"x": reading(path, _open_npy)} if path.suffix.lower() == ".npy" else reading(path, _read_npz)
+    if labels is not None:
+        if "y" in arrays:
+            raise InputError(f"Labels are given twice: {path} has its own, so leave out labels= (--labels).")
+        count = len(arrays["x"])
+        ids = check_ids(arrays["image_ids"], count, "image") if "image_ids" in arrays else range(count)
+        table = functools.partial(read_labels, ids=ids, item="image")
+        arrays["y"] = reading(existing(labels, "label"), table)
+    return build_images(**arrays, name=name or path.stem)
+
+
+def _num_axes(archive: zipfile.ZipFile, member: str) -> int:
+    """Of how many axes an array is, as its header says."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        return len(read(file)[0])
+
+
+def _open_npy(path: Path) -> Any:
+    """The images in a `.npy` file, a map of the file if it is large."""
+    mapped = np.lib.format.open_memmap(path, mode="r")
+    if mapped.ndim not in (3, 4):
+        raise InputError(
+            f"{path} has an array of shape {list(mapped.shape)}, but images are [images, height, width, channels]; "
+            "features of a graph are given beside its file, with features=FILE (--features FILE)."
+        )
+    return mapped if is_large(mapped.nbytes) else np.load(path, allow_pickle=False)
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    """The arguments of `build_images` that the file has."""
+    arrays = read_arrays(path)
+    check_keys(arrays, path, KEYS, SAME)
+    given = {
+        "x": arrays.get("x"),
+        "y": arrays.get("y", arrays.get("labels")),
+        "image_ids": arrays.get("ids"),
+        "class_names": arrays.get("classes", arrays.get("class_names")),
+        "train_mask": arrays.get("train_mask"),
+        "test_mask": arrays.get("test_mask"),
+    }
+    if "x_train" in arrays:
+        given |= _joined(arrays, path)
+    return {key: array for key, array in given.items() if array is not None}
+
+
+def _joined(arrays: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The two parts one after the other."""
+    wanted = PARTS if "y_train" in arrays or "y_test" in arrays else PARTS[:2]
+    missing = next((key for key in wanted if key not in arrays), None)
+    if missing is not None:
+        raise InputError(
+            f"{path} has x_train and no {missing}; images in two parts are x_train and x_test, and their labels "
+            "y_train and y_test."
+        )
+    train, test = arrays.pop("x_train"), arrays.pop("x_test")
+    if train.shape[1:] != test.shape[1:] or train.dtype != test.dtype:
+        raise InputError(
+            f"{path} has x_train of shape {list(train.shape)} ({train.dtype}) and x_test of shape {list(test.shape)} "
+            f"({test.dtype}), which must be alike but for the number of images."
+        )
+    in_training = np.arange(len(train) + len(test)) < len(train)
+    joined = {"x": np.concatenate([train, test]), "train_mask": in_training, "test_mask": ~in_training}
+    if "y_train" in wanted:
+        for key, part in (("y_train", train), ("y_test", test)):
+            if len(arrays[key]) != len(part):
+                raise InputError(f"{path} has {len(arrays[key])} labels in {key} for {len(part)} images.")
+        joined["y"] = np.concatenate([arrays["y_train"].ravel(), arrays["y_test"].ravel()])
+    return joined

@@ -1,0 +1,172 @@
+"""One image file -> its pixels: red, green and blue in bytes, upright, whatever the file holds. Decoded by Pillow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfa.errors import InputError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageFile import ImageFile
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+# No other format is tried, whatever a file is called: some that Pillow knows start other programs (EPS).
+FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PPM")
+# A small file can be made to unfold into more than the memory holds.
+MAX_PIXELS = 1 << 27
+SIDES = range(4, 2049)
+ORIENTATION = 0x0112  # among EXIF's tags
+TURNS = {
+    2: "FLIP_LEFT_RIGHT",
+    3: "ROTATE_180",
+    4: "FLIP_TOP_BOTTOM",
+    5: "TRANSPOSE",
+    6: "ROTATE_270",
+    7: "TRANSVERSE",
+    8: "ROTATE_90",
+}
+
+Pixels = NDArray[np.uint8]
+
+
+class CorruptImage(InputError):
+    """A file that should be an image and cannot be decoded; `reason` says why, in a clause."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be read as an image: {reason}.")
+        self.reason = reason
+
+
+def check_image_size(image_size: int | None) -> None:
+    """Raises unless images can be brought to this size; None leaves them as they are."""
+    if image_size is None or (isinstance(image_size, int | np.integer) and image_size in SIDES):
+        return
+    raise InputError(
+        f"The image size is {image_size!r}, but it must be a number of pixels from {SIDES[0]} to {SIDES[-1]}."
+    )
+
+
+def read_size(path: Path) -> tuple[int, int]:
+    """Height and width of the upright image, from the file's header alone."""
+    with _opened(path) as image:
+        width, height = image.size
+        return (width, height) if _orientation(image) in (5, 6, 7, 8) else (height, width)
+
+
+def read_image(path: Path, *, image_size: int | None = None) -> Pixels:
+    """The pixels [height, width, 3] of an image file, all of it decoded, so that one cut short is found out.
+
+    EXIF's orientation is applied, and of several frames the first is taken; for the colours see `in_colour`.
+
+    Args:
+        path: a file in one of `FORMATS`, whatever its suffix.
+        image_size: the shorter side is brought to so many pixels (bicubic, antialiased) and the centre square kept.
+    """
+    with _opened(path) as image:
+        image.load()
+        colours = in_colour(_upright(image))
+        return np.array(colours if image_size is None else _centre(colours, image_size), dtype=np.uint8)
+
+
+def in_colour(image: Image) -> Image:
+    """A PIL image of any mode as RGB; a ValueError says, in a clause, what is wrong with one that cannot be that.
+
+    Grey becomes three equal channels, 16 bits become 8 (65535 is white), palettes and CMYK become colours, and what is
+    transparent is laid on white.
+    """
+    if image.mode.startswith("I"):
+        image = _eight_bits(image)
+    elif image.mode == "F":
+        raise ValueError("its pixels are floating-point numbers, which have no agreed white; save it with 8 or 16 bits")
+    if image.has_transparency_data:
+        white = _pillow().new("RGBA", image.size, "white")
+        image = _pillow().alpha_composite(white, image.convert("RGBA"))
+    return image.convert("RGB")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ImageFile]:
+    """The image with its header read; whatever its decoder raises, here or later, becomes one sentence.
+
+    What the system raises (no permission, a disk that fails) does so too, but says nothing about the image.
+    """
+    pil = _pillow()
+    try:
+        with pil.open(path, formats=FORMATS) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise CorruptImage(
+                    path, f"its {image.width} × {image.height} pixels are more than the {MAX_PIXELS} that are allowed"
+                )
+            yield image
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        raise CorruptImage(path, _reason(path, error)) from error
+
+
+def _reason(path: Path, error: Exception) -> str:
+    from PIL import UnidentifiedImageError
+
+    if path.stat().st_size == 0:
+        return "it is empty"
+    if isinstance(error, UnidentifiedImageError):
+        return "it is damaged, or of none of the formats " + ", ".join(FORMATS)
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+def _orientation(image: ImageFile) -> int | None:
+    """EXIF's, as far as it has been read; None if Pillow sees to it by itself, as it does for a TIFF."""
+    orientation: int | None = None
+    if image.format != "TIFF":
+        with suppress(Exception):  # metadata are often damaged where the image is not
+            # Not `image.getexif`: that of a PNG decodes the image to look for more behind it.
+            orientation = _pillow().Image.getexif(image).get(ORIENTATION)
+    return orientation
+
+
+def _upright(image: ImageFile) -> Image:
+    turn = TURNS.get(_orientation(image) or 1)
+    return image if turn is None else image.transpose(_pillow().Transpose[turn])
+
+
+def _centre(image: Image, side: int) -> Image:
+    """The largest square in the middle, brought to a size; an image with that shorter side is cut and not resampled."""
+    width, height = image.size
+    square = min(width, height)
+    left, top = (width - square) // 2, (height - square) // 2
+    return image.resize((side, side), _pillow().Resampling.BICUBIC, (left, top, left + square, top + square))
+
+
+def _eight_bits(image: Image) -> Image:
+    """Grey of 16 bits, which Pillow's own conversion would cut off at 255 instead of scaling it.
+
+    Depending on format and version Pillow has it as `I;16` or as integers of 32 bits.
+    """
+    values = np.array(image, dtype=np.int64)
+    if values.min() < 0 or values.max() > 65535:
+        raise ValueError("its pixels are integers beyond 16 bits, which have no agreed white; save it with 8 or 16")
+    grey = ((values + 128) // 257).astype(np.uint8)
+    grey[values == image.info.get("transparency", -1)] = 255
+    scaled: Image = _pillow().fromarray(grey)
+    return scaled
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise InputError("Reading images needs the extra `images`: pip install 'sfa[images]'.") from error
+    return Image
+
+
+_colours = in_colour

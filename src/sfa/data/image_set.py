@@ -1,0 +1,144 @@
+"""Arrays of images -> the one container of image sets. Every image set of the project is made here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.data.arrays import to_numpy
+from sfa.data.graph import check_ids
+from sfa.data.labels import encode_labels
+from sfa.data.mapped import is_large, is_map, tensor_over
+from sfa.data.masks import check_masks
+from sfa.errors import InputError
+
+CHANNELS = (1, 3)
+
+
+def build_images(
+    x: Any,
+    *,
+    y: Any = None,
+    image_ids: Sequence[Any] | None = None,
+    class_names: Sequence[str] | None = None,
+    train_mask: Any = None,
+    test_mask: Any = None,
+    name: str = "images",
+    mapped: bool = False,
+) -> Data:
+    """A checked set of images of one size.
+
+    Args:
+        x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (grey)
+            or 3 (red, green, blue). Grey ones may come as [n, height, width].
+        y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
+        image_ids: a name (str or int) for each image; 0..n-1 if not given.
+        class_names: the names of the classes that integer labels count.
+        train_mask: the images [n], boolean, of the set's own part for training; no other is ever learnt from.
+        test_mask: those of its own part for testing. A set has both parts or neither, and no image is in both.
+        name: what the set is called in tables and pictures.
+        mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
+
+    Returns:
+        Data with `x` uint8 [n, height, width, channels], contiguous, which shares the memory of what was given where
+        that is so already; `image_ids`; `name`; and, only where there are any, `y` int64 (-1 unknown), `class_names`,
+        `train_mask` and `test_mask`. `mapped_features` is there, and True, only if `x` lies on disk, as a large map of
+        a file does: it is to be read by rows, and must never be written to.
+    """
+    images, mapped = _check_images(x, mapped)
+    count = len(images)
+    data = Data(x=images)
+    if mapped:
+        data.mapped_features = True
+    if y is not None:
+        labels, names = encode_labels(to_numpy(y), count, class_names, item="image")
+        if labels is not None:
+            data.y = torch.from_numpy(labels)
+        if names is not None:
+            data.class_names = names
+    for mask, part in _check_parts(train_mask, test_mask, count).items():
+        data[mask] = part
+    data.image_ids = list(range(count)) if image_ids is None else check_ids(image_ids, count, "image")
+    data.name = str(name)
+    return data
+
+
+def _check_images(x: Any, mapped: bool) -> tuple[Tensor, bool]:
+    """The images as a tensor, and whether they lie on disk; a small map of a file is read, a large one stays a map."""
+    is_mapped = mapped or (is_map(x) and is_large(x.nbytes))
+    array = to_numpy(x)
+    _check_shape(array.shape)
+    check_bytes(array.dtype)
+    if array.ndim == 3:
+        array = array[..., None]
+    if is_mapped and not array.flags.c_contiguous:
+        raise InputError(
+            "The images lie in a file in another order than one after the other; write them to a file of their own "
+            "(numpy.save), or give the map of the file as it is."
+        )
+    if is_map(x) and not is_mapped:
+        array = np.array(array)
+    return tensor_over(np.ascontiguousarray(array)), is_mapped
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    wanted = "[images, height, width, channels] with 1 or 3 channels, or [images, height, width], is needed"
+    given = f"The images have shape {list(shape)}"
+    if len(shape) not in (3, 4):
+        raise InputError(f"{given}, but {wanted}.")
+    if shape[0] == 0:
+        raise InputError("There is no image in the set; at least one is needed.")
+    if 0 in shape:
+        raise InputError(f"{given}, so there are no pixels in them; {wanted}.")
+    channels = shape[3] if len(shape) == 4 else 1
+    if len(shape) == 3 and shape[2] in (*CHANNELS, 4):
+        raise InputError(
+            f"{given}, which may be one image or grey ones {shape[2]} wide: give x[None] for the one image, or "
+            "x[..., None] for the grey ones."
+        )
+    if channels in CHANNELS:
+        return
+    if shape[1] in CHANNELS:
+        raise InputError(
+            f"{given}, channels first; they are needed last: give x.transpose(0, 2, 3, 1) of an array, or "
+            "x.permute(0, 2, 3, 1) of a tensor."
+        )
+    hint = "; leave out alpha, the transparency, with x[..., :3]" if channels == 4 else ""
+    raise InputError(f"The images have {channels} channels, but allowed are 1 (grey) and 3 (red, green, blue){hint}.")
+
+
+def check_bytes(dtype: np.dtype[Any]) -> None:
+    """Raises unless pixels are bytes, and says how to make them so."""
+    if dtype == np.uint8:
+        return
+    fix = {
+        "f": "if they go from 0 to 1, give (x * 255).round() as uint8, and if from 0 to 255, x.round() as uint8",
+        "i": "if they go from 0 to 255, give x as uint8",
+        "u": "if they go from 0 to 255, give x as uint8",
+        "b": "give x as uint8, times 255",
+    }
+    raise InputError(
+        f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: "
+        f"{fix.get(dtype.kind, 'decode them first')}."
+    )
+
+
+def _check_parts(train_mask: Any, test_mask: Any, count: int) -> dict[str, Tensor]:
+    given = {"train_mask": train_mask, "test_mask": test_mask}
+    masks = {name: to_numpy(mask) for name, mask in given.items() if mask is not None}
+    if len(masks) == 1:
+        missing = next(name for name in given if name not in masks)
+        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or neither.")
+    for name, mask in masks.items():
+        if mask.shape != (count,):
+            raise InputError(f"{name} has shape {list(mask.shape)}, but with {count} images it must be [{count}].")
+    parts = check_masks(masks, count, item="image")
+    empty = next((name for name, part in parts.items() if not part.any()), None)
+    if empty is not None:
+        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out both masks.")
+    return parts

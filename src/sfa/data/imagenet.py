@@ -1,0 +1,114 @@
+"""ImageNet-100: a hundred classes of ImageNet, as folders of photographs on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from torch_geometric.data import Data
+
+from sfa.data.files.graph_file import reading
+from sfa.data.files.image_folder import read_image_folder
+from sfa.data.roots import VARIABLE, cache_folder, data_root
+from sfa.errors import InputError
+from sfa.levels import Level
+
+FOLDERS = ("imagenet-100", "imagenet100")
+WHOLE = "imagenet"
+CLASSES = "imagenet100.txt"
+
+
+@dataclass(frozen=True)
+class ImageNet100:
+    """Photographs of 100 of the 1000 classes of ILSVRC 2012 (Russakovsky et al., 2015, "ImageNet large scale visual
+    recognition challenge"); which 100 Tian, Krishnan and Isola (2020, "Contrastive multiview coding") have drawn.
+
+        imagenet-100/           or  imagenet/               under a root, or under images/ there
+            train/                      train/
+                n01558993/*.JPEG            n01440764/*.JPEG
+                …                           … (all 1000)
+            val/                        val/
+                n01558993/*.JPEG            n01440764/*.JPEG
+
+    Of `imagenet-100/` (or `imagenet100/`) every class is read, and of `imagenet/` those of Tian et al. A list of
+    classes `imagenet100.txt`, in the folder or beside it, says otherwise: a WordNet id a line, after which the class
+    may have a name. The images of `val/` are the part to test on.
+
+    It is never downloaded: ImageNet gives it to those who agree to its terms of access.
+
+    Args:
+        key: our name of it.
+        image_size: the pixels a side that its images are brought to; the views for training are cut out of these.
+    """
+
+    key: str = "imagenet-100"
+    image_size: int = 256
+    level: ClassVar[Level] = "image"
+
+    def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
+        """The folder that holds `train/` and `val/`, in the root or else in the cache; None if it is not there."""
+        bases = (data_root(root), cache_folder())
+        places = (base / under / name for base in bases for name in (*FOLDERS, WHOLE) for under in ("images", ""))
+        return next((folder for folder in places if folder.is_dir()), None)
+
+    def load(
+        self, root: str | os.PathLike[str] | None, *, image_size: int | None = None, skip_corrupt: bool = False
+    ) -> Data:
+        """The images as an image set; nothing is written outside the cache folder.
+
+        Args:
+            root: where it is looked for.
+            image_size: pixels a side, if not the set's own.
+            skip_corrupt: see `read_image_folder`.
+        """
+        folder = self.locate(root)
+        if folder is None:
+            raise InputError(
+                f"{self.key} is not on this machine, and is never downloaded: {FOLDERS[0]}/ or all of {WHOLE}/, each "
+                f"with train/ and val/ in it and a folder a class in these (train/n01558993/…), is looked for in "
+                f"{data_root(root)}, which --data-root or {VARIABLE} sets."
+            )
+        for part in ("train", "val"):
+            if not (folder / part).is_dir():
+                raise InputError(f"The folder {folder} has no folder {part} in it; {self.key} needs train and val.")
+        data = read_image_folder(
+            folder,
+            image_size=self.image_size if image_size is None else image_size,
+            skip_corrupt=skip_corrupt,
+            classes=_classes(folder),
+            test=("val",),
+        )
+        data.name = self.key
+        return data
+
+
+def read_class_list(path: Path) -> dict[str, str]:
+    """The classes that a file lists, a WordNet id a line, with the names that follow; the id where none does."""
+    classes: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        one, *rest = re.split(r"[,;\s]+", line.strip(), maxsplit=1)
+        name = rest[0] if rest and rest[0] else one
+        if not re.fullmatch(r"n\d{8}", one):
+            raise InputError(
+                f"{path} has {one!r} in line {number}, but a class is listed by its WordNet id, such as n01558993."
+            )
+        if one in classes or name in classes.values():
+            what = f"class {one}" if one in classes else f"name {name!r}"
+            raise InputError(f"{path} has the {what} again in line {number}; each class is listed once, by one name.")
+        classes[one] = name
+    if not classes:
+        raise InputError(f"{path} lists no classes; it should have a WordNet id, such as n01558993, in each line.")
+    return classes
+
+
+def _classes(folder: Path) -> dict[str, str] | None:
+    """The classes to read and their names; None for all there are."""
+    bundled = [Path(__file__).parent / "bundled" / CLASSES] if folder.name == WHOLE else []
+    lists = (folder / CLASSES, folder.parent / CLASSES, *bundled)
+    found = next((file for file in lists if file.is_file()), None)
+    return None if found is None else reading(found, read_class_list)

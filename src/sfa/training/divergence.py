@@ -1,0 +1,30 @@
+"""Training that no longer learns: losses and weights that are no numbers end it with a sentence."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+from sfa.errors import TrainingError
+from sfa.training.run_folder import RunFolder
+
+
+def require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
+    """Raise unless the loss of a step in this epoch (counted from 0) is a number."""
+    if not math.isfinite(loss):
+        raise _diverged(f"The loss is {loss}", epoch, folder)
+
+
+def require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
+    """A finite loss can still leave weights that are not: those are never saved nor handed back."""
+    if not all(bool(torch.isfinite(weights).all()) for weights in method.parameters()):
+        raise _diverged("The weights are no longer numbers", epoch, folder)
+
+
+def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
+    kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
+    return TrainingError(
+        f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
+    )

@@ -1,0 +1,273 @@
+"""CIFAR in its binary layout and as subsets, on small files of the same layout; downloads from a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sfa.data import archives, datasets, load, locate, names
+from sfa.data.archives import unpack
+from sfa.data.cifar import CIFAR10, CIFAR100, Cifar
+from sfa.errors import InputError
+
+Files = dict[str, bytes]
+SETS = {"cifar10": CIFAR10, "cifar100": CIFAR100}
+
+
+def images(count: int, seed: int) -> NDArray[np.uint8]:
+    return np.random.default_rng(seed).integers(0, 256, (count, 32, 32, 3), dtype=np.uint8)
+
+
+def record(image: NDArray[np.uint8], *labels: int) -> bytes:
+    """The bytes of one image, value by value."""
+    planes = [image[row, column, channel] for channel in range(3) for row in range(32) for column in range(32)]
+    return bytes([*labels, *planes])
+
+
+def cifar10(count: int = 2) -> tuple[Files, NDArray[np.uint8], list[int]]:
+    x = images(6 * count, 0)
+    y = [(3 * i) % 10 for i in range(len(x))]
+    files = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
+    content = {
+        file: b"".join(record(x[i], y[i]) for i in range(number * count, (number + 1) * count))
+        for number, file in enumerate(files)
+    }
+    return {**content, "batches.meta.txt": b"\n".join(b"kind%d" % i for i in range(10)) + b"\n\n"}, x, y
+
+
+def cifar100() -> tuple[Files, NDArray[np.uint8], list[int]]:
+    x = images(5, 1)
+    y = [99, 0, 7, 50, 3]
+    records = [record(image, label // 5, label) for image, label in zip(x, y, strict=True)]
+    fine = b"".join(b"fine%02d\n" % i for i in range(100))
+    coarse = b"".join(b"coarse%02d\n" % i for i in range(20))
+    names = {"fine_label_names.txt": fine, "coarse_label_names.txt": coarse}
+    return {"train.bin": b"".join(records[:3]), "test.bin": b"".join(records[3:]), **names}, x, y
+
+
+CONTENT = {"cifar10": cifar10, "cifar100": cifar100}
+TRAINING = {"cifar10": 10, "cifar100": 3}
+NAMES = {"cifar10": [f"kind{i}" for i in range(10)], "cifar100": [f"fine{i:02}" for i in range(100)]}
+
+
+def write(base: Path, name: str, **changes: bytes | None) -> Path:
+    folder = base / SETS[name].archive.folder
+    folder.mkdir(parents=True)
+    content = CONTENT[name]()[0] | {file.replace("_bin", ".bin"): given for file, given in changes.items()}
+    for file, given in content.items():
+        if given is not None:
+            (folder / file).write_bytes(given)
+    return folder
+
+
+def packed(name: str, to: Path, extra: tarfile.TarInfo | None = None) -> None:
+    with tarfile.open(to, "w:gz") as archive:
+        for file, content in CONTENT[name]()[0].items():
+            member = tarfile.TarInfo(f"{SETS[name].archive.folder}/{file}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        if extra is not None:
+            archive.addfile(extra, io.BytesIO(b"x" * extra.size))
+
+
+def published(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> Cifar:
+    """The set as if its archive were this file."""
+    md5 = hashlib.md5(file.read_bytes()).hexdigest() if file.exists() else "0" * 32
+    origin = replace(SETS[name], archive=replace(SETS[name].archive, url=file.as_uri(), md5=md5))
+    monkeypatch.setitem(datasets.ORIGINS, name, origin)
+    return origin
+
+
+@pytest.mark.parametrize("under", ["", "images"])
+@pytest.mark.parametrize("name", SETS)
+def test_a_set_in_the_users_root_is_read(name: str, under: str, tmp_path: Path, cache: Path) -> None:
+    folder = write(tmp_path / under, name)
+    _, x, y = CONTENT[name]()
+    data = load(name, root=tmp_path)
+    assert np.array_equal(data.x.numpy(), x)
+    assert data.y.tolist() == y
+    assert (data.class_names, data.name) == (NAMES[name], name)
+    assert data.image_ids == list(range(len(x)))
+    assert data.train_mask.nonzero().flatten().tolist() == list(range(TRAINING[name]))
+    assert data.test_mask.nonzero().flatten().tolist() == list(range(TRAINING[name], len(x)))
+    assert locate(name, tmp_path) == folder
+    assert not cache.exists()
+
+
+def test_what_is_known_by_name() -> None:
+    known = {info.name: info for info in names() if info.level == "image"}
+    assert {"digits", "cifar10", "cifar100", "cifar10-subset", "cifar100-subset"} <= set(known)
+    assert {name for name, info in known.items() if info.bundled} == {"digits"}
+    assert {name for name, info in known.items() if info.downloaded} == {"cifar10", "cifar100"}
+    assert CIFAR10.archive.url == "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+    assert CIFAR100.archive.url == "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"
+
+
+def test_a_set_has_its_own_labels_and_size(tmp_path: Path) -> None:
+    write(tmp_path, "cifar10")
+    with pytest.raises(InputError, match="The data set cifar10 has its own features and labels"):
+        load("cifar10", root=tmp_path, labels=tmp_path / "y.csv")
+    for given in ({"image_size": 16}, {"skip_corrupt": True}):
+        with pytest.raises(InputError, match="The data set cifar10 is no folder of images, so leave out image_size="):
+            load("cifar10", root=tmp_path, **given)  # type: ignore[arg-type]
+
+
+RECORD = record(images(1, 2)[0], 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"data_batch_3_bin": None}, r"has no file data_batch_3\.bin; cifar10 needs data_batch_1\.bin"),
+        ({"batches.meta.txt": None}, r"has no file batches\.meta\.txt"),
+        ({"data_batch_2_bin": RECORD[:-1]}, r"data_batch_2\.bin has 3072 bytes, .* records of 3073: it is cut short"),
+        ({"test_batch_bin": b""}, r"test_batch\.bin has 0 bytes"),
+        (
+            {"test_batch_bin": b"\x0a" + RECORD[1:]},
+            r"test_batch\.bin has the label 10, but batches\.meta\.txt has 10 names",
+        ),
+        ({"batches.meta.txt": b"\xff\xfe"}, "files of cifar10 in .* cannot be read, they may be damaged"),
+        ({"batches.meta.txt": b"a\n" * 10}, "class name 'a' is given more than once"),
+    ],
+)
+def test_damaged_files_are_said(changes: dict[str, bytes | None], says: str, tmp_path: Path) -> None:
+    write(tmp_path, "cifar10", **changes)
+    with pytest.raises(InputError, match=says) as caught:
+        load("cifar10", root=tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_download_is_kept_whole(name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed(name, tmp_path / "archive.tar.gz")
+    origin = published(name, tmp_path / "archive.tar.gz", monkeypatch)
+    (tmp_path / "root").mkdir()
+    assert locate(name, tmp_path / "root") is None
+    for _ in range(2):
+        assert np.array_equal(load(name, root=tmp_path / "root").x.numpy(), CONTENT[name]()[1])
+        (tmp_path / "archive.tar.gz").unlink(missing_ok=True)  # the second time from the cache
+    assert locate(name) == cache / origin.archive.folder
+    assert [path.name for path in cache.iterdir()] == [origin.archive.folder]
+    assert list((tmp_path / "root").iterdir()) == []
+
+
+def test_without_a_network_it_is_said_what_to_do(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(url: str, **options: object) -> None:
+        asked.append(url)
+        raise URLError("no network")
+
+    monkeypatch.setattr(archives.urllib.request, "urlopen", refuse)
+    with pytest.raises(
+        InputError,
+        match=r"cifar10 is not on this machine and could not be downloaded .URLError.; give the folder that holds "
+        r"cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled digits\.",
+    ):
+        load("cifar10")
+    assert asked == [CIFAR10.archive.url]
+    assert list(cache.iterdir()) == []
+
+
+def test_a_download_that_is_cut_off_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class CutOff(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell():
+                raise TimeoutError("timed out")
+            return super().read(3)
+
+    monkeypatch.setattr(archives.urllib.request, "urlopen", lambda url, **options: CutOff(b"archive"))
+    with pytest.raises(InputError, match=r"cifar100 .* could not be downloaded .TimeoutError."):
+        load("cifar100")
+    assert list(cache.iterdir()) == []
+
+
+def test_another_archive_is_refused(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed("cifar10", tmp_path / "archive.tar.gz")
+    origin = published("cifar10", tmp_path / "archive.tar.gz", monkeypatch)
+    packed("cifar100", tmp_path / "archive.tar.gz")
+    with pytest.raises(
+        InputError, match=f"is not cifar10 as published: its MD5 is .* and not {origin.archive.md5}; try"
+    ):
+        load("cifar10")
+    assert list(cache.iterdir()) == []
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, link
+    made.size = 3 if kind == tarfile.REGTYPE else 0
+    return made
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        member("../evil"),
+        member("cifar-10-batches-bin/../../evil"),
+        member("/tmp/sfa-evil"),
+        member("elsewhere/evil"),
+        member("evil"),
+        member("cifar-10-batches-bin/link", tarfile.SYMTYPE, "/etc"),
+        member("cifar-10-batches-bin/hard", tarfile.LNKTYPE, "../evil"),
+        member("cifar-10-batches-bin/pipe", tarfile.FIFOTYPE),
+    ],
+    ids=lambda extra: extra.name,
+)
+def test_an_archive_that_reaches_out_of_its_folder_is_refused(
+    extra: tarfile.TarInfo, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed("cifar10", tmp_path / "archive.tar.gz", extra)
+    published("cifar10", tmp_path / "archive.tar.gz", monkeypatch)
+    with pytest.raises(InputError, match=r"has .* in it, which is no file or folder below cifar-10-batches-bin"):
+        load("cifar10")
+    assert list(cache.iterdir()) == []
+    assert not Path("/tmp/sfa-evil").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"archive.tar.gz", "cache"}
+
+
+def test_folders_of_an_archive_are_made(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.addfile(member("set/", tarfile.DIRTYPE))
+        archive.addfile(member("set/inner/", tarfile.DIRTYPE))
+        archive.addfile(member("set/inner/file"), io.BytesIO(b"abc"))
+    unpack(tmp_path / "a.tar", tmp_path / "out", "set")
+    assert (tmp_path / "out/set/inner/file").read_bytes() == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("cifar10-subset", "cifar10_15000_5000.npz"), ("cifar100-subset", "cifar100_5000_2000.npz")],
+)
+def test_a_subset_is_a_file_in_the_users_root(name: str, file: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError,
+        match=rf"{name} is read from the file images/{file}, which is not in {tmp_path}, .* cannot be downloaded; give "
+        r"the folder that holds it with --data-root or SFA_DATA, or use the bundled digits\.",
+    ):
+        load(name, root=tmp_path)
+    assert locate(name, tmp_path) is None
+    (tmp_path / "images").mkdir()
+    x = images(5, 3)
+    y = np.array([0, 1, 1, 2, 0], dtype=np.uint8)
+    np.savez(
+        tmp_path / "images" / file,
+        x_train=x[:3],
+        x_test=x[3:],
+        y_train=y[:3],
+        y_test=y[3:],
+        classes=np.array(["a", "b", "c"]),
+    )
+    data = load(name, root=tmp_path)
+    assert np.array_equal(data.x.numpy(), x)
+    assert (data.y.tolist(), data.class_names, data.name) == (y.tolist(), ["a", "b", "c"], name)
+    assert (data.train_mask.tolist(), data.test_mask.tolist()) == ([True] * 3 + [False] * 2, [False] * 3 + [True] * 2)
+    assert locate(name, tmp_path) == tmp_path / "images" / file
