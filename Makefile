@@ -34,6 +34,7 @@ benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/large_graph.py
 	$(BIN)/python benchmarks/graph_level.py
+	$(BIN)/python benchmarks/image_level.py
 
 install: $(INSTALLED)
 

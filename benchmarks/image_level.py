@@ -1,9 +1,11 @@
 """A training step on images against its encoder's forward and backward alone: what views, SFA, head and loss add.
 
     python benchmarks/image_level.py [--method simclr barlow-twins] [--encoder small-strided] [--hidden 32] [--batch 256]
-                                     [--rounds 8] [--threads 1] [--parts]
+                                     [--rounds 8] [--threads 1] [--part views step]
 
-Everything is timed in turns in one run, and reported as ratios of least times. "encoder" is the forward and backward of
+Everything is timed in turns in one run, and reported as ratios of least times. "views" compares random views with
+kornia's augmentations of the same strengths (its blur has a window of 17 pixels, ours reaches as far). Of "step",
+"encoder" is the forward and backward of
 the encoder on two views that are there already. "step" is everything that training does: a batch cut out of the set,
 two random views, the encoder on both, SFA, projector, loss, backward and the optimiser's step. Images are random, of
 CIFAR's size: what they show costs nothing.
@@ -16,9 +18,10 @@ from collections.abc import Callable
 
 import torch
 from timing import side_by_side
-from torch import Tensor
+from torch import Tensor, nn
 
 from sfa.data import build_images
+from sfa.image.views import STRENGTHS, random_view
 from sfa.methods import Method
 from sfa.recipes import Recipe
 from sfa.sampling import Images
@@ -33,6 +36,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256, help="images of a step")
     parser.add_argument("--size", type=int, default=32, help="pixels a side")
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--part", nargs="+", choices=["views", "step"], default=["views", "step"])
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -40,6 +44,32 @@ def main() -> None:
         f"torch {torch.__version__}, {arguments.threads} threads, {arguments.rounds} rounds, batches of "
         f"{arguments.batch} images of {arguments.size} × {arguments.size}\n"
     )
+    if "views" in arguments.part:
+        views(arguments)
+    if "step" in arguments.part:
+        step(arguments)
+
+
+def views(arguments: argparse.Namespace) -> None:
+    """Strong views of one batch, ours and kornia's."""
+    import kornia.augmentation as kornia
+
+    size, generator = (arguments.size, arguments.size), torch.Generator().manual_seed(0)
+    images = torch.rand(arguments.batch, 3, *size, generator=generator)
+    theirs = nn.Sequential(
+        kornia.RandomResizedCrop(size, scale=(0.08, 1.0), resample="bicubic"),
+        kornia.ColorJitter(0.8, 0.8, 0.8, 0.2, p=0.8),
+        kornia.RandomGrayscale(p=0.2),
+        kornia.RandomGaussianBlur((17, 17), (0.1, 2.0), p=0.5),
+        kornia.RandomHorizontalFlip(p=0.5),
+    )
+    strong, last = STRENGTHS["strong"][0], images.contiguous(memory_format=torch.channels_last)
+    things = {"ours": lambda: random_view(last, strong, generator), "kornia": lambda: theirs(images)}
+    times = side_by_side(things, 4 * arguments.rounds)
+    print(f"Strong views: {1000 * times['ours']:.1f} ms here; kornia / ours {times['kornia'] / times['ours']:.1f}\n")
+
+
+def step(arguments: argparse.Namespace) -> None:
     print("| method | encoder | images/s, step | step / encoder | step without SFA / encoder | views / encoder |")
     print("| --- | --- | --- | --- | --- | --- |")
     for encoder in arguments.encoder:
@@ -48,7 +78,9 @@ def main() -> None:
             alone = times["encoder"]
             ratios = [times[part] / alone for part in ("step", "step without SFA", "views")]
             rate = arguments.batch / times["step"]
-            print(f"| {method} | {encoder} | {rate:.0f} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |", flush=True)
+            print(
+                f"| {method} | {encoder} | {rate:.0f} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |", flush=True
+            )
 
 
 def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, Callable[[], object]]:
@@ -66,7 +98,7 @@ def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, C
         network.zero_grad()
         torch.stack([network(view).sum() for view in views]).sum().backward()
 
-    def step(model: Method) -> Callable[[], None]:
+    def training_step(model: Method) -> Callable[[], None]:
         optimizer = make_optimizer("adamw", model, lr=1e-6, weight_decay=1e-4, momentum=0.9)
 
         def run() -> None:
@@ -80,8 +112,8 @@ def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, C
 
     return {
         "encoder": encode,
-        "step": step(method),
-        "step without SFA": step(plain),
+        "step": training_step(method),
+        "step without SFA": training_step(plain),
         "views": lambda: method.views(sampler.batch(seeds, generator), generator),
     }
 

@@ -75,9 +75,7 @@ def test_embeddings_carry_the_ids_of_images(run_sfa: RunSfa, image_run: Path, tm
     assert table.shape == (60, 1 + 16)
 
 
-def test_a_folder_of_images_is_embedded(
-    run_sfa: RunSfa, image_run: Path, image_folder: Path, tmp_path: Path
-) -> None:
+def test_a_folder_of_images_is_embedded(run_sfa: RunSfa, image_run: Path, image_folder: Path, tmp_path: Path) -> None:
     assert run_sfa("embed", image_run, data=image_folder, out=tmp_path / "folder.csv").code == 0
     assert run_sfa("embed", image_run, out=tmp_path / "own.csv").code == 0
     folder, own = (pandas.read_csv(tmp_path / name, index_col="image_id") for name in ("folder.csv", "own.csv"))
@@ -93,9 +91,7 @@ def test_a_folder_is_trained_on_and_remembered(run_sfa: RunSfa, image_folder: Pa
     assert run_sfa("embed", path, out=tmp_path / "z.npz").code == 0, "the size is in the run's record"
 
 
-def test_corrupt_images_are_named_or_left_out(
-    run_sfa: RunSfa, image_folder: Path, tmp_path: Path
-) -> None:
+def test_corrupt_images_are_named_or_left_out(run_sfa: RunSfa, image_folder: Path, tmp_path: Path) -> None:
     folder, path = tmp_path / "images", tmp_path / "run"
     shutil.copytree(image_folder, folder)
     (folder / "kind1" / "broken.png").write_bytes(b"no image")
@@ -148,7 +144,10 @@ def test_the_papers_recipe_of_another_method_is_that_methods_own_with_sfa() -> N
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["train", "digits", "--method", "grace"], "grace embeds the nodes of one graph, and digits is a set of images"),
+        (
+            ["train", "digits", "--method", "grace"],
+            "grace embeds the nodes of one graph, and digits is a set of images",
+        ),
         (["train", "cora", "--method", "simclr"], "simclr embeds images, and cora is one graph"),
         (["train", "mutag", "--method", "swav"], "swav embeds images, and mutag is a set of graphs"),
         (["train", "digits", "--sampler", "neighbours"], "simclr embeds images, and batches of neighbours"),

@@ -246,10 +246,10 @@ def test_images_of_two_sizes_need_one(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=says):
         read_image_folder(folder)
-    (folder / "a/00.png").write_bytes(b"")  # is the first, and has none
+    (folder / "a/+.png").write_bytes(b"")  # is the first, and has none
     with pytest.raises(InputError, match=says):
         read_image_folder(folder, skip_corrupt=True)
-    (folder / "a/00.png").unlink()
+    (folder / "a/+.png").unlink()
     for size in (5, 32):
         data = read_image_folder(folder, image_size=size)
         assert np.array_equal(data.x.numpy(), images_of(folder, data.image_ids, image_size=size))

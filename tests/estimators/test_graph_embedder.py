@@ -333,10 +333,15 @@ def test_save_and_load(molecule_list: list[Data], fitted: GraphEmbedder, tmp_pat
 def test_a_file_of_the_other_embedder(fitted: GraphEmbedder, planted: Data, tmp_path: Path) -> None:
     nodes = sfa.NodeEmbedder(hidden=4, epochs=1, random_state=0).fit(planted)
     nodes.save(tmp_path / "nodes.safetensors")
-    with pytest.raises(InputError, match=r"nodes\.safetensors holds a NodeEmbedder: load it with sfa\.NodeEmbedder\."):
+    with pytest.raises(
+        InputError,
+        match=r"nodes\.safetensors was saved by a fitted sfa\.NodeEmbedder: load it with sfa\.NodeEmbedder\.",
+    ):
         GraphEmbedder.load(tmp_path / "nodes.safetensors")
     fitted.save(tmp_path / "graphs.safetensors")
-    with pytest.raises(InputError, match=r"holds a GraphEmbedder: load it with sfa\.GraphEmbedder\.load\.$"):
+    with pytest.raises(
+        InputError, match=r"was saved by a fitted sfa\.GraphEmbedder: load it with sfa\.GraphEmbedder\.load\.$"
+    ):
         sfa.NodeEmbedder.load(tmp_path / "graphs.safetensors")
 
 

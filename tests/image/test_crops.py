@@ -68,11 +68,11 @@ def test_where_no_try_fits_it_is_the_middle(size: tuple[int, int], middle: Box) 
 
 
 def test_boxes_stay_inside_at_the_last_number_below_one() -> None:
+    """Of torch.rand in single precision, which has 24 bits."""
     last = torch.full((1, 2), 1 - 2**-24)
-    for side in range(1, 300):
-        top, left, height, width = boxes_of(torch.full((1, 2, 10), 0.5), last, (side, side), (1e-9, 1e-9))[0].tolist()
-        assert top + height <= side
-        assert left + width <= side
+    for side in range(1, 400):
+        one_pixel = boxes_of(torch.full((1, 2, 10), 0.5), last, (side, side), (1 / side**2, 1 / side**2))
+        assert one_pixel.tolist() == [[side - 1, side - 1, 1, 1]]
 
 
 def test_distribution_of_area_aspect_and_place() -> None:

@@ -45,4 +45,16 @@ SHORT_RUNS: dict[str, dict[str, Any]] = {
     "lp-info": {"training.epochs": 3},
     "graph-bt": {"training.epochs": 5},
     "graph-bgrl": {"training.epochs": 5},
+    "swav": {
+        "method.hidden": 16,
+        "method.augmentation": "digits",
+        "method.head_hidden": 256,
+        "method.head_width": 64,
+        "method.prototypes": 300,
+        "method.frozen_epochs": 0,
+        "sampler.batch_size": 64,
+        "training.warmup": 0,
+        "training.lr": 3e-3,
+        "training.epochs": 5,
+    },
 }

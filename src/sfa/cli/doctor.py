@@ -52,8 +52,8 @@ def _advice(root: Path) -> list[str]:
         )
     if not torch.cuda.is_available():
         advice.append("No GPU is visible to PyTorch: training runs on the CPU.")
-    if find_spec("kornia") is None or find_spec("PIL") is None:
-        advice.append("Images need kornia and Pillow: pip install 'sfa[images]'.")
+    if find_spec("PIL") is None:
+        advice.append("Folders of images need Pillow: pip install 'sfa[images]'.")
     if find_spec("pymetis") is None:
         advice.append("The sampler `clusters` needs METIS: pip install 'sfa[large]'.")
     return advice

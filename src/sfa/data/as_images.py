@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
 from sfa.data.datasets import load
-from sfa.data.files.image_file import _colours
+from sfa.data.files.image_file import in_colour
 from sfa.data.image_set import build_images, check_bytes
 from sfa.errors import InputError
 from sfa.levels import level_of
@@ -98,7 +98,7 @@ def _one_image(number: int, image: Any) -> NDArray[Any]:
 def _pil_pixels(number: int, image: Any) -> NDArray[np.uint8]:
     is_grey = image.mode in ("1", "L") and not image.has_transparency_data
     try:  # one that was only opened is decoded here, and may be cut short
-        return np.asarray(image.convert("L") if is_grey else _colours(image))
+        return np.asarray(image.convert("L") if is_grey else in_colour(image))
     except (OSError, ValueError, SyntaxError) as error:
         raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
 

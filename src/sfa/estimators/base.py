@@ -149,7 +149,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         recipe = Recipe.parse(meta["recipe"])
         if _level_of(recipe) != cls.level:
             other = EMBEDDERS[_level_of(recipe)]
-            raise InputError(f"{path} holds a {other}: load it with sfa.{other}.load.")
+            raise InputError(f"{path} was saved by a fitted sfa.{other}: load it with sfa.{other}.load.")
         if not all(isinstance(meta.get(key), kind) for key, kind in {"in_features": int, **cls.kept}.items()):
             raise _not_an_embedder(path)
         embedder = cls.from_recipe(meta["recipe"])

@@ -34,7 +34,7 @@ def boxes_of(tries: Tensor, places: Tensor, size: tuple[int, int], scale: tuple[
     fits = ((sides >= 1) & (sides <= bounds)).all(2)
     first = fits.to(torch.uint8).argmax(1)[:, None, None].expand(-1, 1, 2)
     sides = sides.gather(1, first).squeeze(1)
-    starts = (places * (bounds - sides + 1)).floor().minimum(bounds - sides)
+    starts = (places * (bounds - sides + 1)).floor()
 
     middle = bounds.new_tensor(_largest(*size))
     none_fits = ~fits.any(1, keepdim=True)

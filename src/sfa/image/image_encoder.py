@@ -15,7 +15,7 @@ from sfa import processes
 from sfa.errors import InputError
 from sfa.image.pixels import check_pixels, to_float
 
-BUDGET = 1 << 28
+BUDGET = 1 << 27
 """Bytes of feature maps that :meth:`ImageEncoder.embed` may hold at a time."""
 HISTOGRAM_BYTES = 1 << 22
 

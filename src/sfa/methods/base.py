@@ -88,6 +88,9 @@ class Method(nn.Module, ABC):
     def before_step(self, epochs: float) -> None:
         """Called before each step with the epochs that are done, as a fraction within one."""
 
+    def after_backward(self) -> None:
+        """Called when the gradients of a step are there, before the optimiser uses them."""
+
     def after_step(self, done: float) -> None:
         """Called when the optimiser has taken its step, with the share of training that is done, in ``(0, 1]``."""
 

@@ -130,7 +130,7 @@ def train(
                 parts, generator = steps.parts(epoch, step, plan[step]), steps.generator(epoch, step)
                 loss = add_gradient(fabric, model, parts, generator, watchers)
                 require_finite(loss, epoch, folder)
-                if isinstance(method, Method) and hasattr(method, "after_backward"):  # until it is in Method
+                if isinstance(method, Method):
                     method.after_backward()
                 wrapped_moves.step()
                 if isinstance(method, Method):

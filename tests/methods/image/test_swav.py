@@ -241,7 +241,7 @@ def test_two_processes_act_as_one() -> None:
 
 def rested_and_moved() -> tuple[bool, float]:
     """Whether resting prototypes keep their bits in steps of two processes, and how far the first free step goes."""
-    method = make(frozen_epochs=2)
+    method = make(frozen_epochs=2, queue_from=0)
     processes.synchronise(method)
     model = DistributedDataParallel(method)
     optimizer = torch.optim.SGD(method.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
