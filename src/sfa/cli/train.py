@@ -55,9 +55,7 @@ def run(
         trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
     else:
         graph = _load(source, display)
-        plain = {"method": DEFAULTS[level_of(graph)]}
-        named = changes.get("method.name")
-        settled = (Recipe.parse(plain) if recipe is None else load_recipe(recipe, source.data, named)).updated(changes)
+        settled = _chosen_recipe(recipe, graph, source.data, changes.get("method.name")).updated(changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         if recipe is None:
             _tell_of_a_recipe(settled, source.data, display)
@@ -69,10 +67,23 @@ def run(
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
 
 
+def _chosen_recipe(recipe: str | None, data: Data, dataset: str | None, method: str | None) -> Recipe:
+    """The recipe asked for; if none is, the data set's own or else the defaults of the level's first method."""
+    if recipe is not None:
+        return load_recipe(recipe, dataset, method)
+    if _has_default(dataset):
+        return load_recipe("default", dataset, method)
+    return Recipe.parse({"method": DEFAULTS[level_of(data)]})
+
+
+def _has_default(dataset: str | None) -> bool:
+    return f"default/{dataset}".lower() in shipped_recipes()
+
+
 def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> None:
     """A method's own defaults are its authors' for one data set; there may be settings for this one."""
     method, spectral = recipe.method["name"], recipe.spectral["name"]
-    if f"{method}/{dataset}".lower() in shipped_recipes():
+    if f"{method}/{dataset}".lower() in shipped_recipes() and not _has_default(dataset):
         same_map = "" if spectral == "none" else f" --spectral {spectral}"
         display.say(f"Settings are {method}'s defaults; --recipe {method}{same_map} has those for {dataset}.")
 
