@@ -118,7 +118,7 @@ def test_a_graph_without_features_says_what_it_was_given_and_remembers_it(
     assert resumed.code == 0, resumed.err
     assert "No node features in this graph: degree features, 33 columns" in resumed.err.splitlines()
     wrong = run_sfa("train", "--resume", out=tmp_path / "run", node_features="degree")
-    assert (wrong.code, "--node-features belong to a file" in wrong.err) == (2, True)
+    assert (wrong.code, "--image-size and --skip-corrupt belong to data" in wrong.err) == (2, True)
     unknown = run_sfa("train", files["friends"], node_features="degrees")
     assert (unknown.code, "did you mean 'degree'" in unknown.err) == (2, True)
 

@@ -167,6 +167,3 @@ def _pillow() -> ModuleType:
     except ImportError as error:
         raise InputError("Reading images needs the extra `images`: pip install 'sfa[images]'.") from error
     return Image
-
-
-_colours = in_colour
