@@ -22,8 +22,8 @@ class Stem(NamedTuple):
 
 
 CIFAR = Stem(padding=2)
-"""That of the published CIFAR recipes of solo-learn, which all results there come from: small images are not shrunk
-before the first block, and the padding of 2 makes maps of 34 x 34 from 32 x 32 pixels."""
+"""That of solo-learn's CIFAR recipes (da Costa et al., 2022), so that theirs can be repeated: small images are not
+shrunk before the first block, and the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
 IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)
 """That of He et al. (2016)."""
 

@@ -57,13 +57,13 @@ def train(
     on_step: Callable[[int, int, int, float], None] | None = None,
     on_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Progress:
-    """Train a method on a graph, or on a set of graphs, in place.
+    """Train a method on a graph, or on a set of graphs or images, in place.
 
     Args:
         method: A module that gives the loss of one step: ``method(graph, generator)``. For diagnostics it also takes
             ``observe``, as a :class:`~sfa.methods.Method` does.
-        graph: The whole graph, or set of graphs.
-        epochs: Passes over the nodes or graphs at most.
+        graph: The whole graph, or set of graphs or images.
+        epochs: Passes over the nodes, graphs or images at most.
         optimizer: ``adam``; ``adamw``, which decays the weights themselves; ``sgd``; or :class:`LARS`, ``lars``.
         lr: Peak learning rate.
         weight_decay: L2 penalty, or decay of AdamW.
@@ -87,8 +87,8 @@ def train(
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
         sampler: Makes of the graph what cuts an epoch into batches; the whole graph is one, if not given. Several
             processes (under ``torchrun``) share the seeds of each batch and act as one.
-        online_probe: Learns to classify from the feature maps as they come, and leaves no trace in the method; its
-            metrics go with those of each epoch. Batches need labels.
+        online_probe: Learns to classify images from their feature maps as they come; its metrics go with those of each
+            epoch. Training is the same to the bit.
         on_step: Called after each step with its epoch, the steps done in it, the steps it has, and the loss.
         on_epoch: Called after each epoch with its metrics.
 

@@ -280,7 +280,7 @@ def test_published_settings() -> None:
         assert (training.optimizer, training.momentum, training.epochs) == ("lars", 0.9, epochs)
         assert (training.lr, training.weight_decay) == (0.6, 1e-6)
         assert (training.warmup, training.warmup_from, training.cosine) == (10, 3e-5, True)
-        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("16-mixed", 1, 256)
+        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("bf16-mixed", 1, 256)
 
 
 def test_wrong_options_are_refused() -> None:

@@ -22,7 +22,6 @@ from sfa.data.files.join import read_labels
 from sfa.data.files.npz import check_keys, read_arrays
 from sfa.data.graph import check_ids
 from sfa.data.image_set import build_images
-from sfa.data.mapped import is_large
 from sfa.errors import InputError
 
 PARTS = ("x_train", "x_test", "y_train", "y_test")
@@ -72,14 +71,14 @@ def _num_axes(archive: zipfile.ZipFile, member: str) -> int:
 
 
 def _open_npy(path: Path) -> Any:
-    """The images in a `.npy` file, a map of the file if it is large."""
+    """A map of the file, which `build_images` reads if it is small."""
     mapped = np.lib.format.open_memmap(path, mode="r")
     if mapped.ndim not in (3, 4):
         raise InputError(
             f"{path} has an array of shape {list(mapped.shape)}, but images are [images, height, width, channels]; "
             "features of a graph are given beside its file, with features=FILE (--features FILE)."
         )
-    return mapped if is_large(mapped.nbytes) else np.load(path, allow_pickle=False)
+    return mapped
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
