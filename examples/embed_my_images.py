@@ -2,8 +2,8 @@
 
     python examples/embed_my_images.py [--epochs 30]
 
-The digits are those of scikit-learn. The embedder learns from the first 1347 of them, without labels; the classifier
-from their embeddings and labels, few or all; the other 450 are new to both.
+The digits are those of scikit-learn. The embedder learns from the first 1287 of them, without labels; the classifier
+from their embeddings and labels, few or all; the other 510 are new to both.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -49,6 +49,19 @@ class Display:
             console=self.console,
         ) as bar:
             yield BarTracker(total, title, bar)
+
+    @contextmanager
+    def counting(self, title: str) -> Iterator[Callable[[int, int], None]]:
+        """What is told how many things are done, and of how many; nothing is shown before it is."""
+        with ExitStack() as stack:
+            trackers: list[Tracker] = []
+
+            def count(done: int, total: int) -> None:
+                if not trackers:
+                    trackers.append(stack.enter_context(self.progress(title, total)))
+                trackers[0].step(done)
+
+            yield count
 
 
 class Tracker(ABC):

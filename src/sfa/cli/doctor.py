@@ -28,7 +28,7 @@ def run(data_root: Path | None) -> None:
         root = find_data_root(data_root)
         table.add_row("data root", f"{root}{'' if root.is_dir() else ' (not there yet)'}")
         for dataset in names():
-            table.add_row(f"  {dataset.name}", availability(dataset.name, dataset.bundled, data_root))
+            table.add_row(f"  {dataset.name}", availability(dataset, data_root))
         advices = _advice(root)
     except InputError as error:  # what is wrong is what a doctor is asked for
         advices = [str(error)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from sfa.cli.console import results_console
-from sfa.data import locate, names
+from sfa.data import DatasetInfo, locate, names
 from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
 from sfa.methods import METHODS
@@ -46,16 +46,18 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield from ((name, figure.description, figure.takes.value) for name, figure in FIGURES.items())
     else:
         for dataset in names():
-            found = availability(dataset.name, dataset.bundled, data_root)
+            found = availability(dataset, data_root)
             yield dataset.name, f"{dataset.level}s", dataset.description, found
 
 
-def availability(name: str, bundled: bool, data_root: Path | None) -> str:
+def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
     """Where a data set will come from."""
-    if bundled:
+    if dataset.bundled:
         return "bundled"
-    found = locate(name, data_root)
-    return "to be downloaded" if found is None else str(found)
+    found = locate(dataset.name, data_root)
+    if found is not None:
+        return str(found)
+    return "to be downloaded" if dataset.downloaded else "not here, and not to be downloaded"
 
 
 def _summary(described: type) -> str:

@@ -32,19 +32,21 @@ class Source:
     image_size: int | None = None
     skip_corrupt: bool = False
 
-    def load(self) -> Data:
-        """Read the graph."""
+    def load(self, display: Display | None = None) -> Data:
+        """Read the data; a folder of images shows how far it is."""
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
-        return load(
-            self.data,
-            root=self.data_root,
-            features=self.features,
-            labels=self.labels,
-            node_features=self.node_features,
-            image_size=self.image_size,
-            skip_corrupt=self.skip_corrupt,
-        )
+        with (display or Display(quiet=True)).counting("reading images") as count:
+            return load(
+                self.data,
+                root=self.data_root,
+                features=self.features,
+                labels=self.labels,
+                node_features=self.node_features,
+                image_size=self.image_size,
+                skip_corrupt=self.skip_corrupt,
+                on_image=count,
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """For the run's record, with absolute paths where it names files."""

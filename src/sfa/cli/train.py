@@ -89,7 +89,7 @@ def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> 
 
 
 def _load(source: Source, display: Display) -> Data:
-    graph = source.load()
+    graph = source.load(display)
     tell_of_data(graph, display)
     return graph
 

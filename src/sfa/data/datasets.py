@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -191,6 +192,7 @@ def load(
     node_features: str | None = None,
     image_size: int | None = None,
     skip_corrupt: bool = False,
+    on_image: Callable[[int, int], None] | None = None,
 ) -> Data:
     """The graph, graph set or image set of a name (see `names`) or of a file or folder (see `read_graph`).
 
@@ -205,7 +207,8 @@ def load(
 
     Images come from a folder of image files (see `sfa.data.files.image_folder`), which are brought to `image_size`
     pixels if that is given, and of which damaged ones are an error unless `skip_corrupt`; or from a `.npz` or `.npy`
-    (see `sfa.data.files.image_arrays`). CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
+    (see `sfa.data.files.image_arrays`). `on_image` is called after each file that is decoded with how many are done and
+    how many there are. CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
     """
     origin = _origin(name_or_path)
     if origin is None:
@@ -213,7 +216,9 @@ def load(
             raise unknown_name("data set", os.fspath(name_or_path), ORIGINS)
         if holds_images(name_or_path):
             _refuse_node_features(name_or_path, features, node_features)
-            return read_images(name_or_path, labels=labels, image_size=image_size, skip_corrupt=skip_corrupt)
+            return read_images(
+                name_or_path, labels=labels, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image
+            )
         refuse_folder_options(existing(name_or_path, "graph", or_folder=True), image_size, skip_corrupt)
         return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
     if not isinstance(origin, ImageNet100):
@@ -223,7 +228,7 @@ def load(
             f"The data set {name_or_path} has its own features and labels; give others only with a file's path."
         )
     if isinstance(origin, ImageNet100):
-        return origin.load(root, image_size=image_size, skip_corrupt=skip_corrupt)
+        return origin.load(root, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
     return origin.load(root)
 
 

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from sfa.data.files.graph_file import reading
 from sfa.data.files.image_folder import read_image_folder
+from sfa.data.files.image_pixels import OnImage
 from sfa.data.roots import VARIABLE, cache_folder, data_root
 from sfa.errors import InputError
 from sfa.levels import Level
@@ -45,7 +46,7 @@ class ImageNet100:
     """
 
     key: str = "imagenet-100"
-    image_size: int = 256
+    image_size: int = 224
     level: ClassVar[Level] = "image"
 
     def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
@@ -55,7 +56,12 @@ class ImageNet100:
         return next((folder for folder in places if folder.is_dir()), None)
 
     def load(
-        self, root: str | os.PathLike[str] | None, *, image_size: int | None = None, skip_corrupt: bool = False
+        self,
+        root: str | os.PathLike[str] | None,
+        *,
+        image_size: int | None = None,
+        skip_corrupt: bool = False,
+        on_image: OnImage | None = None,
     ) -> Data:
         """The images as an image set; nothing is written outside the cache folder.
 
@@ -63,6 +69,7 @@ class ImageNet100:
             root: where it is looked for.
             image_size: pixels a side, if not the set's own.
             skip_corrupt: see `read_image_folder`.
+            on_image: see `read_image_folder`.
         """
         folder = self.locate(root)
         if folder is None:
@@ -80,6 +87,7 @@ class ImageNet100:
             skip_corrupt=skip_corrupt,
             classes=_classes(folder),
             test=("val",),
+            on_image=on_image,
         )
         data.name = self.key
         return data

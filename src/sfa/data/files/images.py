@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 from sfa.data.files.graph_file import PathLike, existing
 from sfa.data.files.image_arrays import holds_image_arrays, read_image_arrays
 from sfa.data.files.image_folder import is_image_folder, read_image_folder
+from sfa.data.files.image_pixels import OnImage
 from sfa.errors import InputError
 
 
@@ -22,7 +23,12 @@ def holds_images(path: PathLike) -> bool:
 
 
 def read_images(
-    path: PathLike, *, labels: PathLike | None = None, image_size: int | None = None, skip_corrupt: bool = False
+    path: PathLike,
+    *,
+    labels: PathLike | None = None,
+    image_size: int | None = None,
+    skip_corrupt: bool = False,
+    on_image: OnImage | None = None,
 ) -> Data:
     """The images of a folder (see `sfa.data.files.image_folder`), or of a `.npz` or `.npy` (see `image_arrays`).
 
@@ -31,10 +37,13 @@ def read_images(
         labels: a table (id, label), where there are no labels yet.
         image_size: how many pixels high and wide the images of a folder are to be.
         skip_corrupt: whether files of a folder that cannot be decoded are left out.
+        on_image: see `read_image_folder`.
     """
     full = existing(path, "image", or_folder=True)
     if full.is_dir():
-        return read_image_folder(full, image_size=image_size, skip_corrupt=skip_corrupt, labels=labels)
+        return read_image_folder(
+            full, image_size=image_size, skip_corrupt=skip_corrupt, labels=labels, on_image=on_image
+        )
     refuse_folder_options(full, image_size, skip_corrupt)
     return read_image_arrays(full, labels=labels)
 
