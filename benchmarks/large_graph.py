@@ -39,7 +39,7 @@ if baselines:
     scores["untrained encoder"] = protocol.evaluate(method.embed(graph), graph).mean()
 reset()
 started = time.perf_counter()
-train(method, graph, **recipe.training.model_dump(), sampler=recipe.make_sampler())
+train(method, graph, **recipe.training.arguments, sampler=recipe.make_sampler())
 seconds = time.perf_counter() - started
 z = method.embed(graph)
 embedded, highest = time.perf_counter() - started - seconds, peak()

@@ -37,7 +37,7 @@ def main() -> None:
     cora = normalise_features(load("cora"), "row")
     recipe = load_recipe("demo/with-augmentation").updated({"training.epochs": 30})
     method = recipe.build(cora.num_features)
-    train(method, cora, **recipe.training.model_dump(), device="cpu")
+    train(method, cora, **recipe.training.arguments, device="cpu")
     z = torch.nn.functional.normalize(method.embed(cora))
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {rounds} rounds")
     probes(z, cora.y, rounds)

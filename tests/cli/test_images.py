@@ -122,6 +122,7 @@ def test_the_online_probe_reports_and_changes_nothing(
     path = tmp_path / "run"
     result = run_sfa("train", pictures_file, "--no-evaluate", "--online-probe", *TINY, epochs=2, out=path)
     assert result.code == 0, result.err
+    assert "Online probe: train " in result.err
     metrics = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     assert [0 <= epoch["online"]["train"] <= 100 for epoch in metrics] == [True, True]
     assert 0 <= metrics[-1]["online"]["validation"] <= 100

@@ -189,6 +189,6 @@ def test_a_raw_data_of_other_types_is_the_same_graph(form: str, planted: Data) -
     embeddings = []
     for graph in (planted, raw):  # also without as_graph
         method, prepared = recipe.build(8), recipe.prepare(graph)
-        train(method, prepared, **recipe.training.model_dump(), device="cpu")
+        train(method, prepared, **recipe.training.arguments, device="cpu")
         embeddings.append(method.embed(prepared))
     torch.testing.assert_close(*embeddings, rtol=1e-4, atol=1e-5)

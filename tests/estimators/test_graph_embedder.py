@@ -103,7 +103,7 @@ def test_fitting_is_training(molecules: Data, fitted: GraphEmbedder) -> None:
     """What fit learns is what the loop learns from the same recipe."""
     recipe, history = fitted.recipe_, []
     method = recipe.build(4)
-    training = recipe.training.model_dump()
+    training = recipe.training.arguments
     train(method, molecules, **training, sampler=recipe.make_sampler(), on_epoch=history.append)
     assert [row["loss"] for row in history] == [row["loss"] for row in fitted.history_]
     np.testing.assert_array_equal(method.embed(molecules).numpy(), fitted.embedding_)

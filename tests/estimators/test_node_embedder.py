@@ -336,7 +336,7 @@ def test_fitting_is_training(planted: Data, fitted: NodeEmbedder) -> None:
     method, history = fitted.recipe_.build(8), []
     x = planted.x / planted.x.abs().sum(1, keepdim=True)
     normalised = Data(x=x, edge_index=planted.edge_index)
-    train(method, normalised, **fitted.recipe_.training.model_dump(), on_epoch=history.append)
+    train(method, normalised, **fitted.recipe_.training.arguments, on_epoch=history.append)
     assert [row["loss"] for row in history] == [row["loss"] for row in fitted.history_]
     np.testing.assert_array_equal(method.embed(normalised).numpy(), fitted.embedding_)
 

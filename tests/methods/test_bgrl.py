@@ -96,7 +96,7 @@ def test_it_starts_as_a_copy_and_training_moves_both(planted: Data) -> None:
     assert isinstance(method, BGRL)
     start = {name: value.clone() for name, value in method.target.state_dict().items()}
     assert all(torch.equal(value, start[name]) for name, value in method.encoder.state_dict().items())
-    train(method, recipe.prepare(planted), **recipe.training.model_dump(), device="cpu")
+    train(method, recipe.prepare(planted), **recipe.training.arguments, device="cpu")
     for name, phi in method.target.named_parameters():
         theta = method.encoder.get_parameter(name)
         assert not torch.equal(phi, start[name]), name
@@ -117,7 +117,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path, 
     )
 
     def go(folder: RunFolder, **options: Any) -> None:
-        train(recipe.build(8), planted, **recipe.training.model_dump(), device="cpu", folder=folder, **options)
+        train(recipe.build(8), planted, **recipe.training.arguments, device="cpu", folder=folder, **options)
 
     def break_off(metrics: dict[str, Any]) -> None:
         if metrics["epoch"] == crash:

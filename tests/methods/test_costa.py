@@ -112,7 +112,7 @@ def test_a_single_view_learns_cora() -> None:
     method, prepared = recipe.build(cora.num_features), recipe.prepare(cora)
     protocol = resolve_protocol("honest-10-10-80").with_splits(2)
     before = protocol.evaluate(method.embed(prepared), cora).mean()
-    train(method, prepared, **recipe.training.model_dump(), device="cpu")
+    train(method, prepared, **recipe.training.arguments, device="cpu")
     assert protocol.evaluate(method.embed(prepared), cora).mean() > before + 5
 
 

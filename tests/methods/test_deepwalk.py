@@ -276,7 +276,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(
         train(
             method,
             planted,
-            **recipe.training.model_dump(),
+            **recipe.training.arguments,
             sampler=recipe.make_sampler(),
             folder=folder,
             device="cpu",

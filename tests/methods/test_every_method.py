@@ -42,7 +42,7 @@ class Recorder(SpectralMap):
 def first_batch(graph: Data, recipe: Recipe) -> Data:
     """The batch of the first step, with the method's own sampler."""
     steps = Steps(graph, recipe.make_sampler(), recipe.training.seed)
-    return steps.batch(0, 0, steps.plan(0)[0])
+    return next(steps.parts(0, 0, steps.plan(0)[0])).batch
 
 
 @pytest.fixture

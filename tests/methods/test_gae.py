@@ -176,7 +176,7 @@ def test_trains_on_subgraphs(planted: Data, name: str, method_class: Any, sample
     train(
         recipe.build(8),
         planted,
-        **recipe.training.model_dump(),
+        **recipe.training.arguments,
         sampler=recipe.make_sampler(),
         device="cpu",
         on_epoch=lambda metrics: losses.append(metrics["loss"]),
@@ -189,7 +189,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path, 
     recipe = Recipe.parse({"method": name}).updated({"training.epochs": 6, "training.checkpoint_every": 2})
 
     def go(folder: RunFolder, **more: Any) -> None:
-        train(recipe.build(8), planted, **recipe.training.model_dump(), folder=folder, device="cpu", **more)
+        train(recipe.build(8), planted, **recipe.training.arguments, folder=folder, device="cpu", **more)
 
     def crash(metrics: dict[str, Any]) -> None:
         if metrics["epoch"] == 5:

@@ -145,7 +145,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path) 
             raise Crash
 
     def go(folder: RunFolder, **options: Any) -> None:
-        train(recipe.build(8), planted, **recipe.training.model_dump(), device="cpu", folder=folder, **options)
+        train(recipe.build(8), planted, **recipe.training.arguments, device="cpu", folder=folder, **options)
 
     whole, broken = (RunFolder.create(tmp_path / name, {}, {}) for name in ("whole", "broken"))
     go(whole)

@@ -19,6 +19,22 @@ PAPER = {
 }
 
 
+IMAGES = {"cifar10": 1000, "cifar100": 1000, "imagenet-100": 400}
+"""Epochs of the paper's supplementary material."""
+
+
+@pytest.mark.parametrize("dataset", IMAGES)
+@pytest.mark.parametrize("method", ["simclr", "barlow-twins", "simsiam", "swav"])
+def test_the_papers_images(dataset: str, method: str) -> None:
+    """Each method's own settings, with SFA of one iteration."""
+    recipe, own = load_recipe("paper", dataset, method), load_recipe(f"{method}/{dataset}")
+    assert (recipe.spectral["name"], recipe.spectral["iterations"], own.spectral["name"]) == ("sfa", 1, "none")
+    assert recipe.updated({"spectral": "none"}) == own
+    assert recipe.training.epochs == IMAGES[dataset]
+    assert recipe.method["encoder"].startswith("resnet18")
+    assert recipe.method["hidden"] == 64
+
+
 @pytest.mark.parametrize("dataset", PAPER)
 def test_the_papers_table(dataset: str) -> None:
     recipe = load_recipe(f"paper/{dataset}")
@@ -39,14 +55,14 @@ def test_the_papers_table(dataset: str) -> None:
 
 def test_the_paper_has_no_other_data_sets() -> None:
     names = {name for name in shipped_recipes() if name.startswith("paper/")}
-    assert names == {f"paper/{key}" for key in (*PAPER, "pubmed")}
+    assert names == {f"paper/{key}" for key in (*PAPER, "pubmed", *IMAGES)}
     assert "not in the paper" in shipped_recipes()["paper/pubmed"]["about"]
 
 
 @pytest.mark.parametrize("name", list(shipped_recipes()))
-def test_every_recipe_can_be_built_and_written_down(name: str, planted: Data, molecules: Data) -> None:
+def test_every_recipe_can_be_built_and_written_down(name: str, planted: Data, molecules: Data, pictures: Data) -> None:
     recipe = load_recipe(name)
-    data = {"node": planted, "graph": molecules}[METHODS[recipe.method["name"]].level]
+    data = {"node": planted, "graph": molecules, "image": pictures}[METHODS[recipe.method["name"]].level]
     batch = recipe.make_sampler()(data)
     step = batch.batch(batch.plan(torch.Generator())[0], torch.Generator())
     assert recipe.build_for(data)(step).isfinite()
@@ -67,7 +83,7 @@ def test_the_dense_features_of_wikics_are_normalised_as_each_methods_authors_did
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_a_recipe_for_every_set_of_the_paper(method: str) -> None:
-    sets = {"node": (*PAPER, "pubmed"), "graph": ("nci1", "proteins", "dd", "mutag")}
+    sets = {"node": (*PAPER, "pubmed"), "graph": ("nci1", "proteins", "dd", "mutag"), "image": (*IMAGES, "digits")}
     for dataset in sets[METHODS[method].level]:
         recipe = load_recipe(method, dataset)
         assert (recipe.method["name"], recipe.spectral["name"]) == (method, "none")

@@ -45,7 +45,7 @@ def test_other_data_and_single_images_are_refused(pictures: Data, planted: Data)
     pictures.train_mask = torch.arange(60) == 4
     with pytest.raises(InputError, match="At least 2 images are needed to learn from; there are 1"):
         Images(pictures)
+    pictures.train_mask = torch.arange(60) < 45
+    sampler = Images(pictures)
     with pytest.raises(InputError, match="Seeds are images from 0 to 44, not 45"):
-        del pictures.train_mask
-        pictures.train_mask = torch.arange(60) < 45
-        Images(pictures).batch(torch.tensor([45]), seeded())
+        sampler.batch(torch.tensor([45]), seeded())

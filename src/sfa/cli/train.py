@@ -125,6 +125,9 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
             resume=resume,
             on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
         )
+    if recipe.training.online_probe:
+        online = folder.read_metrics()[-1].get("online", {})
+        display.say(f"Online probe: {', '.join(f'{what} {value:.2f}' for what, value in online.items())}")
     if trained.progress.epoch < recipe.training.epochs:
         display.say(f"Stopped at epoch {trained.progress.epoch}: no progress for {recipe.training.patience} epochs.")
     return trained

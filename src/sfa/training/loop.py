@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -53,7 +53,7 @@ def train(
     folder: RunFolder | None = None,
     resume: bool = False,
     sampler: Callable[[Data], Sampler] = WholeGraph,
-    online_probe: OnlineProbe | Literal[False] | None = None,
+    online_probe: OnlineProbe | None = None,
     on_step: Callable[[int, int, int, float], None] | None = None,
     on_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Progress:

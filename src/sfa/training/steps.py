@@ -76,10 +76,6 @@ class Steps:
             own = part.tensor_split(self.count)[self.rank]
             yield Part(self._around(own, generator), len(part) / len(seeds), is_last=number == len(parts))
 
-    def batch(self, epoch: int, step: int, seeds: Tensor) -> Data:
-        """The first part of a step, or the only one."""
-        return next(self.parts(epoch, step, seeds)).batch
-
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
         """The batches of an epoch once more, those of each step with a generator that none of the steps has."""
         for step, seeds in enumerate(plan):

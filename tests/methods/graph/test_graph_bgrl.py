@@ -66,7 +66,7 @@ def test_it_starts_as_a_copy_and_training_moves_both(molecules: Data) -> None:
     assert isinstance(method, GraphBGRL)
     start = {name: value.clone() for name, value in method.target.state_dict().items()}
     assert all(torch.equal(value, start[name]) for name, value in method.encoder.state_dict().items())
-    train(method, molecules, **recipe.training.model_dump(), sampler=recipe.make_sampler(), device="cpu")
+    train(method, molecules, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
     for name, phi in method.target.named_parameters():
         theta = method.encoder.get_parameter(name)
         assert not torch.equal(phi, start[name]), name

@@ -202,7 +202,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(molecules: Data, tmp_path: Path
     def go(folder: RunFolder, **options: Any) -> JOAO:
         method = recipe.build(molecules.num_features)
         assert isinstance(method, JOAO)
-        training = recipe.training.model_dump()
+        training = recipe.training.arguments
         train(method, molecules, **training, sampler=recipe.make_sampler(), device="cpu", folder=folder, **options)
         return method
 

@@ -169,7 +169,7 @@ def test_generators_forget_their_graphs_under_the_authors_weight(divergence: flo
     )
     method = recipe.build_for(mutag)
     assert isinstance(method, LPInfo)
-    train(method, mutag, **recipe.training.model_dump(), sampler=recipe.make_sampler(), device="cpu")
+    train(method, mutag, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
     with torch.no_grad():
         generated = method.generators[0](mutag, torch.Generator().manual_seed(0))
     assert (float(generated.reconstruction.mean()) < 0.8 * 2 * math.log(2)) == remembers

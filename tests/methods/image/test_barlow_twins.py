@@ -58,4 +58,4 @@ def test_published_settings() -> None:
         assert (method["off_diagonal"], method["scale"]) == (0.0051, 0.1)
         assert (training.optimizer, training.epochs, training.lr, training.weight_decay) == ("lars", epochs, 0.3, 1e-4)
         assert (training.warmup, training.warmup_from, training.cosine) == (10, 3e-5, True)
-        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("16-mixed", 1, 256)
+        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("bf16-mixed", 1, 256)

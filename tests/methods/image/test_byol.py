@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from sfa.methods import bootstrapped
 from sfa.methods.image.byol import BYOL
 from sfa.recipes import load_recipe
 from tests.methods.image.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
@@ -80,6 +82,18 @@ def test_the_loss_is_0_where_predictions_are_right() -> None:
     torch.testing.assert_close(method.loss(-z, z), torch.tensor(8.0))
 
 
+def test_half_precision_ends_before_predictions_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def record(q: Tensor, z: Tensor, *, across_processes: bool) -> Tensor:
+        seen.extend((q.dtype, z.dtype, torch.is_autocast_enabled("cpu")))
+        return (q * z).sum()
+
+    seen: list[torch.dtype | bool] = []
+    monkeypatch.setattr(bootstrapped, "bootstrap_latent", record)
+    with torch.autocast("cpu", torch.bfloat16):
+        make().float()(images(), seeded())
+    assert seen == [torch.float32, torch.float32, False] * 2
+
+
 def test_encoder_and_projector_of_the_target_follow_with_a_momentum_that_rises_to_one() -> None:
     method = make(momentum=0.9)
     phi, theta = ([w.detach().clone() for w in weights] for weights in (target_weights(method), online_weights(method)))
@@ -118,4 +132,4 @@ def test_published_settings() -> None:
         assert (training.optimizer, training.epochs) == ("lars", epochs)
         assert (training.lr, training.weight_decay) == (lr, weight_decay)
         assert (training.warmup, training.warmup_from, training.cosine) == (10, 3e-5, True)
-        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("16-mixed", 1, 256)
+        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("bf16-mixed", 1, 256)

@@ -77,6 +77,6 @@ def test_settings() -> None:
         assert (method["head_hidden"], method["head_width"], method["tau"]) == (*heads, 0.2)
         assert (training.optimizer, training.epochs, training.lr, training.weight_decay) == ("lars", epochs, lr, 1e-4)
         assert (training.warmup, training.warmup_from, training.cosine) == (10, 3e-5, True)
-        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("16-mixed", 1, 256)
+        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("bf16-mixed", 1, 256)
         paper = load_recipe("paper", dataset)
         assert paper == shipped.updated({"spectral": {"name": "sfa", "iterations": 1}})

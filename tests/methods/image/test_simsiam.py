@@ -77,4 +77,4 @@ def test_published_settings() -> None:
         assert (training.optimizer, training.momentum, training.epochs) == ("sgd", 0.9, epochs)
         assert (training.lr, training.weight_decay) == (0.5, 1e-5)
         assert (training.warmup, training.warmup_from, training.cosine) == (10, 3e-5, True)
-        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("16-mixed", 1, 256)
+        assert (training.precision, training.accumulate, shipped.sampler["batch_size"]) == ("bf16-mixed", 1, 256)
