@@ -1,7 +1,7 @@
 """A training step on images against its encoder's forward and backward alone: what views, SFA, head and loss add.
 
-    python benchmarks/image_level.py [--method simclr barlow-twins] [--encoder small-strided] [--hidden 32] [--batch 256]
-                                     [--rounds 8] [--threads 1] [--part views step]
+    python benchmarks/image_level.py [--method simclr barlow-twins] [--encoder small-strided] [--hidden 32]
+                                     [--batch 256] [--rounds 8] [--threads 1] [--part views step]
 
 Everything is timed in turns in one run, and reported as ratios of least times. "views" compares random views with
 kornia's augmentations of the same strengths (its blur has a window of 17 pixels, ours reaches as far). Of "step",

@@ -224,9 +224,7 @@ class TestEveryMethod:
             with pytest.raises(InputError, match=option):
                 Recipe.parse({"method": {"name": name, option: -1}})
 
-    def test_data_of_another_level_are_refused(
-        self, name: str, planted: Data, molecules: Data, pictures: Data
-    ) -> None:
+    def test_data_of_another_level_are_refused(self, name: str, planted: Data, molecules: Data, pictures: Data) -> None:
         levels = {"node": planted, "graph": molecules, "image": pictures}
         for other in (data for level, data in levels.items() if level != resolve(name).level):
             with pytest.raises(InputError, match=f"^{name} embeds .*, and {other.name} is .*; methods for that are "):

@@ -24,8 +24,8 @@ class Digits:
 
     A pixel counts the inked ones, 0 to 16, in a block of the scan; v becomes the byte round(255 v / 16).
 
-    The images come sheet by sheet: 14 times the same text of some 130 digits. The first ten sheets, 1287 images, are for
-    training, the last four, 510, for testing: no random draw of the whole, on which scores would be higher.
+    The images come sheet by sheet: 14 times the same text of some 130 digits. The first ten sheets, 1287 images, are
+    for training, the last four, 510, for testing: no random draw of the whole, on which scores would be higher.
     """
 
     key: str = "digits"

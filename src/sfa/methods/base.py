@@ -33,8 +33,8 @@ Observer = Callable[[FeatureMaps], None]
 class Method(nn.Module, ABC):
     """A published method: calling it on a graph gives the loss of a step, :meth:`embed` the plain embeddings.
 
-    At graph level, what it is called on is a batch of graphs: their disjoint union, with ``ptr`` and ``batch``. At image
-    level it is a batch of images, ``x`` ``(b, height, width, channels)`` in uint8.
+    At graph level, what it is called on is a batch of graphs: their disjoint union, with ``ptr`` and ``batch``. At
+    image level it is a batch of images, ``x`` ``(b, height, width, channels)`` in uint8.
 
     Every feature map that enters the loss goes through :meth:`augmented`, the one slot for a spectral map, so that
     every method works with every map.

@@ -1,4 +1,4 @@
-"""Samplers: each cuts an epoch over a graph, or over a set of graphs or images, into steps and gives a batch for each."""
+"""Samplers: each cuts an epoch over a graph, or a set of graphs or images, into steps and gives a batch for each."""
 
 from sfa.sampling.base import Sampler
 from sfa.sampling.clusters import Clusters

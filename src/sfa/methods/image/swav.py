@@ -37,7 +37,7 @@ class SwAV(TwoImageViewMethod):
 
     Args:
         in_features: Number of channels.
-        encoder: ``small``, ``resnet18`` (for images as small as CIFAR's) or ``resnet18-imagenet``.
+        encoder: ``small``, ``small-strided``, ``resnet18`` (of CIFAR's recipes) or ``resnet18-imagenet``.
         hidden: Channels of its first stage.
         augmentation: The strengths of the views, by name.
         head_hidden: Hidden width of the projector.
