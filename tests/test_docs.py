@@ -78,3 +78,14 @@ def test_the_table_of_the_surrogates_error_is_what_the_code_computes() -> None:
             for value in (of(sigma, int(k))[0] ** power, of(sigma, int(k), "surrogate")[0] ** power)
         ]
         assert printed == [f"{value:.4f}" for value in computed]
+
+
+def test_the_example_embeds_images(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["embed_my_images.py", "--epochs", "1"])
+    runpy.run_path(str(ROOT / "examples" / "embed_my_images.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    for line, name in zip(lines, ("raw pixels", "without SFA", "with SFA"), strict=True):
+        accuracies = re.match(rf"{name}: accuracy ([\d.]+) with 5 labels a digit, ([\d.]+) with all", line)
+        assert accuracies is not None
+        assert float(accuracies[1]) > 30, "ten digits"
+        assert float(accuracies[2]) > float(accuracies[1])
