@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ import torch
 from numpy.typing import NDArray
 
 from sfa.atomic import atomic_path, ensure_writable
-from sfa.errors import InputError
+from sfa.errors import InputError, SfaError
 from sfa.levels import Level
 
 Embeddings = NDArray[np.float32]
 Ids = Sequence[str] | Sequence[int]
+
+
+class ExportError(SfaError, OSError):
+    """Embeddings could not be written, for instance because the disk is full. Nothing is half-written."""
 
 
 def check_export(path: Path) -> None:
@@ -38,8 +43,12 @@ def write_embeddings(path: str | Path, z: Embeddings, ids: Ids, *, item: Level =
         raise InputError(f"{len(z)} embeddings need as many {item} ids, not {len(ids)}.")
     if len({type(one) for one in ids}) > 1:  # a column is of one kind
         ids = [str(one) for one in ids]
-    with atomic_path(path) as temporary:
-        WRITERS[path.suffix.lower()](temporary, z, ids, item)
+    try:
+        with atomic_path(path) as temporary:
+            WRITERS[path.suffix.lower()](temporary, z, ids, item)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise ExportError(f"Cannot write {path}: {reason}.") from error
 
 
 def _write_npz(path: Path, z: Embeddings, ids: Ids, item: Level) -> None:
@@ -59,7 +68,8 @@ def _write_parquet(path: Path, z: Embeddings, ids: Ids, item: Level) -> None:
     import pyarrow.parquet
 
     columns = {f"{item}_id": list(ids), **{f"z{i}": z[:, i] for i in range(z.shape[1])}}
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    with path.open("wb") as file:  # written by Python here too
+        pyarrow.parquet.write_table(pyarrow.table(columns), file)
 
 
 def _write_csv(path: Path, z: Embeddings, ids: Ids, item: Level) -> None:

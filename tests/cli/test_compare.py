@@ -134,7 +134,6 @@ def test_refusals(
     refuses: Any,
     tiny: list[str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     np.savez(tmp_path / "other.npz", **{**planted_arrays, "x": planted_arrays["x"] + 1})
     assert run_sfa("train", tmp_path / "other.npz", *tiny, "-q", epochs=1, out=tmp_path / "other").code == 0
@@ -143,5 +142,18 @@ def test_refusals(
     assert "no run.json" in refuses("compare", runs[0], tmp_path / "nowhere")
     assert "did you mean 'clustering'" in refuses("compare", *runs, protocol="clusterin")
     assert "no public split" in refuses("compare", *runs, protocol="public")
+
+
+def test_of_a_single_split_the_difference_alone_is_told(
+    runs: tuple[Path, Path], run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of images, which have one test part."""
     monkeypatch.setitem(PROTOCOLS, "knn", PROTOCOLS["knn"].with_splits(1))
-    assert "a single split" in refuses("compare", *runs, protocol="knn")
+    printed = run_sfa("compare", *runs, protocol="knn")
+    assert printed.code == 0, printed.err
+    assert "There is but one split, and so no interval: judge over training seeds" in printed.out
+    found = json.loads(run_sfa("compare", *runs, "--json", protocol="knn").out)
+    first, second = found["baseline"]["score"]["mean"], found["others"][0]["score"]["mean"]
+    expected = {"mean": pytest.approx(second - first), "low": None, "high": None, "p_value": None}
+    assert found["others"][0]["differences"]["accuracy"] == expected
+    assert f"{second - first:+.2f}" in printed.out

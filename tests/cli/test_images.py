@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -122,7 +123,8 @@ def test_the_online_probe_reports_and_changes_nothing(
     path = tmp_path / "run"
     result = run_sfa("train", pictures_file, "--no-evaluate", "--online-probe", *TINY, epochs=2, out=path)
     assert result.code == 0, result.err
-    assert "Online probe: train " in result.err
+    line = r"^Online probe: \d+\.\d\d % of the views, \d+\.\d\d % of held-out training images$"
+    assert re.search(line, result.err, re.MULTILINE), "top-5 says nothing of 3 classes"
     metrics = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     assert [0 <= epoch["online"]["train"] <= 100 for epoch in metrics] == [True, True]
     assert 0 <= metrics[-1]["online"]["validation"] <= 100
@@ -186,6 +188,18 @@ def test_a_study_compares_methods_on_images(run_sfa: RunSfa, pictures_file: Path
     assert result.code == 0, result.err
     for row in ("raw pixels", "untrained encoder", "simclr", "simclr + SFA"):
         assert row in result.out
+    assert "One split and one seed: no deviation; several --seeds give one." in result.out
     exported = tmp_path / "ledger.csv"
     assert run_sfa("ledger", "export", *ledger, "--out", str(exported)).code == 0
     assert "image-knn" in exported.read_text()
+
+
+def test_weights_that_are_too_large_to_be_of_use_are_not_saved(
+    run_sfa: RunSfa, pictures_file: Path, tmp_path: Path
+) -> None:
+    """The loss of the only epoch is a number, and so is every weight; no embedding would be."""
+    path = tmp_path / "run"
+    result = run_sfa("train", pictures_file, *TINY, "--lr", "1e30", "--set", "training.warmup=0", epochs=1, out=path)
+    assert result.code == 1
+    assert "try a smaller learning rate" in result.err
+    assert not (path / "checkpoint.safetensors").exists()

@@ -36,7 +36,7 @@ def refused(says: str, path: Path, **others: Path) -> None:
 
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
-    refused("graph file .*none.npz does not exist", tmp_path / "none.npz")
+    refused("There is no file or folder .*none.npz", tmp_path / "none.npz")
     refused("folder .* has no graph files in it; allowed are .npz", tmp_path)
     (tmp_path / "g.npz").touch()
     refused("label file .* is a folder; give a file in it", tmp_path / "g.npz", labels=tmp_path)

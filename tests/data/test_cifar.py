@@ -55,7 +55,20 @@ def cifar100() -> tuple[Files, NDArray[np.uint8], list[int]]:
 
 CONTENT = {"cifar10": cifar10, "cifar100": cifar100}
 TRAINING = {"cifar10": 10, "cifar100": 3}
+IN_A_FILE = {"cifar10": (2, 2), "cifar100": (3, 2)}
 NAMES = {"cifar10": [f"kind{i}" for i in range(10)], "cifar100": [f"fine{i:02}" for i in range(100)]}
+
+
+def small(name: str) -> Cifar:
+    """The set with as many records as the files here have."""
+    in_train_file, in_test_file = IN_A_FILE[name]
+    return replace(SETS[name], in_train_file=in_train_file, in_test_file=in_test_file)
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SETS:
+        monkeypatch.setitem(datasets.ORIGINS, name, small(name))
 
 
 def write(base: Path, name: str, **changes: bytes | None) -> Path:
@@ -81,7 +94,7 @@ def packed(name: str, to: Path, extra: tarfile.TarInfo | None = None) -> None:
 def published(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> Cifar:
     """The set as if its archive were this file."""
     md5 = hashlib.md5(file.read_bytes()).hexdigest() if file.exists() else "0" * 32
-    origin = replace(SETS[name], archive=replace(SETS[name].archive, url=file.as_uri(), md5=md5))
+    origin = replace(small(name), archive=replace(SETS[name].archive, url=file.as_uri(), md5=md5))
     monkeypatch.setitem(datasets.ORIGINS, name, origin)
     return origin
 
@@ -113,10 +126,11 @@ def test_what_is_known_by_name() -> None:
 
 def test_a_set_has_its_own_labels_and_size(tmp_path: Path) -> None:
     write(tmp_path, "cifar10")
-    with pytest.raises(InputError, match="The data set cifar10 has its own features and labels"):
+    with pytest.raises(InputError, match=r"cifar10 has its own labels, so leave out labels= \(--labels\): others"):
         load("cifar10", root=tmp_path, labels=tmp_path / "y.csv")
     for given in ({"image_size": 16}, {"skip_corrupt": True}):
-        with pytest.raises(InputError, match="The data set cifar10 is no folder of images, so leave out image_size="):
+        (name,) = given
+        with pytest.raises(InputError, match=rf"data set cifar10 is no folder of images, so leave out {name}= \(--\S+\)\."):
             load("cifar10", root=tmp_path, **given)  # type: ignore[arg-type]
 
 
@@ -131,9 +145,11 @@ RECORD = record(images(1, 2)[0], 1)
         ({"data_batch_2_bin": RECORD[:-1]}, r"data_batch_2\.bin has 3072 bytes, .* records of 3073: it is cut short"),
         ({"test_batch_bin": b""}, r"test_batch\.bin has 0 bytes"),
         (
-            {"test_batch_bin": b"\x0a" + RECORD[1:]},
+            {"test_batch_bin": RECORD + b"\x0a" + RECORD[1:]},
             r"test_batch\.bin has the label 10, but batches\.meta\.txt has 10 names",
         ),
+        ({"data_batch_4_bin": RECORD}, r"data_batch_4\.bin has 1 records, but cifar10 as published has 2 in it: it is cut"),
+        ({"test_batch_bin": 3 * RECORD}, r"test_batch\.bin has 3 records, but cifar10 as published has 2 in it"),
         ({"batches.meta.txt": b"\xff\xfe"}, "files of cifar10 in .* cannot be read, they may be damaged"),
         ({"batches.meta.txt": b"a\n" * 10}, "class name 'a' is given more than once"),
     ],
@@ -159,7 +175,15 @@ def test_a_download_is_kept_whole(name: str, tmp_path: Path, cache: Path, monkey
     assert list((tmp_path / "root").iterdir()) == []
 
 
-def test_without_a_network_it_is_said_what_to_do(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_images_as_are_published_are_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [(one.in_train_file, one.in_test_file) for one in SETS.values()] == [(10_000, 10_000), (50_000, 10_000)]
+    write(tmp_path, "cifar100")
+    monkeypatch.setitem(datasets.ORIGINS, "cifar100", replace(small("cifar100"), in_test_file=3))
+    with pytest.raises(InputError, match=r"/test\.bin has 2 records, but cifar100 as published has 3 in it"):
+        load("cifar100", root=tmp_path)
+
+
+def test_without_a_network_it_is_said_what_to_do(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def refuse(url: str, **options: object) -> None:
@@ -167,13 +191,15 @@ def test_without_a_network_it_is_said_what_to_do(cache: Path, monkeypatch: pytes
         raise URLError("no network")
 
     monkeypatch.setattr(archives.urllib.request, "urlopen", refuse)
-    with pytest.raises(
-        InputError,
-        match=r"cifar10 is not on this machine and could not be downloaded .URLError.; give the folder that holds "
-        r"cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled digits\.",
-    ):
-        load("cifar10")
-    assert asked == [CIFAR10.archive.url]
+    (tmp_path / "mine").mkdir()
+    for root, looked_in in ((None, cache), (tmp_path / "mine", tmp_path / "mine")):
+        with pytest.raises(
+            InputError,
+            match=rf"cifar10 is not in {looked_in}, where it was looked for, and could not be downloaded .URLError.; give "
+            r"the folder that holds cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled digits\.",
+        ):
+            load("cifar10", root=root)
+    assert asked == 2 * [CIFAR10.archive.url]
     assert list(cache.iterdir()) == []
 
 

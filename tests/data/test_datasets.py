@@ -441,20 +441,25 @@ def test_a_path_is_read_as_a_file(graph: Data, tmp_path: Path, monkeypatch: pyte
     assert load("cora.npz").num_nodes == 5
     assert load(tmp_path / "cora.npz").num_nodes == 5
     (tmp_path / "plain").touch()
-    for given, says in {"plain": "no suffix", "some/where": "does not exist", "x.npz": "does not exist"}.items():
+    for given, says in {"plain": "no suffix", "some/where": "no file or folder some", "x.npz": r"folder x\.npz\."}.items():
         with pytest.raises(InputError, match=says):
             load(given)
-    with pytest.raises(InputError, match="graph file cora does not exist"):
+    with pytest.raises(InputError, match="There is no file or folder cora\."):
         load(Path("cora"))
 
 
 def test_what_cannot_be_loaded_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"Unknown data set 'citeser': did you mean .citeseer.\?.*wikics"):
+    no_path = "and there is no file or folder of that name"
+    with pytest.raises(InputError, match=rf"Unknown data set 'citeser', {no_path}: did you mean .citeseer.\?.*wikics"):
         load("citeser")
+    with pytest.raises(InputError, match=rf"Unknown data set 'nofolder', {no_path}\. Allowed: actor, .*wisconsin\."):
+        load("nofolder")
     with pytest.raises(InputError, match="Unknown data set 'nope'"):
         locate("nope")
-    with pytest.raises(InputError, match="cora has its own features"):
+    with pytest.raises(InputError, match=r"cora has its own features and labels, so leave out features= \(--f"):
         load("cora", features=tmp_path / "x.npy")
+    with pytest.raises(InputError, match=r"leave out labels= and node_features= \(--labels, --node-features\): others"):
+        load("cora", labels=tmp_path / "y.csv", node_features="degree")
     with pytest.raises(InputError, match="nowhere given as data root does not exist"):
         load("photo", root=tmp_path / "nowhere")
     monkeypatch.setenv("SFA_DATA", str(tmp_path / "gone"))

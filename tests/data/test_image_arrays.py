@@ -60,6 +60,13 @@ def test_grey_images_need_no_channels(tmp_path: Path) -> None:
     assert np.array_equal(load(saved(tmp_path, x=X[..., 0])).x.numpy(), X[..., :1])
 
 
+def test_a_part_to_validate_on(tmp_path: Path) -> None:
+    number = np.arange(5)
+    data = load(saved(tmp_path, x=X, y=Y, train_mask=number < 2, test_mask=number == 4, val_mask=(number + 1) // 2 == 2))
+    assert data.val_mask.tolist() == [False, False, False, True, False] or data.val_mask.sum() == 2
+    assert as_images(data).val_mask.tolist() == data.val_mask.tolist()
+
+
 @pytest.mark.parametrize("key", ["classes", "class_names"])
 def test_names_of_classes_and_images(key: str, tmp_path: Path) -> None:
     ids = np.array(["a", "b", "c", "d", "e"])
@@ -109,6 +116,8 @@ def test_a_large_npy_is_mapped_and_a_small_one_read(tmp_path: Path, monkeypatch:
         ({"x": X, "ids": np.array([1, 2, 3, 4, 4])}, "image id 4 is given to more than one"),
         ({"x": X, "y": Y, "labels": Y}, "has both 'y' and 'labels'"),
         ({"x": X, **HALVES}, "has both 'x' and 'x_train'"),
+        ({**HALVES, "val_mask": TRAIN}, "has both 'val_mask' and 'x_train'"),
+        ({"x": X, "val_mask": TRAIN}, "There is no train_mask"),
         ({**HALVES, "train_mask": TRAIN}, "has both 'train_mask' and 'x_train'"),
         ({"x": X, "class_name": Y}, "unknown key 'class_name': is 'class_names' meant"),
         ({"x_train": X}, "has x_train and no x_test; images in two parts are x_train and x_test"),
@@ -153,18 +162,32 @@ def test_graphs_are_still_graphs(tmp_path: Path) -> None:
         read_graph(saved(tmp_path, x=X))
 
 
-@pytest.mark.parametrize("given", [{"features": "x.npy"}, {"node_features": "degree"}])
-def test_images_have_no_node_features(given: dict[str, str], tmp_path: Path) -> None:
-    says = r"mine.npz holds images, so leave out features= and node_features= \(--features, --node-features\)"
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"features": "x.npy"}, r"features= \(--features\)"),
+        ({"node_features": "degree"}, r"node_features= \(--node-features\)"),
+        ({"features": "x", "node_features": "degree"}, r"features= and node_features= \(--features, --node-features\)"),
+    ],
+)
+def test_images_have_no_node_features(given: dict[str, str], named: str, tmp_path: Path) -> None:
+    says = rf"mine.npz holds images, so leave out {named}\."
     refused(says, saved(tmp_path, x=X), **given)
 
 
-@pytest.mark.parametrize("given", [{"image_size": 8}, {"skip_corrupt": True}])
-def test_only_a_folder_of_images_has_its_options(given: dict[str, Any], tmp_path: Path) -> None:
-    says = "is no folder of images, so leave out image_size= and skip_corrupt= "
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"image_size": 8}, r"image_size= \(--image-size\)"),
+        ({"skip_corrupt": True}, r"skip_corrupt= \(--skip-corrupt\)"),
+        ({"image_size": 8, "skip_corrupt": True}, r"image_size= and skip_corrupt= \(--image-size, --skip-corrupt\)"),
+    ],
+)
+def test_only_a_folder_of_images_has_its_options(given: dict[str, Any], named: str, tmp_path: Path) -> None:
+    says = rf"is no folder of images, so leave out {named}\."
     refused(f"mine.npz {says}", saved(tmp_path, x=X), **given)
     refused(f"mine.npz {says}", saved(tmp_path, x=np.eye(4), edge_index=[[0, 1], [1, 2]]), **given)
-    refused("none.npz does not exist", tmp_path / "none.npz", **given)
+    refused(r"There is no file or folder .*none\.npz\.", tmp_path / "none.npz", **given)
     with pytest.raises(InputError, match=f"The data set cora {says}"):
         load("cora", **given)
 

@@ -89,11 +89,17 @@ def test_a_folder_in_parts(test: str, tmp_path: Path) -> None:
     assert data.test_mask.tolist() == [False, False, False, True, True]
 
 
-def test_of_two_parts_to_test_on_one_is_kept_aside(tmp_path: Path) -> None:
-    data = read_image_folder(write(tmp_path, [*IN_PARTS, "val/dog/7.png"]))
-    assert data.image_ids == [*IN_PARTS, "val/dog/7.png"]
-    assert (data.train_mask | data.test_mask).tolist() == [True] * 5 + [False]
+@pytest.mark.parametrize("third", ["val", "validation", "valid", "Val"])
+def test_beside_a_part_to_test_on_one_may_validate(third: str, tmp_path: Path) -> None:
+    data = read_image_folder(write(tmp_path, [*IN_PARTS, f"{third}/dog/7.png", f"{third}/dog/8.png"]))
+    assert data.image_ids == [*IN_PARTS, f"{third}/dog/7.png", f"{third}/dog/8.png"]
+    assert data.train_mask.tolist() == [True] * 3 + [False] * 4
+    assert data.test_mask.tolist() == [False] * 3 + [True] * 2 + [False] * 2
+    assert data.val_mask.tolist() == [False] * 5 + [True] * 2
     assert labels_of(data)[-1] == "dog"
+    cut_short(tmp_path / third / "dog/7.png")
+    assert read_image_folder(tmp_path, skip_corrupt=True).val_mask.tolist() == [False] * 5 + [True]
+    assert "val_mask" not in read_image_folder(write(tmp_path / "two", IN_PARTS))
 
 
 def test_train_may_be_a_class_or_a_part(tmp_path: Path) -> None:
@@ -138,7 +144,12 @@ def test_flat_parts(tmp_path: Path) -> None:
 def test_labels_that_are_given_count_instead_of_the_folders(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", BY_CLASS)
     (folder / "labels.csv").write_text("of,something\nelse,entirely\n")
-    assert labels_of(read_image_folder(folder)) == ["cat", "cat", "cat", "dog", "dog"]
+    says = (
+        rf"The folder {folder} has class folders and a labels\.csv in it, and either would give the labels: remove one, "
+        r"or give --labels FILE \(labels=FILE\), which replaces the folders\."
+    )
+    with pytest.raises(InputError, match=says):
+        read_image_folder(folder)
     (tmp_path / "y.csv").write_text("cat/0.png,indoors\ndog/9.webp,outdoors\n")
     data = read_image_folder(folder, labels=tmp_path / "y.csv")
     assert labels_of(data) == ["indoors", None, None, None, "outdoors"]
@@ -182,6 +193,8 @@ def test_a_pipe_is_no_image(tmp_path: Path) -> None:
         (["train/0.png", "test/cat/0.png"], r"images in .*mine/train lie in no class folders, but those in .*test do"),
         (["train/a/0.png", "test/a/0.png", "more/0.png"], r"parts \(train/, test/\), and images .*\(more/\)"),
         (["train/a/0.png", "test/a/0.png", "0.png"], r"parts \(train/, test/\), and images beside .*\(0\.png\)"),
+        (["train/0.png", "val/0.png", "valid/0.png"], r"mine has both val/ and valid/ in it, which are one part"),
+        (["train/a/0.png", "test/a/0.png", "val/b/0.png"], r"mine/val has a class 'b', which .*mine/train does not"),
         (["train/a/0.png", "test/notes.txt"], r"mine/test has no images in it"),
         (["train/a/0.png", "train/b/notes.txt", "test/a/0.png"], r"mine/train has a folder b/ with no images in it"),
     ],
@@ -201,7 +214,9 @@ def test_what_is_wrong_in_a_folder_is_said(names: list[str], says: str, tmp_path
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("id,label\n0,a\n", "labels the image '0', which the set does not have"),
+        ("id,label\n5,a\n", r"labels the image '5', which the set does not have; ids are names of files such as 0\.png\."),
+        ("id,label\n0.jpg,a\n", r"labels the image '0\.jpg', which the set does not have; ids are names of files such as"),
+        ("id,label\n0.png,a\n0,b\n", r"labels the image '0\.png' more than once"),
         ("id,label\n0.png,a\n0.png,b\n", "labels the image '0.png' more than once"),
         ("id,label,why\n0.png,a,x\n", "has 3 columns; a label file has two, the image id and its label"),
     ],
@@ -212,6 +227,42 @@ def test_wrong_labels_are_said_before_anything_is_decoded(content: str, says: st
     (folder / "labels.csv").write_text(content)
     with pytest.raises(InputError, match=says):
         read_image_folder(folder)
+
+
+def test_labels_may_leave_out_what_file_names_end_in(tmp_path: Path) -> None:
+    folder = write(tmp_path / "flat", [*FLAT, "2.png", "id.png"])
+    (folder / "labels.csv").write_text("id,label\n0,a\n1,b\n10.png,a\n2.png,b\n")
+    assert labels_of(read_image_folder(folder)) == ["a", "b", "a", "b", None, None]
+    (folder / "labels.csv").write_text("id,label\n2,a\n")
+    with pytest.raises(InputError, match=r"labels the image '2', which .*; ids are names of files such as 0\.png"):
+        read_image_folder(folder)
+    (tmp_path / "y.csv").write_text("cat/0,a\ndog/9,b\n")
+    by_class = write(tmp_path / "by_class", BY_CLASS)
+    assert labels_of(read_image_folder(by_class, labels=tmp_path / "y.csv")) == ["a", None, None, None, "b"]
+
+
+@pytest.mark.parametrize("options", [{}, {"image_size": 8}])
+def test_images_that_are_no_set_are_said_to_be_such(options: dict[str, Any], tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", BY_CLASS)
+    with pytest.raises(InputError, match=r"cat/0\.png is one image, .* no set: give its folder, .*mine/cat\."):
+        load(folder / "cat/0.png", **options)
+    (tmp_path / "photos/more").mkdir(parents=True)
+    (tmp_path / "photos/labels.csv").write_text("1,a\n")
+    (tmp_path / "photos/more/1.HEIC").touch()
+    allowed = r"allowed are \.png, \.jpg, .*\.pgm"
+    with pytest.raises(InputError, match=rf"photos has no images in it .*: {allowed}, and 1\.HEIC is none of these\."):
+        load(tmp_path / "photos", **options)
+    with pytest.raises(InputError, match=rf"1\.HEIC is an image of a kind that is not read: {allowed}, in a folder\."):
+        load(tmp_path / "photos/more/1.HEIC", **options)
+    write(tmp_path / "photos", ["more/0.png"])
+    (tmp_path / "photos/labels.csv").unlink()
+    assert load(tmp_path / "photos", **options).image_ids == ["more/0.png"], "others are left alone"
+
+
+def test_pictures_beside_graphs_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("source,target\n0,1\n1,2\n")
+    (tmp_path / "a.svg").touch()
+    assert load(tmp_path).num_nodes == 3
 
 
 def test_one_image_is_a_set(tmp_path: Path) -> None:

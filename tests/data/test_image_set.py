@@ -39,6 +39,8 @@ def test_the_form() -> None:
     assert (data.y.tolist(), data.y.dtype, data.class_names) == ([0, 1, -1, 0], torch.int64, ["cat", "dog"])
     assert (data.image_ids, data.name) == (["a", "b", 7, "d"], "pets")
     assert {mask: data[mask].tolist() for mask in PARTS} == PARTS
+    assert "val_mask" not in data
+    assert build_images(X, **PARTS, val_mask=[False, False, False, True]).val_mask.tolist() == [False] * 3 + [True]
     assert (data.num_nodes, data.num_features) == (4, 3)
     assert (level_of(data), num_items(data), item_word(data)) == ("image", 4, "images")
     assert remark(data) is None
@@ -129,6 +131,10 @@ def test_what_is_no_set_of_images(x: Any, says: str) -> None:
         ({"test_mask": PARTS["test_mask"]}, "There is no train_mask; an image set has both"),
         (PARTS | {"test_mask": [False, True, True, False]}, r"1 images are both in .*\(the first: image 1\)"),
         (PARTS | {"test_mask": [False] * 4}, "There is no image in test_mask"),
+        (PARTS | {"val_mask": [False] * 4}, "There is no image in val_mask; .*leave out this mask"),
+        (PARTS | {"val_mask": [False, True, False, True]}, "1 images are both in train_mask and in val_mask"),
+        (PARTS | {"val_mask": [False, False, True, True]}, "1 images are both in test_mask and in val_mask"),
+        ({"val_mask": [True] * 4}, "There is no train_mask; .* both train_mask and test_mask, or none of the three"),
         (PARTS | {"train_mask": [False] * 4}, "There is no image in train_mask"),
         (PARTS | {"train_mask": [1, 1, 0, 0]}, "holds int64 values, but a mask is boolean: True for the images"),
         (
@@ -187,6 +193,7 @@ def test_a_fingerprint_is_of_pixels_labels_and_the_part_for_training() -> None:
     names: dict[str, Any] = {"class_names": ["cat", "dog"], "image_ids": list("abcd"), "name": "pets"}
     other_test = PARTS | {"test_mask": [False, False, False, True]}
     assert fingerprint(build_images(X, y=[0, 1, -1, 1], **names, **other_test)) == fingerprint(data)
+    assert fingerprint(build_images(X, y=[0, 1, -1, 1], **PARTS, val_mask=[False] * 3 + [True])) == fingerprint(data)
     other = X.copy()
     other[3, 4, 5, 2] ^= 1
     others = [

@@ -55,7 +55,7 @@ def test_what_a_folder_of_images_may_be_told(tmp_path: Path) -> None:
     data = load("imagenet-100", root=tmp_path, image_size=16, skip_corrupt=True)
     assert (data.x.shape, data.left_out) == ((8, 16, 16, 3), ["train/n01692333/n01692333_1.JPEG"])
     assert data.y.tolist() == [0, 0, 1, 2, 2, 0, 1, 2]
-    with pytest.raises(InputError, match="imagenet-100 has its own features and labels"):
+    with pytest.raises(InputError, match=r"imagenet-100 has its own labels, so leave out labels= \(--labels\)"):
         load("imagenet-100", root=tmp_path, labels=tmp_path / "y.csv")
     with pytest.raises(InputError, match="image size is 3"):
         load("imagenet-100", root=tmp_path, image_size=3)

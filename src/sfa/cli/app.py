@@ -21,12 +21,17 @@ app = typer.Typer(
 DataRoot = Annotated[
     Path | None,
     typer.Option(
-        envvar="SFA_DATA", help="Folder of data sets in PyTorch Geometric's layout; else they are downloaded."
+        envvar="SFA_DATA",
+        help="Folder of data sets in PyTorch Geometric's or CIFAR's layout, or of image folders; else they are "
+        "downloaded.",
     ),
 ]
 Features = Annotated[Path | None, typer.Option(help="Node features of an edge list: .csv, .parquet or .npy.")]
 Labels = Annotated[
-    Path | None, typer.Option(help="Labels of an edge list's nodes or a folder's graphs: .csv with columns id, label.")
+    Path | None,
+    typer.Option(
+        help="Labels of an edge list's nodes, or of a folder's graphs or images: .csv with columns id, label."
+    ),
 ]
 NodeFeatures = Annotated[
     str | None,
@@ -35,7 +40,9 @@ NodeFeatures = Annotated[
         help="Features for a file that has none, made of `degree`, `random` numbers or `spectral` position.",
     ),
 ]
-ImageSize = Annotated[int | None, typer.Option(min=1, help="Pixels a side that the images of a folder are brought to.")]
+ImageSize = Annotated[
+    int | None, typer.Option(min=4, max=2048, help="Pixels a side that the images of a folder are brought to.")
+]
 SkipCorrupt = Annotated[
     bool, typer.Option("--skip-corrupt", help="Leave out images of a folder that cannot be read, and say which.")
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ from sfa.training import RunFolder
 CAVEAT = (
     "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."
 )
+ONE_SPLIT = "There is but one split, and so no interval: judge over training seeds, by `sfa study` with several --seeds."
+
+
+def _caveat(score: Score) -> str:
+    return CAVEAT if len(score.of()) > 1 else ONE_SPLIT
 
 
 def run(
@@ -45,16 +51,21 @@ def run(
         chosen.check(opened.graph)
     if len({chosen.digest(opened.graph) for opened in runs}) > 1:
         raise InputError(f"The splits of {chosen.name} are not the same for these runs: their scores cannot be paired.")
-    if chosen.count(runs[0].graph) < 2:
-        raise InputError(f"{chosen.name} has a single split on these data: there is nothing to pair.")
     for opened in runs:
         tell_if_unfinished(opened, display)
     scores = [score_of(opened, chosen, display) for opened in runs]
-    differences = [{metric: paired_difference(score, scores[0], metric) for metric in score.values} for score in scores]
+    differences = [{metric: _difference(score, scores[0], metric) for metric in score.values} for score in scores]
     if as_json:
         print(json.dumps(_as_dict(chosen, paths, scores, differences), indent=2))
     else:
         _print(chosen, paths, scores, differences)
+
+
+def _difference(score: Score, baseline: Score, metric: str) -> Difference:
+    """The paired one; of a single split the difference alone, since nothing tells what chance would do."""
+    if len(score.of(metric)) > 1:
+        return paired_difference(score, baseline, metric)
+    return Difference(score.mean(metric) - baseline.mean(metric), math.nan, math.nan, math.nan)
 
 
 def score_of(run: Run, protocol: Protocol, display: Display) -> Score:
@@ -88,13 +99,14 @@ def _print(
         table.add_column(heading, justify="right")
     for number, (path, score, found) in enumerate(zip(paths, scores, differences, strict=True)):
         for metric, difference in found.items():
-            cells = [f"{difference.mean:+.2f}", f"[{difference.low:+.2f}, {difference.high:+.2f}]"]
-            cells.append(f"{difference.p_value:.2g}")
+            cells = [f"{difference.mean:+.2f}", "–", "–"]
+            if not math.isnan(difference.low):
+                cells[1:] = [f"[{difference.low:+.2f}, {difference.high:+.2f}]", f"{difference.p_value:.2g}"]
             shown = cells if number > 0 else ["", "", ""]
             table.add_row(str(path), score.name, metric, score.text(metric), *shown)
     console = results_console()
     console.print(table)
-    console.print(f"Differences are from {paths[0]}. {CAVEAT}", markup=False)
+    console.print(f"Differences are from {paths[0]}. {_caveat(scores[0])}", markup=False)
 
 
 def _as_dict(
@@ -105,9 +117,12 @@ def _as_dict(
         {
             "run": str(path),
             "score": score.as_dict(),
-            "differences": {metric: difference.as_dict() for metric, difference in found.items()},
+            "differences": {
+                metric: {key: None if math.isnan(value) else value for key, value in difference.as_dict().items()}
+                for metric, difference in found.items()
+            },
         }
         for path, score, found in rows
     )
     del baseline["differences"]
-    return {"protocol": protocol.name, "note": CAVEAT, "baseline": baseline, "others": others}
+    return {"protocol": protocol.name, "note": _caveat(scores[0]), "baseline": baseline, "others": others}

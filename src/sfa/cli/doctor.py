@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from sfa.training import versions
 def run(data_root: Path | None) -> None:
     """Print versions, devices and data sets."""
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, number in versions().items():
+    for name, number in {**versions(), **_of_images()}.items():
         table.add_row(name, number)
     table.add_row("CPU threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
     table.add_row("devices", ", ".join(_devices()))
@@ -38,6 +39,17 @@ def run(data_root: Path | None) -> None:
         console.print(f"• {advice}")
 
 
+def _of_images() -> dict[str, str]:
+    """Versions of the extra `images`, or that they are not there."""
+    found = {}
+    for name in ("kornia", "pillow"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
 def _devices() -> list[str]:
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     return ["cpu", *gpus]
@@ -48,7 +60,8 @@ def _advice(root: Path) -> list[str]:
     if "SFA_DATA" not in os.environ:
         advice.append(
             "Data sets that are not bundled are downloaded when used. With no network, copy them in PyTorch "
-            f"Geometric's layout below one folder (now {root}) and name it by SFA_DATA or --data-root."
+            "Geometric's layout, CIFAR's as its archive has it and ImageNet as a folder for each class, below one "
+            f"folder (now {root}) and name it by SFA_DATA or --data-root."
         )
     if not torch.cuda.is_available():
         advice.append("No GPU is visible to PyTorch: training runs on the CPU.")

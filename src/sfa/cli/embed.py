@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfa.cli.console import Display
-from sfa.cli.run import Source, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_data
+from sfa.cli.run import Source, counted, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_data
 from sfa.errors import InputError
 from sfa.export import check_export, write_embeddings
 from sfa.levels import level_of
@@ -27,7 +27,7 @@ def run(
     display = Display(quiet)
     tell_if_unfinished(opened, display)
     tell_of_data(opened.graph, display)
-    display.say(f"{len(z)} embeddings of width {z.shape[1]} in {out}")
+    display.say(f"{counted(len(z), 'embedding')} of width {z.shape[1]} in {out}")
 
 
 def _check_overwrites_no_source(out: Path, source: Source) -> None:

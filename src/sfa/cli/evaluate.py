@@ -9,16 +9,17 @@ from pathlib import Path
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
+from sfa.cli.console import Display, results_console
 from sfa.cli.kept_scores import keep_scores, scores_record
-from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
+from sfa.cli.run import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
-from sfa.evaluation import Classification, Protocol, Score, possible, resolve
+from sfa.evaluation import PROTOCOLS, Classification, Protocol, Score, possible, resolve
 from sfa.evaluation.protocols import Embedder, default_protocol
+from sfa.evaluation.protocols.base import SCORED
 from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
 from sfa.evaluation.untrained import UNTRAINED
-from sfa.levels import item_word, level_of
+from sfa.levels import Level, item_word, level_of
 from sfa.training import train
 
 ALL = "all"
@@ -44,7 +45,8 @@ def run(
     allowed, refused = possible(opened.graph) if ALL in protocols else ([], {})
     chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
     if not chosen:
-        raise InputError(f"No protocol is possible here: {next(iter(refused.values()))}")
+        own, _ = _by_level(refused, level_of(opened.graph))
+        raise InputError(f"No protocol is possible here: {next(iter(own.values()))}")
     for protocol in chosen:
         protocol.check(opened.graph)
     if supervised and level_of(opened.graph) != "node":
@@ -73,7 +75,22 @@ def run(
         alone = len(named) == 1 and ALL not in protocols
         print(json.dumps(records[0] if alone else {"protocols": records, "not possible": refused}, indent=2))
     else:
-        print_scores(scores, refused)
+        own, others = _by_level(refused, level_of(opened.graph))
+        print_scores(scores, own)
+        if others:
+            results_console().print(_of_other_levels(others), markup=False)
+
+
+def _by_level(refused: Mapping[str, str], level: Level) -> tuple[dict[str, str], list[str]]:
+    """Protocols that are for such data, but not for these, and why; and those that are for other data."""
+    others = [name for name in refused if level not in PROTOCOLS[name].levels]
+    return {name: reason for name, reason in refused.items() if name not in others}, others
+
+
+def _of_other_levels(protocols: Sequence[str]) -> str:
+    """As in "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
+    scored = [what for level, what in SCORED.items() if any(level in PROTOCOLS[name].levels for name in protocols)]
+    return f"not here, {counted(len(protocols), 'protocol')} for {' or '.join(scored)}: {', '.join(protocols)}"
 
 
 def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: bool = False) -> list[Score]:
@@ -99,8 +116,9 @@ def tell_if_trained_anew(run: Run, protocol: Protocol, display: Display) -> None
     """Say so before anything starts: it takes as long as the run took, several times."""
     if protocol.needs == "edges":
         display.say(
-            f"{protocol.name}: {run.name} is trained anew {protocol.repeats} times, up to {run.recipe.training.epochs} "
-            "epochs each, as its embeddings must not have seen the edges that are held out."
+            f"{protocol.name}: {run.name} is trained anew {counted(protocol.repeats, 'time')}, up to "
+            f"{counted(run.recipe.training.epochs, 'epoch')} each, as its embeddings must not have seen "
+            "the edges that are held out."
         )
 
 

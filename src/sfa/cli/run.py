@@ -12,8 +12,9 @@ from torch_geometric.data import Data
 
 from sfa.cli.console import Display
 from sfa.data import fingerprint, left_out_remark, load, names, remark
+from sfa.data.files.images import holds_images
 from sfa.errors import InputError
-from sfa.levels import level_of
+from sfa.levels import Level, level_of
 from sfa.methods import resolve as resolve_method
 from sfa.recipes import load_recipe
 from sfa.recipes.run import Run as Run
@@ -48,6 +49,13 @@ class Source:
                 on_image=count,
             )
 
+    def level(self) -> Level | None:
+        """What there is to embed, where that is known without reading: in sets that have a name, and in images."""
+        if not self.data:
+            return None
+        named = {dataset.name: dataset.level for dataset in names()}
+        return named.get(self.data.lower(), "image" if holds_images(self.data) else None)
+
     def as_dict(self) -> dict[str, Any]:
         """For the run's record, with absolute paths where it names files."""
         data = self.data
@@ -71,7 +79,7 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
     """Load a trained run with its own graph, or with another one that has the same features."""
     folder = RunFolder.open(path)
     recipe = load_recipe(folder.recipe_file)
-    graph = (source or recorded_source(folder, data_root)).load()
+    graph = recorded_source(folder, data_root).load() if source is None else _load_other(source, folder)
     if source is None:
         require_same_data(folder, graph)
     expected = _recorded(folder, "in_features", int)
@@ -80,7 +88,8 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
             raise InputError(
                 f"Channels of {graph.name}: {graph.num_features}; the run in {path} was trained on {expected}."
             )
-        raise InputError(f"The graph has {graph.num_features} features; the run in {path} was trained on {expected}.")
+        features = counted(graph.num_features, "feature")
+        raise InputError(f"The graph has {features}; the run in {path} was trained on {expected}.")
     if source is not None and level_of(graph) == "node" and resolve_method(recipe.method["name"]).level == "graph":
         raise InputError(
             f"The run in {path} embeds whole graphs, and {graph.name} is one: put its file into a folder, "
@@ -95,6 +104,22 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
         )
     progress = load_checkpoint(folder.checkpoint, method)
     return Run(folder, recipe, recipe.prepare(graph), method.eval(), progress)
+
+
+def _load_other(source: Source, folder: RunFolder) -> Data:
+    """Other data than the run's; if they are images of several sizes, the one of training is as good as any."""
+    try:
+        return source.load()
+    except InputError as error:
+        match folder.record.get("size"):
+            case [int(height), int(width)] if height == width and _ANY_SIZE in str(error):
+                asked = f"--image-size {height}, the size that the run in {folder.path} was trained on"
+                raise InputError(str(error).replace(_ANY_SIZE, asked)) from error
+        raise
+
+
+_ANY_SIZE = "for instance --image-size 64 (image_size=64)"
+"""What is said of images that have no size in common."""
 
 
 def _require_same_kind_of_features(folder: RunFolder, graph: Data) -> None:
@@ -141,6 +166,11 @@ def require_same_data(folder: RunFolder, graph: Data) -> None:
     """Raise if the graph is not the one the run was trained on."""
     if fingerprint(graph) != _recorded(folder, "fingerprint", str):
         raise InputError(f"The data of {folder.path} have changed since it was trained: train anew in another --out.")
+
+
+def counted(number: int, what: str) -> str:
+    """``1 image``, ``2 images``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def set_threads(threads: int | None) -> None:

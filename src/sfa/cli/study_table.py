@@ -60,6 +60,8 @@ def _caption(summaries: Collection[Summary], protocol: str) -> str:
     """What the numbers are."""
     repeats = "turns" if protocol == RUN_TIME else "runs" if isinstance(resolve(protocol), Clustering) else "splits"
     seeds = max((summary.seeds for summary in summaries), default=0)
+    if summaries and all(summary.std is None for summary in summaries):
+        return "One split and one seed: no deviation; several --seeds give one."
     over = f"{seeds} seeds, of the means over {repeats}" if seeds > 1 else f"the {repeats} of one seed"
     text = f"Mean ± standard deviation over {over}"
     if seeds > 1 and any(summary.seeds == 1 for summary in summaries):

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run
-from sfa.cli.run import Run, Source, recorded_source, require_same_data, set_threads, tell_of_data
+from sfa.cli.run import Run, Source, counted, recorded_source, require_same_data, set_threads, tell_of_data
 from sfa.cli.score_table import print_scores
-from sfa.errors import InputError
+from sfa.errors import InputError, unknown_name
 from sfa.evaluation import resolve as resolve_protocol
+from sfa.evaluation.probes.base import RANKS
 from sfa.evaluation.protocols import default_protocol
-from sfa.levels import level_of, num_items
-from sfa.methods import DEFAULTS
+from sfa.levels import Level, level_of, num_items
+from sfa.methods import DEFAULTS, METHODS
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
-from sfa.training import RunFolder, Steps, make_fabric
+from sfa.training import RunFolder, Steps, load_tensors, make_fabric
 
 
 def run(
@@ -50,12 +54,19 @@ def run(
             )
         source = source if source.data is not None else recorded_source(folder, source.data_root)
         settled = _settled_recipe(folder, recipe, changes, source.data)
+        make_fabric(device, settled.training.precision)
         graph = _load(source, display)
         require_same_data(folder, graph)
         trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
     else:
+        if out is not None:
+            _check_out(out)
+        level = source.level()
+        known = None if level is None else _asked_recipe(recipe, level, source.data, changes)
+        if known is not None:
+            _check_unread(known, level, source.data, out, device)
         graph = _load(source, display)
-        settled = _chosen_recipe(recipe, graph, source.data, changes.get("method.name")).updated(changes)
+        settled = known or _asked_recipe(recipe, level_of(graph), source.data, changes)
         path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
         if recipe is None:
             _tell_of_a_recipe(settled, source.data, display)
@@ -67,13 +78,47 @@ def run(
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
 
 
-def _chosen_recipe(recipe: str | None, data: Data, dataset: str | None, method: str | None) -> Recipe:
+def _asked_recipe(recipe: str | None, level: Level, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe of the command line, with all that is changed in it."""
+    method = changes.get("method.name", changes.get("method"))
+    if isinstance(method, str) and method not in METHODS:
+        raise unknown_name("method", method, [name for name, one in METHODS.items() if one.level == level])
+    return _chosen_recipe(recipe, level, dataset, changes.get("method.name")).updated(changes)
+
+
+def _chosen_recipe(recipe: str | None, level: Level, dataset: str | None, method: str | None) -> Recipe:
     """The recipe asked for; if none is, the data set's own or else the defaults of the level's first method."""
     if recipe is not None:
-        return load_recipe(recipe, dataset, method)
+        return load_recipe(recipe, dataset, method, level)
     if _has_default(dataset):
         return load_recipe("default", dataset, method)
-    return Recipe.parse({"method": DEFAULTS[level_of(data)]})
+    return Recipe.parse({"method": DEFAULTS[level]})
+
+
+def _check_unread(recipe: Recipe, level: Level | None, dataset: str | None, out: Path | None, device: str) -> None:
+    """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
+    make_fabric(device, recipe.training.precision)
+    path = Path(dataset or "").expanduser()
+    name = path.resolve().name if path.is_dir() else path.stem
+    pixel = Data(x=torch.zeros(1, 1, 1, 3, dtype=torch.uint8), name=name)
+    if level == "image":
+        recipe.build_for(pixel)
+    if out is None:
+        _check_out(free_path(Path("runs") / _default_name(pixel, recipe)))
+
+
+def _check_out(path: Path) -> None:
+    """Raise unless a run folder can be made at ``path``, leaving no trace; all processes wait for the first to look."""
+    with processes.explained_if_lost():
+        if processes.rank() == 0:
+            nearest = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+            if nearest != path.absolute() and nearest.is_dir():
+                try:
+                    os.rmdir(tempfile.mkdtemp(dir=nearest, prefix=f".{path.name}."))
+                except OSError as error:
+                    raise InputError(f"Cannot make the folder {path}: {error.strerror or error}.") from error
+            RunFolder.check_creatable(path)
+        processes.agreed(path)
 
 
 def _has_default(dataset: str | None) -> bool:
@@ -101,7 +146,10 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
     if processes.count() > 1:
         processes.synchronise(method)
     Steps(graph, recipe.make_sampler(), recipe.training.seed)
-    online_probe(recipe, method, graph)
+    try:
+        online_probe(recipe, method, graph)
+    except InputError as error:
+        raise InputError(f"--online-probe is not possible here: {error}") from error
     record = record_of(recipe, graph, source.as_dict())
     with processes.explained_if_lost():
         if processes.rank() == 0:
@@ -116,6 +164,8 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
         f"{graph.name}: {_what(graph, recipe)}\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
     )
+    if resume:
+        display.say(_where_it_goes_on(folder))
     with display.progress("training", recipe.training.epochs) as tracker:
         trained = train_recipe(
             recipe,
@@ -126,11 +176,27 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
             on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
         )
     if recipe.training.online_probe:
-        online = folder.read_metrics()[-1].get("online", {})
-        display.say(f"Online probe: {', '.join(f'{what} {value:.2f}' for what, value in online.items())}")
+        display.say(f"Online probe: {_of_probe(folder.read_metrics()[-1].get('online', {}))}")
     if trained.progress.epoch < recipe.training.epochs:
-        display.say(f"Stopped at epoch {trained.progress.epoch}: no progress for {recipe.training.patience} epochs.")
+        patience = counted(recipe.training.patience or 0, "epoch")
+        display.say(f"Stopped at epoch {trained.progress.epoch}: no progress for {patience}.")
     return trained
+
+
+def _where_it_goes_on(folder: RunFolder) -> str:
+    if not folder.checkpoint.exists():
+        return "No checkpoint yet: from the start."
+    meta = load_tensors(folder.checkpoint)[1]
+    epoch = meta.get("epoch", 0)
+    return f"Training is done already, at epoch {epoch}." if meta.get("finished") else f"Going on from epoch {epoch}."
+
+
+def _of_probe(online: Mapping[str, float]) -> str:
+    """How many labels an online probe told rightly at the end: of views, before it learnt from them, and held out."""
+    told = {"train": "of the views", "validation": "of held-out training images"}
+    parts = [f"{online[key]:.2f} % {what}" for key, what in told.items() if key in online]
+    top = online.get(f"validation_top{RANKS}")
+    return ", ".join(parts) + ("" if top is None else f" (top-{RANKS} {top:.2f} %)")
 
 
 def _what(data: Data, recipe: Recipe) -> str:
@@ -139,13 +205,11 @@ def _what(data: Data, recipe: Recipe) -> str:
         height, width = data.x.shape[1:3]
         parts = {"to train on": data.get("train_mask"), "to test on": data.get("test_mask")}
         counts = "".join(f", {int(mask.sum())} {what}" for what, mask in parts.items() if mask is not None)
-        channels = "1 channel" if data.num_features == 1 else f"{data.num_features} channels"
-        return f"{num_items(data)} images of {height} × {width} pixels, {channels}{counts}"
-    graphs = f"{num_items(data)} graphs, " if level_of(data) == "graph" else ""
-    return (
-        f"{graphs}{data.num_nodes} nodes, {data.num_edges // 2} edges, {data.num_features} features, "
-        f"{recipe.preparation}"
-    )
+        images, channels = counted(num_items(data), "image"), counted(data.num_features, "channel")
+        return f"{images} of {height} × {width} pixels, {channels}{counts}"
+    sizes = {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
+    sizes = {"graph": num_items(data), **sizes} if level_of(data) == "graph" else sizes
+    return ", ".join([*(counted(size, what) for what, size in sizes.items()), recipe.preparation])
 
 
 def _how(recipe: Recipe) -> str:

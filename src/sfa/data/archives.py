@@ -27,13 +27,14 @@ class Archive:
     folder: str
 
 
-def fetch(key: str, archive: Archive, instead: str) -> Path:
+def fetch(key: str, archive: Archive, instead: str, looked_in: Path) -> Path:
     """The archive's folder in the cache. Nothing is left there if any of it fails.
 
     Args:
         key: our name of the data set.
         archive: what to fetch.
         instead: the bundled set to turn to where this one cannot be had.
+        looked_in: the folder in which it was not found.
     """
     target = writable_cache() / archive.folder
     with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
@@ -42,9 +43,9 @@ def fetch(key: str, archive: Archive, instead: str) -> Path:
             _download(archive.url, file)
         except Exception as error:  # whatever the network raises
             raise InputError(
-                f"{key} is not on this machine and could not be downloaded ({type(error).__name__}); give the folder "
-                f"that holds {archive.folder}/ (unpacked from {archive.url}) with --data-root or {VARIABLE}, or use "
-                f"the bundled {instead}."
+                f"{key} is not in {looked_in}, where it was looked for, and could not be downloaded "
+                f"({type(error).__name__}); give the folder that holds {archive.folder}/ (unpacked from {archive.url}) "
+                f"with --data-root or {VARIABLE}, or use the bundled {instead}."
             ) from error
         checksum = _md5(file)
         if checksum != archive.md5:

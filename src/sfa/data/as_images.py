@@ -35,7 +35,7 @@ def as_images(X: Any, *, labels: bool = True) -> Data:
     - An image set, which comes back as it is.
 
     Labels that are not asked for are left behind: these may then be anything. The parts of a set (`train_mask`,
-    `test_mask`) stay, for they say what is to be learnt from.
+    `test_mask`, `val_mask`) stay, for they say what is to be learnt from.
     """
     if isinstance(X, (str, os.PathLike)):
         return _from_set(load(X), labels, f"{os.fspath(X)} is")
@@ -62,6 +62,7 @@ def _from_set(data: Data, labels: bool, given: str) -> Data:
         class_names=data.get("class_names") if labels else None,
         train_mask=data.get("train_mask"),
         test_mask=data.get("test_mask"),
+        val_mask=data.get("val_mask"),
         name=data.get("name") or "images",
         mapped=data.get("mapped_features") is True,
     )

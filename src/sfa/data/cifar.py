@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from sfa.data.archives import Archive, fetch
 from sfa.data.image_set import build_images
 from sfa.data.raw_files import damage_is_said, find_raw, require_files
+from sfa.data.roots import data_root
 from sfa.errors import InputError
 from sfa.levels import Level
 
@@ -36,6 +37,8 @@ class Cifar:
         test_file: that of the testing part.
         names_file: the names of the classes, one a line.
         num_labels: labels of an image.
+        in_train_file: images in each file of the training part.
+        in_test_file: images in that of the testing part.
     """
 
     key: str
@@ -44,6 +47,8 @@ class Cifar:
     test_file: str
     names_file: str
     num_labels: int
+    in_train_file: int = 10_000
+    in_test_file: int = 10_000
     level: ClassVar[Level] = "image"
 
     def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
@@ -53,7 +58,7 @@ class Cifar:
 
     def load(self, root: str | os.PathLike[str] | None) -> Data:
         """The images of the training part and then those of the testing part; nothing is written but a download."""
-        folder = self.locate(root) or fetch(self.key, self.archive, instead="digits")
+        folder = self.locate(root) or fetch(self.key, self.archive, instead="digits", looked_in=data_root(root))
         files = (*self.train_files, self.test_file)
         require_files(self.key, folder, (*files, self.names_file))
         with damage_is_said(self.key, folder):
@@ -82,6 +87,12 @@ class Cifar:
             raise InputError(
                 f"{file} has {file.stat().st_size} bytes, which are no whole number of records of {record}: it is cut "
                 "short or another file."
+            )
+        expected = self.in_test_file if file.name == self.test_file else self.in_train_file
+        if count != expected:
+            raise InputError(
+                f"{file} has {count} records, but {self.key} as published has {expected} in it: it is cut short or "
+                "another file."
             )
         return count
 
@@ -115,4 +126,5 @@ CIFAR100 = Cifar(
     "test.bin",
     "fine_label_names.txt",
     num_labels=2,
+    in_train_file=50_000,
 )

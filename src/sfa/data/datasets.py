@@ -15,7 +15,7 @@ from sfa.data.cifar import CIFAR10, CIFAR100
 from sfa.data.digits import Digits
 from sfa.data.files import read_graph
 from sfa.data.files.graph_file import existing
-from sfa.data.files.images import holds_images, read_images, refuse_folder_options
+from sfa.data.files.images import holds_images, options, read_images, refuse_folder_options, refuse_lone_images
 from sfa.data.imagenet import ImageNet100
 from sfa.data.ogb_sets import OgbSet
 from sfa.data.pyg_sets import PygSet
@@ -213,19 +213,24 @@ def load(
     origin = _origin(name_or_path)
     if origin is None:
         if not _is_path(name_or_path):
-            raise unknown_name("data set", os.fspath(name_or_path), ORIGINS)
+            raise _no_such(os.fspath(name_or_path))
         if holds_images(name_or_path):
             _refuse_node_features(name_or_path, features, node_features)
             return read_images(
                 name_or_path, labels=labels, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image
             )
-        refuse_folder_options(existing(name_or_path, "graph", or_folder=True), image_size, skip_corrupt)
+        path = existing(name_or_path, "graph", or_folder=True)
+        refuse_lone_images(path)
+        refuse_folder_options(path, image_size, skip_corrupt)
         return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
     if not isinstance(origin, ImageNet100):
         refuse_folder_options(f"The data set {name_or_path}", image_size, skip_corrupt)
-    if features is not None or labels is not None or node_features is not None:
+    given = {"features": features is not None, "labels": labels is not None, "node_features": node_features is not None}
+    if any(given.values()):
+        own = "labels" if origin.level == "image" else "features and labels"
         raise InputError(
-            f"The data set {name_or_path} has its own features and labels; give others only with a file's path."
+            f"The data set {name_or_path} has its own {own}, so leave out {options(given)}: others are given only "
+            "with a file's path."
         )
     if isinstance(origin, ImageNet100):
         return origin.load(root, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
@@ -233,10 +238,14 @@ def load(
 
 
 def _refuse_node_features(path: PathLike, features: PathLike | None, node_features: str | None) -> None:
-    if features is not None or node_features is not None:
-        raise InputError(
-            f"{path} holds images, so leave out features= and node_features= (--features, --node-features)."
-        )
+    given = {"features": features is not None, "node_features": node_features is not None}
+    if any(given.values()):
+        raise InputError(f"{path} holds images, so leave out {options(given)}.")
+
+
+def _no_such(name: str) -> InputError:
+    said = str(unknown_name("data set", name, ORIGINS))
+    return InputError(said.replace(repr(name), f"{name!r}, and there is no file or folder of that name", 1))
 
 
 def locate(name: str, root: PathLike | None = None) -> Path | None:

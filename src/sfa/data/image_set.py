@@ -28,6 +28,7 @@ def build_images(
     class_names: Sequence[str] | None = None,
     train_mask: Any = None,
     test_mask: Any = None,
+    val_mask: Any = None,
     name: str = "images",
     mapped: bool = False,
 ) -> Data:
@@ -41,14 +42,15 @@ def build_images(
         class_names: the names of the classes that integer labels count.
         train_mask: the images [n], boolean, of the set's own part for training; no other is ever learnt from.
         test_mask: those of its own part for testing. A set has both parts or neither, and no image is in both.
+        val_mask: those of its own part to choose a classifier's settings on, if it has one beside the other two.
         name: what the set is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
 
     Returns:
         Data with `x` uint8 [n, height, width, channels], contiguous, which shares the memory of what was given where
         that is so already; `image_ids`; `name`; and, only where there are any, `y` int64 (-1 unknown), `class_names`,
-        `train_mask` and `test_mask`. `mapped_features` is there, and True, only if `x` lies on disk, as a large map of
-        a file does: it is to be read by rows, and must never be written to.
+        `train_mask`, `test_mask` and `val_mask`. `mapped_features` is there, and True, only if `x` lies on disk, as a
+        large map of a file does: it is to be read by rows, and must never be written to.
     """
     images, mapped = _check_images(x, mapped)
     count = len(images)
@@ -61,7 +63,7 @@ def build_images(
             data.y = torch.from_numpy(labels)
         if names is not None:
             data.class_names = names
-    for mask, part in _check_parts(train_mask, test_mask, count).items():
+    for mask, part in _check_parts(train_mask, test_mask, val_mask, count).items():
         data[mask] = part
     data.image_ids = list(range(count)) if image_ids is None else check_ids(image_ids, count, "image")
     data.name = str(name)
@@ -128,17 +130,19 @@ def check_bytes(dtype: np.dtype[Any]) -> None:
     )
 
 
-def _check_parts(train_mask: Any, test_mask: Any, count: int) -> dict[str, Tensor]:
-    given = {"train_mask": train_mask, "test_mask": test_mask}
+def _check_parts(train_mask: Any, test_mask: Any, val_mask: Any, count: int) -> dict[str, Tensor]:
+    given = {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}
     masks = {name: to_numpy(mask) for name, mask in given.items() if mask is not None}
-    if len(masks) == 1:
-        missing = next(name for name in given if name not in masks)
-        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or neither.")
+    missing = next((name for name in ("train_mask", "test_mask") if name not in masks), None)
+    if masks and missing is not None:
+        others = "neither" if val_mask is None else "none of the three masks"
+        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or {others}.")
     for name, mask in masks.items():
         if mask.shape != (count,):
             raise InputError(f"{name} has shape {list(mask.shape)}, but with {count} images it must be [{count}].")
     parts = check_masks(masks, count, item="image")
     empty = next((name for name, part in parts.items() if not part.any()), None)
     if empty is not None:
-        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out both masks.")
+        mask = "this mask" if empty == "val_mask" else "all masks"
+        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {mask}.")
     return parts

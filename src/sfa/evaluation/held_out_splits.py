@@ -1,9 +1,10 @@
-"""Parts of an image set: its own training and test images where it has such, and a validation part held out of them."""
+"""Parts of an image set: its own where it has such; a validation part that it lacks is held out of the training one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -17,15 +18,17 @@ from sfa.levels import Level
 from sfa.ranges import check_number
 
 MASKS = ("train_mask", "test_mask")
+VALIDATION = "val_mask"
 
 
 @dataclass(frozen=True)
 class HeldOutSplits(Splits):
     """The labelled images of ``test_mask`` are the test part of every split; of those of ``train_mask`` some validate.
 
-    A set without masks is split three ways anew each time. Every class has its share in each part that is drawn, and at
-    least one image. Split ``i`` depends on labels, masks and ``(seed, i)`` alone: all embeddings get the same. Where
-    there are masks, labels of test images have no say in what trains.
+    Where there is a ``val_mask``, its labelled images validate instead, and there is one split. A set without masks is
+    split three ways anew each time. Every class has its share in each part that is drawn, and at least one image. Split
+    ``i`` depends on labels, masks and ``(seed, i)`` alone: all embeddings get the same. Where there are masks, labels of
+    test images have no say in what trains.
 
     Attributes:
         validation: Share of the training images, or of all where there are no masks.
@@ -56,8 +59,12 @@ class HeldOutSplits(Splits):
             _check_members(y[labelled], names, ("training", "validation", "test"))
             drawn = [stratified_parts(y, labelled, (self.validation, self.test), rng) for rng in generators]
             return [Split(train, validation, test) for validation, test, train in drawn]
-        known, test = (np.flatnonzero(mask & (y >= 0)) for mask in masks)
-        _check_tested(y[known], y[test], names)
+        known, test, *own = (np.flatnonzero(mask & (y >= 0)) for mask in masks)
+        _check_learnt("test", y[known], y[test], names)
+        if own:
+            _check_learnt("validation", y[known], y[own[0]], names)
+            _check_members(y[known], names, ("training",))
+            return [Split(known, own[0], test)]
         _check_members(y[known], names, ("training", "validation"))
         held_out = [stratified_parts(y, known, (self.validation,), rng) for rng in generators]
         return [Split(train, validation, test) for validation, train in held_out]
@@ -85,19 +92,21 @@ def stratified_parts(
     return [np.sort(np.concatenate(part)) for part in parts]
 
 
-def _masks(images: Data, count: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Which images train and which test, if the set says so."""
+def _masks(images: Data, count: int) -> list[NDArray[np.bool_]] | None:
+    """Which images train, which test, and perhaps which validate, if the set says so."""
     given = [name for name in MASKS if getattr(images, name, None) is not None]
     if not given:
         return None
     if len(given) == 1:
         (missing,) = set(MASKS) - set(given)
         raise InputError(f"The images have a `{given[0]}` but no `{missing}`: give both, or neither.")
-    train, test = (_mask(images, name, count) for name in MASKS)
-    both = int((train & test).sum())
-    if both > 0:
-        raise InputError(f"The masks overlap: {both} images are in both `train_mask` and `test_mask`.")
-    return train, test
+    names = MASKS if getattr(images, VALIDATION, None) is None else (*MASKS, VALIDATION)
+    masks = {name: _mask(images, name, count) for name in names}
+    for one, other in combinations(names, 2):
+        both = int((masks[one] & masks[other]).sum())
+        if both > 0:
+            raise InputError(f"The masks overlap: {both} images are in both `{one}` and `{other}`.")
+    return list(masks.values())
 
 
 def _mask(images: Data, name: str, count: int) -> NDArray[np.bool_]:
@@ -107,13 +116,18 @@ def _mask(images: Data, name: str, count: int) -> NDArray[np.bool_]:
     return mask
 
 
-def _check_tested(trained: NDArray[np.int64], tested: NDArray[np.int64], names: Sequence[str] | None) -> None:
-    """There are test images, and all of their classes can be learnt."""
-    if len(tested) == 0:
-        raise InputError("There are no labelled test images: no image of `test_mask` has a label.")
-    unseen = np.setdiff1d(tested, trained)
+def _check_learnt(
+    part: str, trained: NDArray[np.int64], looked_at: NDArray[np.int64], names: Sequence[str] | None
+) -> None:
+    """There are labelled images of the part, and all of their classes can be learnt."""
+    if len(looked_at) == 0:
+        mask = VALIDATION if part == "validation" else "test_mask"
+        raise InputError(f"There are no labelled {part} images: no image of `{mask}` has a label.")
+    unseen = np.setdiff1d(looked_at, trained)
     if len(unseen) > 0:
-        raise InputError(f"Class {class_name(int(unseen[0]), names)} has test images but no labelled training images.")
+        raise InputError(
+            f"Class {class_name(int(unseen[0]), names)} has {part} images but no labelled training images."
+        )
 
 
 def _check_members(y: NDArray[np.int64], names: Sequence[str] | None, parts: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ from sfa.levels import Level, item_word, level_of, num_items
 NOT_LABELLED: dict[Level, tuple[str, str]] = {
     "node": ("graph", "`y`"),
     "graph": ("graph set", "`y`, or in labels.csv (--labels)"),
-    "image": ("image set", "`y`, or by a folder for each class"),
+    "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
 }
 """What has no labels, and where they would go."""
 

@@ -10,14 +10,20 @@ from typing import Any
 import yaml
 
 from sfa.errors import InputError, unknown_name
+from sfa.levels import Level
+from sfa.methods import resolve as resolve_method
 from sfa.recipes.schema import Recipe
 
 
-def load_recipe(name: str | Path, dataset: str | None = None, method: str | None = None) -> Recipe:
+def load_recipe(
+    name: str | Path, dataset: str | None = None, method: str | None = None, level: Level | None = None
+) -> Recipe:
     """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
 
     If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
     with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.
+
+    If there is none for the data, it is said what there are some for, of data of the same ``level`` if that is given.
     """
     shipped = shipped_recipes()
     key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
@@ -35,13 +41,19 @@ def load_recipe(name: str | Path, dataset: str | None = None, method: str | None
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
     if any(key.startswith(f"{name}/") for key in shipped):
-        sets = ", ".join(key.split("/")[1] for key in shipped if key.startswith(f"{name}/"))
-        raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; there are some for: {sets}.")
+        family = [key for key in shipped if key.startswith(f"{name}/")]
+        sets = [key.split("/")[1] for key in family if level in (None, _level_of(key))]
+        others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {_level_of(family[0])}s"
+        raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
     raise unknown_name("recipe", str(name), shipped)
 
 
 def _shipped(name: str) -> Recipe:
     return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
+
+
+def _level_of(name: str) -> Level:
+    return resolve_method(_shipped(name).method["name"]).level
 
 
 @cache

@@ -49,6 +49,7 @@ def record_of(recipe: Recipe, graph: Data, source: Mapping[str, Any]) -> dict[st
         "fingerprint": fingerprint(graph),
         item_word(graph): num_items(graph),
         **({"nodes": graph.num_nodes} if level_of(graph) == "graph" else {}),
+        **({"size": list(graph.x.shape[1:3])} if level_of(graph) == "image" else {}),
         "in_features": graph.num_features,
         "features": recipe.preparation,
         "features_of": graph.get("features_of"),

@@ -18,8 +18,8 @@ def require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
 
 
 def require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
-    """A finite loss can still leave weights that are not: those are never saved nor handed back."""
-    if not all(bool(torch.isfinite(weights).all()) for weights in method.parameters()):
+    """A finite loss can still leave weights that are not, or that no product of theirs is: those are never saved."""
+    if not all(bool(torch.isfinite(weights.square().sum())) for weights in method.parameters()):
         raise _diverged("The weights are no longer numbers", epoch, folder)
 
 

@@ -70,7 +70,9 @@ def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
                 return full
             raise InputError(f"The {kind} file {full} is a folder; give a file in it.")
         if not full.exists():
-            raise InputError(f"The {kind} file {full} does not exist.")
+            raise InputError(
+                f"There is no file or folder {full}." if or_folder else f"The {kind} file {full} does not exist."
+            )
         if not full.is_file():  # a pipe or a device can be read once, or for ever
             raise InputError(f"The {kind} file {full} is no ordinary file; save it to one first.")
     except OSError as error:

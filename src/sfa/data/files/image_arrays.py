@@ -1,7 +1,8 @@
 """Files of arrays that hold images: `.npz`, and `.npy`, which is mapped if it is large.
 
 images     `x` [n, height, width] or [n, height, width, channels], uint8
-optional   `y` or `labels` [n], `classes` or `class_names` [C], `ids` [n], `train_mask` and `test_mask` [n]
+optional   `y` or `labels` [n], `classes` or `class_names` [C], `ids` [n], `train_mask` and `test_mask` [n],
+           and beside these `val_mask` [n]
 
 A `.npz` may also have its two parts apart: `x_train` and `x_test`, with `y_train` and `y_test` if there are labels. The
 images of the training part then come first. A `.npy` has the images alone.
@@ -25,10 +26,10 @@ from sfa.data.image_set import build_images
 from sfa.errors import InputError
 
 PARTS = ("x_train", "x_test", "y_train", "y_test")
-KEYS = {"x", "y", "labels", "classes", "class_names", "ids", "train_mask", "test_mask", *PARTS}
+KEYS = {"x", "y", "labels", "classes", "class_names", "ids", "train_mask", "test_mask", "val_mask", *PARTS}
 SAME = (
     *(("y", "labels"), ("classes", "class_names"), ("x", "x_train"), ("y", "y_train"), ("labels", "y_train")),
-    *(("train_mask", "x_train"), ("test_mask", "x_train")),
+    *(("train_mask", "x_train"), ("test_mask", "x_train"), ("val_mask", "x_train")),
 )
 OF_GRAPHS = ("edge_index", "adj_data", "ptr")
 
@@ -92,6 +93,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
         "class_names": arrays.get("classes", arrays.get("class_names")),
         "train_mask": arrays.get("train_mask"),
         "test_mask": arrays.get("test_mask"),
+        "val_mask": arrays.get("val_mask"),
     }
     if "x_train" in arrays:
         given |= _joined(arrays, path)

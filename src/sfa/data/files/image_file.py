@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,26 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+# Known by name only, so that it can be said that they are not read.
+OTHER_SUFFIXES = (
+    *(
+        ".heic",
+        ".heif",
+        ".avif",
+        ".jxl",
+        ".jp2",
+        ".j2k",
+        ".jfif",
+        ".svg",
+        ".eps",
+        ".psd",
+        ".xcf",
+        ".tga",
+        ".ico",
+        ".exr",
+    ),
+    *(".hdr", ".dcm", ".nii", ".fits", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
+)
 # No other format is tried, whatever a file is called: some that Pillow knows start other programs (EPS).
 FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PPM")
 # A small file can be made to unfold into more than the memory holds.
@@ -119,6 +140,9 @@ def _reason(path: Path, error: Exception) -> str:
 
     if path.stat().st_size == 0:
         return "it is empty"
+    if isinstance(error, _pillow().DecompressionBombError):  # Pillow's own bound, before the size is known here
+        (count, *_) = [*re.findall(r"\d+", str(error)), "many"]
+        return f"its {count} pixels are more than the {MAX_PIXELS} that are allowed"
     if isinstance(error, UnidentifiedImageError):
         return "it is damaged, or of none of the formats " + ", ".join(FORMATS)
     return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -17,6 +17,7 @@ from sfa.data.files.image_paths import TEST, ImagePaths, find_images, has_images
 from sfa.data.files.image_pixels import OnImage, decode
 from sfa.data.files.join import read_labels
 from sfa.data.image_set import build_images
+from sfa.errors import InputError
 
 LABELS = "labels.csv"
 GRAPHS = (".npz", ".pt", ".gml", ".graphml")
@@ -54,10 +55,10 @@ def read_image_folder(
     - Files ending in .png, .jpg, .jpeg, .bmp, .webp, .gif, .tif, .tiff, .ppm or .pgm are images. Others, and whatever
       is hidden, are left alone. The folders are never written to.
     - A class is a folder; how images lie in folders below it makes no difference. `labels.csv` beside flat images is a
-      table (id, label) of them, `0.png,cat`; one that it does not list is unlabelled. A file given as `labels` counts
-      instead of either.
-    - The part to test on is called `test`, `val`, `validation` or `valid`. Where there are several, it is the first in
-      this order, and the images of the others belong to the set but to neither part. Images may lie flat in parts too.
+      table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0); one that it does not list is
+      unlabelled. A file given as `labels` counts instead of either.
+    - The part to test on is called `test`, `val`, `validation` or `valid`. Where there is `test` and one of the others,
+      that other is the part to validate on. Images may lie flat in parts too.
     - All images have one size, or are brought to one: see `image_size`.
 
     Args:
@@ -85,6 +86,7 @@ def read_image_folder(
         class_names=class_names,
         train_mask=None if paths.train is None else paths.train[kept],
         test_mask=None if paths.test is None else paths.test[kept],
+        val_mask=None if paths.validation is None else paths.validation[kept],
         name=folder.resolve().name or "images",
         mapped=decoded.mapped,
     )
@@ -112,11 +114,17 @@ def _labels(
 ) -> tuple[NDArray[Any] | None, list[str] | None]:
     """The label of each image and the names of the classes: of the table if there is one, else of the folders."""
     table = None if given is None else existing(given, "label")
+    own = paths.folder / LABELS
     if table is None and paths.labels is not None and paths.classes is not None:
+        if own.is_file():
+            raise InputError(
+                f"The folder {paths.folder} has class folders and a {LABELS} in it, and either would give the labels: "
+                "remove one, or give --labels FILE (labels=FILE), which replaces the folders."
+            )
         names = paths.classes if classes is None else [classes[name] for name in paths.classes]
         return paths.labels, names
-    if table is None and (paths.folder / LABELS).is_file():
-        table = paths.folder / LABELS
+    if table is None and own.is_file():
+        table = own
     if table is None:
         return None, None
     return reading(table, functools.partial(read_labels, ids=paths.ids, item="image")), None

@@ -14,7 +14,8 @@ from sfa.data.files.image_file import SUFFIXES
 from sfa.errors import InputError
 
 TRAIN = "train"
-TEST = ("test", "val", "validation", "valid")
+VALIDATION = ("val", "validation", "valid")
+TEST = ("test", *VALIDATION)
 LOOKS = 1000
 
 
@@ -24,7 +25,8 @@ class ImagePaths:
 
     `ids` are their paths within it, with `/` and suffix. `classes` are the names of the class folders, sorted, and
     `labels` [n] the positions among them of the images' classes; both None if the images lie in no class folders.
-    `train` and `test` [n] are the masks of the parts, both None if there are no two parts.
+    `train` and `test` [n] are the masks of the parts, both None if there are no two parts, and `validation` is the mask
+    of a third.
     """
 
     folder: Path
@@ -33,23 +35,29 @@ class ImagePaths:
     labels: NDArray[np.int64] | None = None
     train: NDArray[np.bool_] | None = None
     test: NDArray[np.bool_] | None = None
+    validation: NDArray[np.bool_] | None = None
 
 
 def has_images(folder: Path) -> bool:
     """Whether there is an image in a folder or below it, as far as a look into a thousand folders tells."""
+    return first_image(folder, SUFFIXES) is not None
+
+
+def first_image(folder: Path, suffixes: Collection[str]) -> Path | None:
+    """A file of such a suffix in a folder or below it, as far as a look into a thousand folders tells."""
     waiting = [folder]
     for _ in range(LOOKS):
         if not waiting:
             break
         looked_at = waiting.pop()
         try:
-            folders, images = _scan(looked_at)
+            folders, images = _scan(looked_at, suffixes)
         except InputError:  # whoever reads the folder will say so
             continue
         if images:
-            return True
+            return looked_at / images[0]
         waiting += [looked_at / name for name in reversed(folders)]
-    return False
+    return None
 
 
 def find_images(folder: Path, *, test: Sequence[str] = TEST, classes: Collection[str] | None = None) -> ImagePaths:
@@ -69,11 +77,12 @@ def find_images(folder: Path, *, test: Sequence[str] = TEST, classes: Collection
         return ImagePaths(folder, ids, names, labels)
     counts = [sum(map(len, by_class.values())) for by_class in found.values()]
     part = np.repeat(np.arange(len(parts)), counts)
-    return ImagePaths(folder, ids, names, labels, train=part == 0, test=part == 1)
+    third = part == 2 if len(parts) == 3 else None
+    return ImagePaths(folder, ids, names, labels, train=part == 0, test=part == 1, validation=third)
 
 
 def _parts(folder: Path, test: Sequence[str]) -> list[str]:
-    """The folders of the parts, that to train on first and that to test on next; none if there are only classes.
+    """The folders of the parts: to train on, to test on, and perhaps to validate on; none if there are only classes.
 
     `train` alone may be a class among others, of vehicles for instance.
     """
@@ -90,6 +99,11 @@ def _parts(folder: Path, test: Sequence[str]) -> list[str]:
         raise InputError(
             f"The folder {folder} has parts ({', '.join(f'{part}/' for part in parts)}), and images beside them in it "
             f"({beside}): put these into a part, or elsewhere."
+        )
+    alike = [part for part in parts if part.lower() in VALIDATION]
+    if len(alike) > 1:
+        raise InputError(
+            f"The folder {folder} has both {alike[0]}/ and {alike[1]}/ in it, which are one part: keep one."
         )
     return parts
 
@@ -153,7 +167,7 @@ def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]
         yield from _walk(folder, _join(name, inner), (*above, real))
 
 
-def _scan(folder: Path) -> tuple[list[str], list[str]]:
+def _scan(folder: Path, suffixes: Collection[str] = SUFFIXES) -> tuple[list[str], list[str]]:
     """The names of a folder's folders and of its images, sorted; links are followed, what is hidden is left alone."""
     folders, images = [], []
     try:
@@ -163,7 +177,7 @@ def _scan(folder: Path) -> tuple[list[str], list[str]]:
                     continue
                 if entry.is_dir():
                     folders.append(entry.name)
-                elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and (entry.is_file() or entry.is_symlink()):
+                elif os.path.splitext(entry.name)[1].lower() in suffixes and (entry.is_file() or entry.is_symlink()):
                     images.append(entry.name)
     except OSError as error:
         raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error

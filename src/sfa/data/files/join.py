@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfa.data.files.features import ID_NAMES, LABEL, FeatureTable, parse_labels
+from sfa.data.files.image_file import SUFFIXES
 from sfa.data.files.parts import Parts
 from sfa.data.files.tables import Grid, read_grid
 from sfa.errors import InputError
@@ -80,21 +83,35 @@ def join_labels(parts: Parts, path: Path) -> None:
 
 
 def read_labels(path: Path, ids: Sequence[Any], item: Level = "node") -> NDArray[Any]:
-    """The label of each node (or other item) from a table (id, label), header optional; None if it does not list it."""
+    """The label of each node (or other item) from a table (id, label), header optional; None if it does not list it.
+
+    An image may be listed without the suffix of its file, if there is no other of that name.
+    """
     grid = _label_grid(path, item)
     position = {str(one): i for i, one in enumerate(ids)}
     if grid[0][0] not in position and (grid[0][0].lower() in ID_NAMES or grid[0][1].lower() in LABEL_NAMES):
         grid = grid[1:]
+    stems = _stems(ids) if item == "image" else {}
     labels = np.full(len(ids), None, dtype=object)
-    seen: set[str] = set()
+    seen: set[int] = set()
     for (one, _), label in zip(grid, parse_labels([label for _, label in grid]), strict=True):
-        if one not in position:
-            raise InputError(f"{path} labels the {item} {one!r}, which {HOLDERS[item]} does not have.")
-        if one in seen:
-            raise InputError(f"{path} labels the {item} {one!r} more than once.")
-        seen.add(one)
-        labels[position[one]] = label
+        place = position.get(one, stems.get(one))
+        if place is None:
+            hint = f"; ids are names of files such as {ids[0]}" if stems else ""
+            raise InputError(f"{path} labels the {item} {one!r}, which {HOLDERS[item]} does not have{hint}.")
+        if place in seen:
+            raise InputError(f"{path} labels the {item} {str(ids[place])!r} more than once.")
+        seen.add(place)
+        labels[place] = label
     return labels
+
+
+def _stems(ids: Sequence[Any]) -> dict[str, int | None]:
+    """The places of the ids that are names of image files, by what comes before the suffix; None for several."""
+    names = [(*os.path.splitext(str(one)), place) for place, one in enumerate(ids)]
+    files = [(stem, place) for stem, suffix, place in names if suffix.lower() in SUFFIXES]
+    counts = Counter(stem for stem, _ in files)
+    return {stem: place if counts[stem] == 1 else None for stem, place in files}
 
 
 def _label_grid(path: Path, item: Level = "node") -> Grid:
