@@ -8,6 +8,11 @@ from torch_geometric.data import Data
 
 Level = Literal["node", "graph", "image"]
 
+ITEMS: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
+"""What is embedded and scored, in words."""
+DATA: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
+"""What that comes in."""
+
 
 def level_of(data: Data) -> Level:
     """``graph`` of a graph set, which says where each of its graphs begins (``ptr``); ``image`` of an image set, where

@@ -268,7 +268,7 @@ def test_data_that_changed(
     torch.save(Data(x=2 * planted.x, edge_index=planted.edge_index, y=planted.y), data)
     assert "have changed" in refuses(*command(reader, run))
     data.unlink()
-    assert "does not exist" in refuses(*command(reader, run))
+    assert "There is no file or folder" in refuses(*command(reader, run))
 
 
 def test_resuming(trained_run: Path, planted_file: Path, refuses: Callable[..., str]) -> None:

@@ -86,7 +86,7 @@ def test_a_name_or_a_path(tmp_path: Path) -> None:
     for path in (tmp_path / "mine.npz", str(tmp_path / "mine.npz")):
         data = as_images(path)
         assert (data.name, data.y.tolist()) == ("mine", [0, 1, 1, 0])
-    with pytest.raises(InputError, match="Unknown data set 'digitz', and there is .*: did you mean 'digits'"):
+    with pytest.raises(InputError, match=r"Unknown data set 'digitz', and there is .*: did you mean 'digits'"):
         as_images("digitz")
 
 

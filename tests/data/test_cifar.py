@@ -130,7 +130,9 @@ def test_a_set_has_its_own_labels_and_size(tmp_path: Path) -> None:
         load("cifar10", root=tmp_path, labels=tmp_path / "y.csv")
     for given in ({"image_size": 16}, {"skip_corrupt": True}):
         (name,) = given
-        with pytest.raises(InputError, match=rf"data set cifar10 is no folder of images, so leave out {name}= \(--\S+\)\."):
+        with pytest.raises(
+            InputError, match=rf"data set cifar10 is no folder of images, so leave out {name}= \(--\S+\)\."
+        ):
             load("cifar10", root=tmp_path, **given)  # type: ignore[arg-type]
 
 
@@ -148,7 +150,10 @@ RECORD = record(images(1, 2)[0], 1)
             {"test_batch_bin": RECORD + b"\x0a" + RECORD[1:]},
             r"test_batch\.bin has the label 10, but batches\.meta\.txt has 10 names",
         ),
-        ({"data_batch_4_bin": RECORD}, r"data_batch_4\.bin has 1 records, but cifar10 as published has 2 in it: it is cut"),
+        (
+            {"data_batch_4_bin": RECORD},
+            r"data_batch_4\.bin has 1 records, but cifar10 as published has 2 in it: it is cut",
+        ),
         ({"test_batch_bin": 3 * RECORD}, r"test_batch\.bin has 3 records, but cifar10 as published has 2 in it"),
         ({"batches.meta.txt": b"\xff\xfe"}, "files of cifar10 in .* cannot be read, they may be damaged"),
         ({"batches.meta.txt": b"a\n" * 10}, "class name 'a' is given more than once"),
@@ -195,8 +200,9 @@ def test_without_a_network_it_is_said_what_to_do(tmp_path: Path, cache: Path, mo
     for root, looked_in in ((None, cache), (tmp_path / "mine", tmp_path / "mine")):
         with pytest.raises(
             InputError,
-            match=rf"cifar10 is not in {looked_in}, where it was looked for, and could not be downloaded .URLError.; give "
-            r"the folder that holds cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled digits\.",
+            match=rf"cifar10 is not in {looked_in}, where it was looked for, and could not be downloaded .URLError.; "
+            r"give the folder that holds cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled "
+            r"digits\.",
         ):
             load("cifar10", root=root)
     assert asked == 2 * [CIFAR10.archive.url]

@@ -152,7 +152,7 @@ def test_a_folder_that_holds_no_set(tmp_path: Path) -> None:
         load(tmp_path / "mine", features=tmp_path / "x.npy")
     with pytest.raises(InputError, match=r"label file .* does not exist"):
         load(tmp_path / "mine", labels=tmp_path / "none.csv")
-    with pytest.raises(InputError, match="There is no file or folder .*nowhere"):
+    with pytest.raises(InputError, match=r"There is no file or folder .*nowhere"):
         load(tmp_path / "nowhere")
 
 

@@ -145,8 +145,8 @@ def test_labels_that_are_given_count_instead_of_the_folders(tmp_path: Path) -> N
     folder = write(tmp_path / "mine", BY_CLASS)
     (folder / "labels.csv").write_text("of,something\nelse,entirely\n")
     says = (
-        rf"The folder {folder} has class folders and a labels\.csv in it, and either would give the labels: remove one, "
-        r"or give --labels FILE \(labels=FILE\), which replaces the folders\."
+        rf"The folder {folder} has class folders and a labels\.csv in it, and either would give the labels: remove "
+        r"one, or give --labels FILE \(labels=FILE\), which replaces the folders\."
     )
     with pytest.raises(InputError, match=says):
         read_image_folder(folder)
@@ -214,8 +214,14 @@ def test_what_is_wrong_in_a_folder_is_said(names: list[str], says: str, tmp_path
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("id,label\n5,a\n", r"labels the image '5', which the set does not have; ids are names of files such as 0\.png\."),
-        ("id,label\n0.jpg,a\n", r"labels the image '0\.jpg', which the set does not have; ids are names of files such as"),
+        (
+            "id,label\n5,a\n",
+            r"labels the image '5', which the set does not have; ids are names of files such as 0\.png\.",
+        ),
+        (
+            "id,label\n0.jpg,a\n",
+            r"labels the image '0\.jpg', which the set does not have; ids are names of files such as",
+        ),
         ("id,label\n0.png,a\n0,b\n", r"labels the image '0\.png' more than once"),
         ("id,label\n0.png,a\n0.png,b\n", "labels the image '0.png' more than once"),
         ("id,label,why\n0.png,a,x\n", "has 3 columns; a label file has two, the image id and its label"),

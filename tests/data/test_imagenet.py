@@ -37,8 +37,8 @@ def test_a_folder_of_the_hundred(place: str, tmp_path: Path, monkeypatch: pytest
     ids = [f"train/{name}/{name}_{i}.JPEG" for name in CLASSES for i in range(2)]
     ids += [f"val/{name}/{name}_0.JPEG" for name in CLASSES]
     assert (data.image_ids, data.name, data.class_names) == (ids, "imagenet-100", CLASSES)
-    assert data.x.shape == (9, 256, 256, 3)
-    assert np.array_equal(data.x[7].numpy(), read_image(folder / ids[7], image_size=256))
+    assert data.x.shape == (9, 224, 224, 3)
+    assert np.array_equal(data.x[7].numpy(), read_image(folder / ids[7], image_size=224))
     assert data.y.tolist() == [0, 0, 1, 1, 2, 2, 0, 1, 2]
     assert data.train_mask.tolist() == [True] * 6 + [False] * 3
     assert (data.train_mask ^ data.test_mask).all()

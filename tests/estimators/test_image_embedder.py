@@ -143,3 +143,8 @@ def test_it_is_a_step_of_a_pipeline(images: np.ndarray, pictures_arrays: dict[st
     classifier = make_pipeline(ImageEmbedder(**SMALL), LogisticRegression(max_iter=5000))
     accuracy = cross_val_score(classifier, images, pictures_arrays["y"], cv=3)
     assert accuracy.mean() > 0.5, "three corners"
+
+
+def test_an_online_probe_is_refused(images: np.ndarray) -> None:
+    with pytest.raises(InputError, match="An online probe needs labels"):
+        ImageEmbedder(**{**SMALL, "options": {"training.online_probe": True}}).fit(images)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.evaluation import resolve
 from sfa.evaluation.held_out_splits import HeldOutSplits, stratified_parts
+from sfa.evaluation.online_probe import OnlineProbe
 
 
 def image_set(y: np.ndarray, test: np.ndarray | None = None, names: list[str] | None = None) -> Data:
@@ -98,8 +100,62 @@ def test_labels_of_test_images_have_no_say_in_what_trains() -> None:
     assert np.array_equal(before.validation, after.validation)
 
 
+def in_three_parts(y: np.ndarray, part: np.ndarray, names: list[str] | None = None) -> Data:
+    """Images that train (0), test (1) and validate (2); those of another part do none of these."""
+    images = image_set(y, names=names)
+    images.train_mask, images.test_mask, images.val_mask = (torch.from_numpy(part == number) for number in range(3))
+    return images
+
+
+def test_a_validation_part_of_its_own_validates_and_nothing_is_drawn() -> None:
+    rng = np.random.default_rng(0)
+    y, part = rng.integers(0, 4, 300), rng.integers(0, 4, 300)
+    y[rng.random(300) < 0.1] = -1
+    (split,) = HeldOutSplits().of(in_three_parts(y, part), 3)
+    for number, found in enumerate((split.train, split.test, split.validation)):
+        assert np.array_equal(found, np.flatnonzero((part == number) & (y >= 0)))
+    (reseeded,) = HeldOutSplits(seed=1).of(in_three_parts(y, part), 1)
+    assert np.array_equal(reseeded.validation, split.validation)
+
+
+def test_one_image_of_a_class_is_enough_to_learn_from_beside_a_validation_part() -> None:
+    (split,) = HeldOutSplits().of(in_three_parts(np.array([0, 1, 1, 0]), np.array([0, 0, 1, 2])), 1)
+    assert [part.tolist() for part in (split.train, split.validation, split.test)] == [[0, 1], [3], [2]]
+
+
+@pytest.mark.parametrize("protocol", ["image-linear", "image-sgd"])
+def test_settings_are_chosen_on_the_validation_part(protocol: str) -> None:
+    """Where its labels lie, something else is chosen."""
+    rng = np.random.default_rng(0)
+    y, part = np.arange(90) % 3, np.arange(90) // 3 % 3
+    z = torch.from_numpy(np.eye(3)[y] + 0.6 * rng.standard_normal((90, 3))).float()
+    images = in_three_parts(y, part)
+    score = resolve(protocol).evaluate(z, images, name="noisy classes")
+    assert 50 < score.mean() <= 100
+    images.y[images.val_mask] = (images.y[images.val_mask] + 1) % 3
+    assert resolve(protocol).evaluate(z, images, name="lied").chosen != score.chosen
+
+
+def test_an_online_probe_is_looked_at_on_the_validation_part() -> None:
+    y, part = np.arange(60) % 3, np.arange(60) // 3 % 4
+    probe = OnlineProbe(4, in_three_parts(y, part))
+    assert probe.learns_from.tolist() == (part == 0).tolist()
+    assert probe.validation.tolist() == np.flatnonzero(part == 2).tolist()
+
+
 def spoilt(how: str) -> Data:
     y, test = np.arange(40) % 4, np.arange(40) >= 28
+    if how.startswith("validation"):
+        images = in_three_parts(y, np.repeat([0, 1, 2], [20, 10, 10]), ["ant", "bee", "cat", "dog"])
+        if how == "validation overlap":
+            images.val_mask[18:22] = True
+        elif how == "validation unlabelled":
+            images.y[images.val_mask] = -1
+        elif how == "validation unseen":
+            images.y[(images.y == 2) & ~images.val_mask] = 0
+        elif how == "validation numbers":
+            images.val_mask = images.val_mask.long()
+        return images
     if how == "one image":
         y[np.flatnonzero(~test & (y == 2))[1:]] = -1
     elif how == "unseen class":
@@ -141,13 +197,17 @@ def spoilt(how: str) -> Data:
         ("no test", "There are no labelled test images: no image of `test_mask` has a label."),
         ("one class", "Labels of at least 2 classes are needed to evaluate; there are 1."),
         ("overlap", "The masks overlap: 2 images are in both `train_mask` and `test_mask`."),
+        ("validation overlap", "The masks overlap: 2 images are in both `train_mask` and `val_mask`."),
+        ("validation unlabelled", "There are no labelled validation images: no image of `val_mask` has a label."),
+        ("validation unseen", "Class 'cat' has validation images but no labelled training images."),
+        ("validation numbers", "`val_mask` is a mask of 40 booleans, not int64 of shape (40,)."),
         ("numbers", "`test_mask` is a mask of 40 booleans, not int64 of shape (40,)."),
         ("short", "`train_mask` is a mask of 40 booleans, not bool of shape (39,)."),
         ("half", "The images have a `train_mask` but no `test_mask`: give both, or neither."),
         (
             "labels",
-            "Evaluation needs labels, and this image set has none: give them as `y`, or by a folder for each class "
-            "(see the user guide).",
+            "Evaluation needs labels, and this image set has none: give them as `y`, by a folder for each class, "
+            "or in labels.csv (--labels) (see the user guide).",
         ),
     ],
 )

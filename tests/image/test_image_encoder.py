@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.image import ImageEncoder, image_encoder, make_encoder, to_float
-from sfa.image.image_encoder import evaluating, histograms, moments
+from sfa.image import ImageEncoder, channels, make_encoder, to_float
+from sfa.image.channels import histograms, moments
+from sfa.modes import evaluating
 from sfa.seeding import seeded_initialisation
 from tests.memory_maps import file_of
 
@@ -161,7 +162,7 @@ def test_mapped_images(tmp_path: Path) -> None:
 def test_mean_and_spread_are_those_of_the_training_pixels(
     masked: bool, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image_encoder, "HISTOGRAM_BYTES", chunk_bytes)
+    monkeypatch.setattr(channels, "HISTOGRAM_BYTES", chunk_bytes)
     x = pixels(25, 7, 6, 3)
     x[..., 1] //= 3
     data = Data(x=x)

@@ -256,3 +256,14 @@ def test_what_is_done_to_the_features_is_said(planted: Data) -> None:
     noisy = Recipe.parse({"feature_norm": "standard", "feature_noise": 0.01})
     assert noisy.preparation == "columns standardised, noise of deviation 0.01 added before"
     assert record_of(noisy, planted, {})["features"] == noisy.preparation
+
+
+@pytest.mark.parametrize("given", [32, "32"])
+def test_a_precision_that_yaml_reads_as_a_number_is_meant(given: object) -> None:
+    assert Recipe.parse({"training": {"precision": given}}).training.precision == "32"
+
+
+def test_images_have_no_features_to_normalise() -> None:
+    for given in ({"feature_norm": "row"}, {"feature_noise": 0.1}):
+        with pytest.raises(InputError, match="simclr embeds images, which have no features to normalise"):
+            Recipe.parse({"method": "simclr", **given})

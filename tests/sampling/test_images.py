@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.levels import item_word, level_of, num_items
 from sfa.sampling import Images
+from sfa.training import train
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -49,3 +51,19 @@ def test_other_data_and_single_images_are_refused(pictures: Data, planted: Data)
     sampler = Images(pictures)
     with pytest.raises(InputError, match="Seeds are images from 0 to 44, not 45"):
         sampler.batch(torch.tensor([45]), seeded())
+
+
+def test_training_without_a_sampler_takes_images_in_batches(pictures: Data) -> None:
+    sizes = []
+
+    class Counts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(()))
+
+        def forward(self, batch: Data, generator: torch.Generator) -> torch.Tensor:
+            sizes.append(len(batch.x))
+            return self.weight.square()
+
+    train(Counts(), pictures, epochs=1, device="cpu")
+    assert sizes == [45]

@@ -82,3 +82,22 @@ def test_bad_input_is_one_sentence_under_torchrun_too(tmp_path: Path, environmen
     assert str(missing) in result.stderr
     assert "Unforeseen" not in result.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_two_processes_learn_from_images_with_a_probe_beside(
+    pictures_file: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    out = tmp_path / "run"
+    narrow = ["--hidden", "4", "--set", "method.head_hidden=16", "--set", "method.head_width=8", "--no-evaluate"]
+    words = ["train", str(pictures_file), "--method", "swav", "--set", "method.prototypes=6", "--batch-size", "16"]
+    result = subprocess.run(
+        [*TORCHRUN, *words, "--epochs", "2", "--online-probe", "--out", str(out), *narrow],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "2 processes" in result.stderr
+    assert result.stderr.count("Online probe:") == 1
+    assert [0 <= row["online"]["validation"] <= 100 for row in RunFolder(out).read_metrics()] == [True, True]

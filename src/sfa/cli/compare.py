@@ -23,7 +23,9 @@ from sfa.training import RunFolder
 CAVEAT = (
     "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."
 )
-ONE_SPLIT = "There is but one split, and so no interval: judge over training seeds, by `sfa study` with several --seeds."
+ONE_SPLIT = (
+    "There is but one split, and so no interval: judge over training seeds, by `sfa study` with several --seeds."
+)
 
 
 def _caveat(score: Score) -> str:

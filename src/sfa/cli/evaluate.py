@@ -16,10 +16,9 @@ from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluation import PROTOCOLS, Classification, Protocol, Score, possible, resolve
 from sfa.evaluation.protocols import Embedder, default_protocol
-from sfa.evaluation.protocols.base import SCORED
 from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
 from sfa.evaluation.untrained import UNTRAINED
-from sfa.levels import Level, item_word, level_of
+from sfa.levels import ITEMS, Level, item_word, level_of
 from sfa.training import train
 
 ALL = "all"
@@ -89,7 +88,7 @@ def _by_level(refused: Mapping[str, str], level: Level) -> tuple[dict[str, str],
 
 def _of_other_levels(protocols: Sequence[str]) -> str:
     """As in "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
-    scored = [what for level, what in SCORED.items() if any(level in PROTOCOLS[name].levels for name in protocols)]
+    scored = [what for level, what in ITEMS.items() if any(level in PROTOCOLS[name].levels for name in protocols)]
     return f"not here, {counted(len(protocols), 'protocol')} for {' or '.join(scored)}: {', '.join(protocols)}"
 
 

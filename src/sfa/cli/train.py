@@ -175,7 +175,7 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
             resume=resume,
             on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
         )
-    if recipe.training.online_probe:
+    if recipe.training.online_probe and processes.rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(folder.read_metrics()[-1].get('online', {}))}")
     if trained.progress.epoch < recipe.training.epochs:
         patience = counted(recipe.training.patience or 0, "epoch")

@@ -165,7 +165,7 @@ DESCRIPTIONS = {
     "cifar100": "60000 images: photographs, 32 × 32, in colour; 100 kinds of things",
     "cifar10-subset": "20000 images of CIFAR-10, 15000 of them for training",
     "cifar100-subset": "7000 images of CIFAR-100, 5000 of them for training",
-    "imagenet-100": "Images: photographs of ImageNet, brought to 256 × 256; 100 kinds of things; never downloaded",
+    "imagenet-100": "Images: photographs of ImageNet, brought to 224 × 224; 100 kinds of things; never downloaded",
 }
 
 

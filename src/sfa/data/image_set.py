@@ -143,6 +143,6 @@ def _check_parts(train_mask: Any, test_mask: Any, val_mask: Any, count: int) -> 
     parts = check_masks(masks, count, item="image")
     empty = next((name for name, part in parts.items() if not part.any()), None)
     if empty is not None:
-        mask = "this mask" if empty == "val_mask" else "all masks"
-        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {mask}.")
+        left_out = "this mask" if empty == "val_mask" else "all masks"
+        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {left_out}.")
     return parts

@@ -184,6 +184,10 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             }
             for changes in (self.options or {}, given)
         )
+        if options.get("training.online_probe"):
+            raise InputError(
+                "An online probe needs labels, which no embedder looks at: use `sfa train --online-probe`."
+            )
         plain = Recipe.parse({"method": self.method, "spectral": self.spectral})
         self._check_level(plain)
         if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs

@@ -27,8 +27,8 @@ class HeldOutSplits(Splits):
 
     Where there is a ``val_mask``, its labelled images validate instead, and there is one split. A set without masks is
     split three ways anew each time. Every class has its share in each part that is drawn, and at least one image. Split
-    ``i`` depends on labels, masks and ``(seed, i)`` alone: all embeddings get the same. Where there are masks, labels of
-    test images have no say in what trains.
+    ``i`` depends on labels, masks and ``(seed, i)`` alone: all embeddings get the same. Where there are masks, labels
+    of test images have no say in what trains.
 
     Attributes:
         validation: Share of the training images, or of all where there are no masks.

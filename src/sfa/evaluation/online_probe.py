@@ -14,10 +14,10 @@ from sfa.errors import InputError
 from sfa.evaluation.held_out_splits import HeldOutSplits
 from sfa.evaluation.probes.base import RANKS, best_labels
 from sfa.evaluation.probes.linear_classifiers import LinearClassifiers
-from sfa.image.image_encoder import evaluating
 from sfa.levels import item_word, level_of
 from sfa.methods.base import FeatureMaps, Method
 from sfa.methods.precision import full_precision
+from sfa.modes import evaluating
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
 
@@ -27,9 +27,10 @@ TOGETHER = 1024
 
 
 class OnlineProbe:
-    r"""A softmax classifier of the plain features of both views, by SGD with momentum, a step a batch.
+    r"""A softmax classifier of the plain features of both views, by SGD with momentum.
 
-    The online evaluation of solo-learn (da Costa et al., 2022). Its rate falls along a cosine, from epoch to epoch:
+    The online evaluation of solo-learn (da Costa et al., 2022). It takes a step with each batch, or part of one. Its
+    rate falls along a cosine, from epoch to epoch:
 
     .. math::
         \eta_e = \tfrac12 \Big( 1 + \cos \frac{\pi e}{\text{epochs}} \Big) \, \eta

@@ -14,6 +14,7 @@ from sfa.errors import InputError
 from sfa.graph.activations import Activation, activate, make_activation
 from sfa.graph.products import feature_product, some_rows
 from sfa.graph.propagation import Propagation, propagation_of
+from sfa.modes import evaluating
 
 Widths = Literal["constant", "halving"]
 
@@ -80,14 +81,12 @@ class GCN(nn.Module):
 
         Beside the graph no more is held than two matrices of a layer's output, whatever the number of edges.
         """
-        was_training = self.training
-        self.eval()
         adjacency = propagation_of(graph, next(self.parameters()).dtype)
         h: Tensor = graph.x
-        for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
-            assert isinstance(convolution, Convolution)
-            h = convolution.in_chunks(h, adjacency, nn.Sequential(norm, activation), chunk)
-        self.train(was_training)
+        with evaluating(self):
+            for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
+                assert isinstance(convolution, Convolution)
+                h = convolution.in_chunks(h, adjacency, nn.Sequential(norm, activation), chunk)
         return h
 
 

@@ -16,6 +16,7 @@ from sfa.graph.gcn import CHUNK
 from sfa.graph.pattern import pattern_of
 from sfa.graph.pooling import sum_pool
 from sfa.graph.products import some_rows
+from sfa.modes import evaluating
 
 
 class GraphEncoder(nn.Module, ABC):
@@ -66,12 +67,8 @@ class GraphEncoder(nn.Module, ABC):
 
         Beside the graphs and their embeddings no more is held than the layers of one chunk, or of one larger graph.
         """
-        was_training = self.training
-        self.eval()
-        try:
+        with evaluating(self):
             return torch.cat([self(part) for part in whole_graphs(graphs, chunk)])
-        finally:
-            self.train(was_training)
 
     def _check(self, batch: Data) -> None:
         check_batch(batch)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +10,12 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
+from sfa.image.channels import histograms, moments
 from sfa.image.pixels import check_pixels, to_float
+from sfa.modes import evaluating
 
 BUDGET = 1 << 27
 """Bytes of feature maps that :meth:`ImageEncoder.embed` may hold at a time."""
-HISTOGRAM_BYTES = 1 << 22
 
 
 class ImageEncoder(nn.Module, ABC):
@@ -118,40 +116,3 @@ def check_size(height: int, width: int) -> None:
     """Images have pixels."""
     if height < 1 or width < 1:
         raise InputError(f"Images must have 1 pixel or more, not {height} x {width}.")
-
-
-@contextmanager
-def evaluating(module: nn.Module) -> Iterator[None]:
-    """Inside, every part of a module is in ``eval()``; afterwards each has the mode that it had before."""
-    were_training = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, training in were_training:
-            part.training = training
-
-
-def histograms(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """How often each value occurs in each channel, ``(C, 256)``, of uint8 images ``(n, H, W, C)``, or those of a mask.
-
-    The images are read in chunks and never copied whole.
-    """
-    counts = torch.zeros(x.shape[3], 256, dtype=torch.int64)
-    chunk = max(1, HISTOGRAM_BYTES // max(1, x[:1].numel()))
-    for start in range(0, len(x), chunk):
-        part = x[start : start + chunk]
-        if mask is not None:
-            part = part[mask[start : start + chunk].to(part.device)]
-        for channel, count in enumerate(counts):
-            count += torch.bincount(part[..., channel].flatten(), minlength=256).cpu()
-    return counts
-
-
-def moments(counts: list[int]) -> tuple[float, float]:
-    """Mean and standard deviation, on the scale of [0, 1], of pixels of which the number of each value is given."""
-    n = sum(counts)
-    total = sum(value * count for value, count in enumerate(counts))
-    squares = sum(value * value * count for value, count in enumerate(counts))
-    variance = n * squares - total * total  # times n²; whole numbers, so nothing cancels
-    return total / n / 255, math.sqrt(variance) / n / 255 if variance else 1.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_noise, normalise_features
-from sfa.levels import Level, level_of
+from sfa.levels import DATA, ITEMS, Level, level_of
 from sfa.methods import METHODS, Method
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
@@ -21,6 +21,8 @@ from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
 from sfa.spectral import SpectralMap
 from sfa.spectral import resolve as resolve_spectral
+from sfa.training.optimizers import OptimizerName
+from sfa.training.precision import PrecisionName
 
 
 class Training(BaseModel):
@@ -29,14 +31,14 @@ class Training(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     epochs: Count = 200
-    optimizer: Literal["adam", "adamw", "sgd", "lars"] = "adam"
+    optimizer: OptimizerName = "adam"
     lr: Positive = 5e-4
     weight_decay: NonNegative = 1e-5
     momentum: Share = 0.9
     warmup: Natural = 0
     warmup_from: NonNegative | None = None
     cosine: bool = False
-    precision: Literal["32", "bf16-mixed", "16-mixed"] = "32"
+    precision: Annotated[PrecisionName, BeforeValidator(str)] = "32"  # YAML reads 32 as a number
     accumulate: Count = 1
     patience: Count | None = 20
     seed: Natural = 0
@@ -173,8 +175,8 @@ class Recipe(BaseModel):
         method, level = self.method["name"], level_of(graph)
         if resolve_method(method).level != level:
             raise InputError(
-                f"{method} embeds {_EMBEDDED[resolve_method(method).level]}, and {graph.get('name', 'this')} is "
-                f"{_DATA[level]}; {_suitable(level)}."
+                f"{method} embeds {ITEMS[resolve_method(method).level]}, and {graph.get('name', 'this')} is "
+                f"{DATA[level]}; {_suitable(level)}."
             )
         built = self.build(graph.num_features, graph.num_nodes)
         built.look_at(graph)
@@ -189,10 +191,6 @@ _NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": (
 """Sections that a name alone can stand for: the name where nothing is said, and that of nothing."""
 
 
-_DATA: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
-_EMBEDDED: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
-
-
 def _suitable(level: Level) -> str:
     fitting = [name for name, method in METHODS.items() if method.level == level]
     return f"methods for that are {', '.join(fitting)}"
@@ -203,8 +201,8 @@ def _check_fit(method: str, sampler: str) -> None:
     method_class, sampler_class = resolve_method(method), resolve_sampler(sampler)
     if method_class.level != sampler_class.level:
         raise InputError(
-            f"{method} embeds {_EMBEDDED[method_class.level]}, and batches of {sampler} are of "
-            f"{_DATA[sampler_class.level]}: leave the sampler out."
+            f"{method} embeds {ITEMS[method_class.level]}, and batches of {sampler} are of "
+            f"{DATA[sampler_class.level]}: leave the sampler out."
         )
     if method_class.samplers and sampler not in method_class.samplers:
         raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")

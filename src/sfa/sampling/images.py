@@ -12,6 +12,7 @@ from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
 from sfa.sampling.base import Sampler
+from sfa.sampling.rows import take_rows
 
 
 class Images(Sampler):
@@ -37,7 +38,7 @@ class Images(Sampler):
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         """These images and their labels, in the order of the seeds; ``images`` are their numbers in the set."""
         images = self._numbers[seeds]
-        batch = Data(x=self.graph.x[images], images=images)
+        batch = Data(x=take_rows(self.graph.x, images), images=images)
         if self.graph.get("y") is not None:
             batch.y = self.graph.y[images]
         return batch

@@ -62,7 +62,7 @@ def load_checkpoint(
         for prefix, other in others.items():
             if state := _beginning_with(prefix, tensors):
                 other.load_state_dict(state)
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError, KeyError) as error:
         raise InputError(f"The checkpoint {path} does not fit this recipe and data: {_first_line(error)}") from error
     if optimizer is not None:
         _restore(optimizer, _beginning_with("optimizer", tensors))

@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import nn
+from torch.nn.utils import get_total_norm
 
 from sfa.errors import TrainingError
 from sfa.training.run_folder import RunFolder
@@ -19,7 +20,8 @@ def require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
 
 def require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
     """A finite loss can still leave weights that are not, or that no product of theirs is: those are never saved."""
-    if not all(bool(torch.isfinite(weights.square().sum())) for weights in method.parameters()):
+    size = get_total_norm(list(method.parameters()))
+    if not bool(torch.isfinite(size.square())):
         raise _diverged("The weights are no longer numbers", epoch, folder)
 
 

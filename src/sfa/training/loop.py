@@ -15,8 +15,9 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.evaluation import diagnose
 from sfa.evaluation.online_probe import OnlineProbe
+from sfa.levels import level_of
 from sfa.methods.base import FeatureMaps, Method
-from sfa.sampling import Sampler, WholeGraph
+from sfa.sampling import Images, Sampler, WholeGraph
 from sfa.training.checkpoint import Stateful, load_checkpoint
 from sfa.training.devices import make_fabric
 from sfa.training.divergence import require_finite, require_finite_weights
@@ -52,7 +53,7 @@ def train(
     device: str = "auto",
     folder: RunFolder | None = None,
     resume: bool = False,
-    sampler: Callable[[Data], Sampler] = WholeGraph,
+    sampler: Callable[[Data], Sampler] | None = None,
     online_probe: OnlineProbe | None = None,
     on_step: Callable[[int, int, int, float], None] | None = None,
     on_epoch: Callable[[dict[str, Any]], None] | None = None,
@@ -85,8 +86,9 @@ def train(
         device: See :func:`make_fabric`.
         folder: Where metrics and checkpoints go; nowhere, if ``None``.
         resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
-        sampler: Makes of the graph what cuts an epoch into batches; the whole graph is one, if not given. Several
-            processes (under ``torchrun``) share the seeds of each batch and act as one.
+        sampler: Makes of the graph what cuts an epoch into batches; if not given, the whole graph is one, and images
+            come as :class:`~sfa.sampling.Images` gives them. Several processes (under ``torchrun``) share the seeds of
+            each batch and act as one.
         online_probe: Learns to classify images from their feature maps as they come; its metrics go with those of each
             epoch. Training is the same to the bit.
         on_step: Called after each step with its epoch, the steps done in it, the steps it has, and the loss.
@@ -101,7 +103,8 @@ def train(
     moves = make_optimizer(optimizer, method, lr=lr, weight_decay=weight_decay, momentum=momentum)
     model, wrapped_moves = fabric.setup(method, moves)
     model.train()
-    steps = Steps(graph, sampler, seed, fabric.device, accumulate)
+    usual = Images if level_of(graph) == "image" else WholeGraph
+    steps = Steps(graph, sampler or usual, seed, fabric.device, accumulate)
     others: dict[str, Stateful] = {"precision": GradientScale(fabric.strategy.precision)}
     if online_probe:
         others["online"] = online_probe

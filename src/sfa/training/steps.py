@@ -57,9 +57,10 @@ class Steps:
             self.sampler.graph = copy.copy(graph).to(device)
         self._at_least = self.count if self.sampler.seeds_are == "clusters" else max(2, self.count)
         if self.sampler.num_seeds < self._at_least:
+            more = ", or cut the graph into more clusters" if self.sampler.seeds_are == "clusters" else ""
             raise InputError(
                 f"{self.sampler.num_seeds} {self.sampler.seeds_are} cannot be shared by {self.count} processes: "
-                "train with fewer of them, or cut the graph into more clusters."
+                f"train with fewer of them{more}."
             )
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
         self._graph = copy.copy(graph).to(device) if self._whole else graph  # PyG moves in place

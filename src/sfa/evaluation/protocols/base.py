@@ -15,13 +15,10 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluation.scores import Score
-from sfa.levels import Level, level_of
+from sfa.levels import DATA, ITEMS, Level, level_of
 
 Embedder = Callable[[Data], Tensor]
 """A graph, a graph set or an image set in, its embeddings ``(n, d)`` out."""
-
-SCORED: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
-GIVEN: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
 
 P = TypeVar("P", bound="Protocol")
 
@@ -53,8 +50,8 @@ class Protocol(ABC):
         level = level_of(graph)
         if level not in self.levels:
             what = getattr(graph, "name", None) or "this"
-            scored = " or ".join(SCORED[own] for own in self.levels)
-            raise InputError(f"{self.name} scores {scored}, and {what} is {GIVEN[level]}.")
+            scored = " or ".join(ITEMS[own] for own in self.levels)
+            raise InputError(f"{self.name} scores {scored}, and {what} is {DATA[level]}.")
 
     @abstractmethod
     def evaluate(

@@ -32,8 +32,9 @@ class SwAV(TwoImageViewMethod):
     :math:`z_i^\top c_k` of the batch and, late in training, of the projections of earlier batches with it.
 
     As in the authors' code the prototypes rest at first, the queue begins to fill at its epoch, and it is used once it
-    is full. There are two views of full size and no small ones. Widths, numbers and epochs are solo-learn's (da Costa
-    et al., 2022) for CIFAR, which the paper follows.
+    is full; solo-learn (da Costa et al., 2022) fills it from the first step and has weight normalisation in place of
+    length 1. There are two views of full size and no small ones. Widths, numbers and epochs are solo-learn's for CIFAR,
+    which the paper follows. A run of fewer epochs needs an earlier ``queue_from``.
 
     Args:
         in_features: Number of channels.
