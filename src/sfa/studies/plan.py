@@ -16,7 +16,7 @@ from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.protocols import default_protocol
 from sfa.evaluation.splits import RandomSplits
 from sfa.ledger import recipe_hash, run_key
-from sfa.levels import Level, level_of
+from sfa.levels import DATA, Level, level_of
 from sfa.methods import DEFAULTS, METHODS
 from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
@@ -173,8 +173,8 @@ def _check(
         raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
     levels = {dataset.level: dataset.name for dataset in datasets}
     if len(levels) > 1:
-        kinds = " and ".join(f"{name} of {level}s" for level, name in levels.items())
-        raise InputError(f"A study is of one kind of data, and {kinds}.")
+        kinds = " and ".join(f"{name} is {DATA[level]}" for level, name in levels.items())
+        raise InputError(f"A study is of one kind of data, but {kinds}.")
     for method in methods:
         if resolve_method(method).level not in levels:
             raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")

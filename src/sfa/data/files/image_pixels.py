@@ -1,30 +1,23 @@
-"""The files of an image set -> their pixels in one array: in memory, or in a file in the cache if they are large."""
+"""The files of an image set -> their pixels in one array, decoded in threads; large ones are kept in the cache."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 import math
 import os
-import shutil
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from sfa.data.files.graph_file import reading
+from sfa.data.files.image_cache import in_cache
 from sfa.data.files.image_file import CorruptImage, Pixels, read_image, read_size
 from sfa.data.files.image_paths import ImagePaths
 from sfa.data.mapped import is_large
-from sfa.data.raw_files import processed
-from sfa.data.roots import cache_folder
 from sfa.errors import InputError
 
 Size = tuple[int, int]
@@ -63,7 +56,11 @@ def decode(
         warnings.simplefilter("ignore")
         size = _first_size(paths, skip_corrupt) if image_size is None else (image_size, image_size)
         work = _Work(paths, size, image_size, skip_corrupt, on_image)
-        decoded = _in_cache(work) if is_large(math.prod(work.shape)) else _in_memory(work)
+        if is_large(math.prod(work.shape)):
+            key = f"images {VERSION}, size {image_size}"
+            decoded = Decoded(*in_cache(paths, work.shape, work.hand_over, key), mapped=True)
+        else:
+            decoded = _in_memory(work)
     if decoded.left_out and not skip_corrupt:  # the cache was made without minding them
         raise _corrupt(paths, *next(iter(decoded.left_out.items())))
     if len(decoded.left_out) == len(paths.ids):
@@ -124,45 +121,6 @@ def _in_memory(work: _Work) -> Decoded:
     return Decoded(x[: len(x) - len(left_out)], left_out, mapped=False)
 
 
-def _in_cache(work: _Work) -> Decoded:
-    num_bytes = math.prod(work.shape)
-
-    def make(folder: Path) -> None:
-        if shutil.disk_usage(folder).free < num_bytes:
-            raise _no_room(num_bytes, "it is too full")
-        try:
-            with (folder / "images.npy").open("wb") as file:
-                _write_header(file, work.shape)
-                left_out = work.hand_over(lambda image: file.write(image.data))
-                file.seek(0)
-                _write_header(file, (work.shape[0] - len(left_out), *work.shape[1:]))
-            (folder / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")
-        except OSError as error:
-            raise _no_room(num_bytes, error.strerror or str(error)) from error
-
-    with _one_process_at_a_time(work.paths.folder):
-        made_by = f"images {VERSION}, size {work.image_size}, {_fingerprint(work.paths)}"
-        folder = processed("images", (), made_by, make)
-    x = reading(folder / "images.npy", functools.partial(np.lib.format.open_memmap, mode="r"))
-    left_out = reading(folder / "left_out.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
-    return Decoded(x, left_out, mapped=True)
-
-
-def _fingerprint(paths: ImagePaths) -> str:
-    """Of the folder's place, and the names, sizes and times of its images.
-
-    `processed` would find out the place of each, which takes longer than all else once they are decoded.
-    """
-    digest = hashlib.sha256(repr(str(paths.folder.resolve())).encode())
-    for one in paths.ids:
-        try:
-            status = os.stat(os.path.join(paths.folder, one))
-        except OSError as error:
-            raise InputError(f"{paths.folder / one} cannot be read: {error.strerror or error}.") from error
-        digest.update(repr((one, status.st_size, status.st_mtime_ns)).encode())
-    return digest.hexdigest()
-
-
 def _first_size(paths: ImagePaths, skip_corrupt: bool) -> Size:
     """The size of the first image that can be read."""
     reason = ""
@@ -210,25 +168,6 @@ def _in_order(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
                 future.cancel()
 
 
-def _write_header(file: IO[bytes], shape: tuple[int, ...]) -> None:
-    """A `.npy` file's, which NumPy fills up so that it is as long for any number of rows."""
-    np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-
-
-@contextmanager
-def _one_process_at_a_time(folder: Path) -> Iterator[None]:
-    """Of the processes of a machine one decodes a folder, and the others wait and find it done (torchrun)."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(ImportError, OSError):  # where nothing can be locked, each decodes for itself
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _corrupt(paths: ImagePaths, one: str, reason: str) -> InputError:
     return InputError(
         f"{paths.folder / one} cannot be read as an image: {reason}; --skip-corrupt (skip_corrupt=True) leaves such "
@@ -248,12 +187,4 @@ def _different_sizes(folder: Path, sizes: dict[str, Size]) -> InputError:
     return InputError(
         f"The images in {folder} have different sizes: {first} pixels (height × width), and {second}; give a size to "
         "which all are brought, for instance --image-size 64 (image_size=64)."
-    )
-
-
-def _no_room(num_bytes: int, reason: str) -> InputError:
-    return InputError(
-        f"The decoded images take {num_bytes / 1e9:.1f} GB, for which there is no room in the cache folder "
-        f"{cache_folder()} ({reason}): give a smaller --image-size (image_size), or set XDG_CACHE_HOME to a folder on "
-        "a disk with more room."
     )
