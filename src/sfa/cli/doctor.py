@@ -21,7 +21,7 @@ from sfa.training import versions
 def run(data_root: Path | None) -> None:
     """Print versions, devices and data sets."""
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, number in {**versions(), **_of_images()}.items():
+    for name, number in {**versions(), "pillow": _pillow()}.items():
         table.add_row(name, number)
     table.add_row("CPU threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores")
     table.add_row("devices", ", ".join(_devices()))
@@ -39,15 +39,12 @@ def run(data_root: Path | None) -> None:
         console.print(f"• {advice}")
 
 
-def _of_images() -> dict[str, str]:
-    """Versions of the extra `images`, or that they are not there."""
-    found = {}
-    for name in ("kornia", "pillow"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+def _pillow() -> str:
+    """The version of the extra `images`, or that it is not there."""
+    try:
+        return version("pillow")
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _devices() -> list[str]:
