@@ -1,7 +1,8 @@
 """A training step on images against its encoder's forward and backward alone: what views, SFA, head and loss add.
 
     python benchmarks/image_level.py [--method simclr barlow-twins] [--encoder small-strided] [--hidden 32]
-                                     [--batch 256] [--rounds 8] [--threads 1] [--part views step]
+                                     [--recipe cifar10-subset] [--batch 256] [--rounds 8] [--threads 1]
+                                     [--part views step]
 
 Everything is timed in turns in one run, and reported as ratios of least times. "views" compares random views with
 kornia's augmentations of the same strengths (its blur has a window of 17 pixels, ours reaches as far). Of "step",
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 from sfa.data import build_images
 from sfa.image.views import STRENGTHS, random_view
 from sfa.methods import Method
-from sfa.recipes import Recipe
+from sfa.recipes import Recipe, load_recipe
 from sfa.sampling import Images
 from sfa.training.optimizers import make_optimizer
 
@@ -33,6 +34,9 @@ def main() -> None:
     parser.add_argument("--method", nargs="+", default=["simclr", "barlow-twins", "simsiam", "swav", "byol"])
     parser.add_argument("--encoder", nargs="+", default=["small-strided"])
     parser.add_argument("--hidden", type=int, default=32, help="channels of the encoder's first stage")
+    parser.add_argument(
+        "--recipe", help="take encoder and heads of each method's recipe for a data set, cifar10-subset say"
+    )
     parser.add_argument("--batch", type=int, default=256, help="images of a step")
     parser.add_argument("--size", type=int, default=32, help="pixels a side")
     parser.add_argument("--rounds", type=int, default=8)
@@ -90,8 +94,8 @@ def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, C
     images = build_images(torch.randint(256, shape, dtype=torch.uint8, generator=generator).numpy())
     sampler = Images(images, batch_size=arguments.batch)
     seeds = sampler.plan(generator)[0]
-    method, plain = (built(name, encoder, arguments.hidden, spectral) for spectral in ("sfa", "none"))
-    network = built(name, encoder, arguments.hidden, "none").encoder
+    method, plain, bare = (built(name, encoder, arguments, spectral) for spectral in ("sfa", "none", "none"))
+    network = bare.encoder
     views: tuple[Tensor, Tensor] = method.views(sampler.batch(seeds, generator), generator)
 
     def encode() -> None:
@@ -118,8 +122,10 @@ def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, C
     }
 
 
-def built(name: str, encoder: str, hidden: int, spectral: str) -> Method:
-    options = {"name": name, "encoder": encoder, "hidden": hidden}
+def built(name: str, encoder: str, arguments: argparse.Namespace, spectral: str) -> Method:
+    if arguments.recipe is not None:
+        return load_recipe(f"{name}/{arguments.recipe}").updated({"spectral": spectral}).build(in_features=3)
+    options = {"name": name, "encoder": encoder, "hidden": arguments.hidden}
     return Recipe.parse({"method": options, "spectral": spectral}).build(in_features=3)
 
 
