@@ -49,6 +49,17 @@ def test_ranks_and_count(world: int) -> None:
     assert run_in_processes(who, world) == [(rank, world) for rank in range(world)]
 
 
+def left() -> list[tuple[int, int]]:
+    before = who()
+    processes.leave()
+    return [before, who()]
+
+
+@pytest.mark.parametrize("world", [2, 1])
+def test_who_has_left_is_alone(world: int) -> None:
+    assert run_in_processes(left, world) == [[(rank, world), (0, 1)] for rank in range(world)]
+
+
 class TestSum:
     """y = Σ xᵢ and every process's loss is the weighted sum of y³, with weights of its own."""
 

@@ -101,6 +101,16 @@ def agreed(value: T) -> T:
     return values[0]
 
 
+def leave() -> None:
+    """Part from the other processes when all have come here; from then on each is alone.
+
+    A process that just ended could be aborted by the network library's threads.
+    """
+    if count() > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
 @contextmanager
 def explained_if_lost() -> Iterator[None]:
     """Inside, the end of another process is a sentence, and not what the network library has to say of it."""

@@ -71,7 +71,10 @@ def run(
         if recipe is None:
             _tell_of_a_recipe(settled, source.data, display)
         trained = start_run(path, settled, graph, source, device=device, display=display)
-    if processes.rank() > 0:
+    is_first = processes.rank() == 0
+    with processes.explained_if_lost():
+        processes.leave()
+    if not is_first:
         return
     if evaluate:
         _evaluate_if_possible(trained, display)
