@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.graph import GCN, GraphEncoder
+from sfa.image.image_encoder import ImageEncoder
 from sfa.methods.base import Method, Observer, roots
 from sfa.methods.precision import full_precision
 from sfa.spectral import SpectralMap
-
-if TYPE_CHECKING:
-    from sfa.image.image_encoder import ImageEncoder
 
 
 class TwoViewMethod(Method):
