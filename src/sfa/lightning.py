@@ -1,0 +1,1 @@
+"""The layer, and what it does, in a model of PyTorch Lightning."""

@@ -1,0 +1,1 @@
+"""Search over the ranges of a recipe, choosing on validation alone."""

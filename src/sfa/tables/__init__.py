@@ -1,0 +1,1 @@
+"""The paper's tables: what it publishes, and beside it what was measured."""
