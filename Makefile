@@ -1,5 +1,6 @@
 # make demo: set up, train on the bundled Cora with and without SFA, print a table, draw two pictures.
 # make test: set up, lint, run all tests.
+# make docs: set up, build the documentation site into build/site. make dist: a wheel and an sdist in dist/.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint format install benchmark clean
+.PHONY: demo test lint format install benchmark docs docs-serve dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/sfa demo
@@ -35,6 +36,16 @@ benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/large_graph.py
 	$(BIN)/python benchmarks/graph_level.py
 	$(BIN)/python benchmarks/image_level.py
+
+docs: $(INSTALLED)
+	$(BIN)/mkdocs build --strict
+
+docs-serve: $(INSTALLED)
+	$(BIN)/mkdocs serve
+
+dist: $(INSTALLED)
+	rm -rf dist
+	$(BIN)/python -m build
 
 install: $(INSTALLED)
 

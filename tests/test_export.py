@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any
 
+import anndata
 import numpy as np
+import pandas as pd
 import pyarrow.parquet
 import pytest
 import torch
@@ -14,9 +17,16 @@ import torch
 from sfa.errors import InputError
 from sfa.export import WRITERS, check_export, write_embeddings
 
+SUFFIXES = [".npz", ".parquet", ".csv", ".pt", ".h5ad"]
+Z = np.arange(6, dtype=np.float32).reshape(3, 2) / 3
+
 
 def read_back(path: Path, item: str = "node") -> tuple[list[Any], np.ndarray]:
     """Ids and embeddings, by means that a user would take."""
+    if path.suffix == ".h5ad":
+        annotated = anndata.read_h5ad(path)
+        assert annotated.obs.index.name == f"{item}_id"
+        return annotated.obs_names.tolist(), annotated.X
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as file:
             return file[f"{item}_ids"].tolist(), file["embeddings"]
@@ -33,7 +43,7 @@ def read_back(path: Path, item: str = "node") -> tuple[list[Any], np.ndarray]:
     return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=np.float32)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".csv", ".pt"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("ids", [[3, 1, 2], ["Zoë", 'a "quoted", comma', "07"], [2**40, 0, 5]], ids=str)
 def test_round_trip(tmp_path: Path, suffix: str, ids: list[Any]) -> None:
     z = np.random.default_rng(0).normal(size=(3, 12)).astype(np.float32)
@@ -41,12 +51,12 @@ def test_round_trip(tmp_path: Path, suffix: str, ids: list[Any]) -> None:
     path = tmp_path / f"z{suffix}"
     write_embeddings(path, z, ids)
     read_ids, read_z = read_back(path)
-    assert read_ids == ([str(one) for one in ids] if suffix == ".csv" else ids)
+    assert read_ids == ([str(one) for one in ids] if suffix in (".csv", ".h5ad") else ids)
     assert read_z.dtype == np.float32
     np.testing.assert_array_equal(read_z, z)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".csv", ".pt"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_ids_of_mixed_kinds_are_told_apart(tmp_path: Path, suffix: str) -> None:
     """A NetworkX graph or a PyG Data may well call its nodes 0, 1 and "hub"."""
     path = tmp_path / f"z{suffix}"
@@ -54,7 +64,7 @@ def test_ids_of_mixed_kinds_are_told_apart(tmp_path: Path, suffix: str) -> None:
     assert [str(one) for one in read_back(path)[0]] == ["0", "1", "hub"]
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".csv", ".pt"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_embeddings_of_graphs(tmp_path: Path, suffix: str) -> None:
     """They have the ids of graphs, and none of nodes."""
     path, z = tmp_path / f"z{suffix}", np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -66,7 +76,7 @@ def test_embeddings_of_graphs(tmp_path: Path, suffix: str) -> None:
 
 
 def test_every_suffix_is_tested() -> None:
-    assert set(WRITERS) == {".npz", ".parquet", ".csv", ".pt"}
+    assert set(WRITERS) == set(SUFFIXES)
 
 
 def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +97,11 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("z.txt", "must end in .npz, .parquet, .csv, .pt"), ("z", "must end in"), ("missing/z.npz", "does not exist")],
+    [
+        ("z.txt", "must end in .npz, .parquet, .csv, .pt, .h5ad"),
+        ("z", "must end in"),
+        ("missing/z.npz", "does not exist"),
+    ],
 )
 def test_a_path_that_cannot_be_used(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
@@ -101,3 +115,83 @@ def test_a_path_may_be_text_and_ids_must_be_as_many(tmp_path: Path) -> None:
         write_embeddings(tmp_path / "z.csv", np.ones((2, 3), np.float32), [7])
     with pytest.raises(InputError, match="2 embeddings need as many graph ids, not 3"):
         write_embeddings(tmp_path / "z.csv", np.ones((2, 3), np.float32), [7, 8, 9], item="graph")
+
+
+def test_a_column_of_lists_in_parquet(tmp_path: Path) -> None:
+    """Of 32-bit floats, as they were; pandas reads an array a row."""
+    write_embeddings(tmp_path / "z.parquet", Z, ["a", "b", "c"], layout="list", columns={"label": ["x", None, "y"]})
+    schema = pyarrow.parquet.read_schema(tmp_path / "z.parquet")
+    assert schema.names == ["node_id", "embedding", "label"]
+    assert schema.field("embedding").type == pyarrow.list_(pyarrow.float32())
+    frame = pd.read_parquet(tmp_path / "z.parquet").set_index("node_id")
+    np.testing.assert_array_equal(np.stack(frame.embedding), Z)
+    assert frame.loc["b", "label"] is None or pd.isna(frame.loc["b", "label"])
+    assert frame.loc[["a", "c"], "label"].tolist() == ["x", "y"]
+
+
+def test_a_column_of_lists_in_csv_is_what_neo4j_imports(tmp_path: Path) -> None:
+    path = tmp_path / "z.csv"
+    write_embeddings(path, Z, ['a "b"', "c,d", "e"], item="graph", layout="list", columns={"label": ["x", None, "y"]})
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["graph_id:ID", "embedding:float[]", "label"]
+    assert [row[0] for row in rows] == ['a "b"', "c,d", "e"]
+    assert [row[2] for row in rows] == ["x", "", "y"]
+    np.testing.assert_array_equal(np.array([row[1].split(";") for row in rows], dtype=np.float32), Z)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_more_columns(tmp_path: Path, suffix: str) -> None:
+    """Unknown is what each format has for it."""
+    path, columns = tmp_path / f"z{suffix}", {"label": ["x", None, "Zoë"], "part": ["test", "test", "train"]}
+    write_embeddings(path, Z, [3, 1, 2], columns=columns)
+    if suffix == ".npz":
+        with np.load(path, allow_pickle=False) as file:
+            found = {name: file[name].tolist() for name in columns}
+        assert found == {"label": ["x", "", "Zoë"], "part": columns["part"]}
+        return
+    if suffix == ".pt":
+        loaded = torch.load(path, weights_only=True)
+        assert {name: loaded[name] for name in columns} == columns
+        return
+    if suffix == ".h5ad":
+        frame = anndata.read_h5ad(path).obs
+        assert frame["label"].dtype == "category"
+    else:
+        frame = (pd.read_parquet if suffix == ".parquet" else pd.read_csv)(path)
+        assert list(frame.columns) == ["node_id", "z0", "z1", "label", "part"]
+    assert frame["label"].isna().tolist() == [False, True, False]
+    assert frame["label"].astype(object).tolist()[::2] == ["x", "Zoë"]
+    assert frame["part"].astype(object).tolist() == columns["part"]
+
+
+def test_anndata_knows_where_it_comes_from(tmp_path: Path) -> None:
+    write_embeddings(tmp_path / "z.h5ad", Z, [3, 1, 2], about={"method": "grace + sfa", "recipe": "method: grace"})
+    read = anndata.read_h5ad(tmp_path / "z.h5ad")
+    assert read.uns["sfa"] == {"method": "grace + sfa", "recipe": "method: grace"}
+    assert read.var_names.tolist() == ["z0", "z1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "reason"),
+    [
+        ("z.npz", {"layout": "list"}, "is for tables, .parquet and .csv; .*z.npz has its embeddings as a matrix"),
+        ("z.h5ad", {"layout": "list"}, "is for tables"),
+        ("z.csv", {"layout": "rows"}, "The layout is columns or list, not 'rows'"),
+        ("z.csv", {"columns": {"label": ["x"]}}, "3 embeddings need as many values of label, not 1"),
+        ("z.csv", {"columns": {"z1": ["x"] * 3}}, "cannot be called z1"),
+        ("z.csv", {"columns": {"node_id": ["x"] * 3}}, "cannot be called node_id"),
+        ("z.parquet", {"columns": {"embedding": ["x"] * 3}, "layout": "list"}, "cannot be called embedding"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        write_embeddings(tmp_path / name, Z, [3, 1, 2], **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_anndata_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    with pytest.raises(InputError, match=r"Writing .h5ad needs the extra `anndata`: pip install 'sfa\[anndata\]'."):
+        check_export(tmp_path / "z.h5ad")
+    check_export(tmp_path / "z.csv")

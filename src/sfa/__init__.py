@@ -36,6 +36,7 @@ _HOMES = {
 _PARTS = (
     "data",
     "evaluation",
+    "export",
     "figures",
     "graph",
     "image",
@@ -43,9 +44,12 @@ _PARTS = (
     "losses",
     "methods",
     "recipes",
+    "report",
     "sampling",
     "spectral",
     "studies",
+    "sweep",
+    "tables",
     "theory",
     "training",
 )

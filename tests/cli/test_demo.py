@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from sfa.recipes import load_recipe
 def demo(run_sfa: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Any, Path]:
     honest = "honest-10-10-80"
     monkeypatch.setitem(PROTOCOLS, honest, replace(PROTOCOLS[honest], repeats=2, probe=LogisticProbe(cs=(1.0, 100.0))))
-    monkeypatch.setattr("sfa.figures.embedding_map.plane", lambda z, *, seed: z[:, :2])
+    for module in ("sfa.figures.embedding_map", "sfa.report.planar_map"):
+        monkeypatch.setattr(f"{module}.plane", lambda z, *, seed: z[:, :2])
     return run_sfa("demo", epochs=1, out=tmp_path / "demo"), tmp_path / "demo"
 
 
@@ -52,6 +54,12 @@ def test_demo(demo: tuple[Any, Path]) -> None:
         pixels = imread(out / picture)
         assert min(pixels.shape[:2]) > 200
         assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 20, "more than a blank page"
+
+    page = (out / "report.html").read_text()
+    (shown,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    own = [run["scores"][-1] for run in json.loads(shown)["runs"]]
+    assert [score["mean"] for score in own] == [by_name[name]["mean"] for name in names[2:]]
+    assert f"Open {out / 'report.html'} in a browser" in result.out.splitlines()[-2]
 
     runs = {path.parent.name: load_recipe(path) for path in out.glob("*/recipe.yaml")}
     assert len(runs) == 4

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from sfa.figures import FIGURES
-from sfa.figures.resolver import NamedFigure, Takes
+from sfa.cli.console import LineTracker
+from sfa.cli.figure import _published_ratios
+from sfa.figures import FIGURES, NamedFigure, Takes
+from sfa.figures.needed_run import plain_and_spectral
 
 RunSfa = Callable[..., Any]
 
@@ -79,13 +83,176 @@ def test_a_figure_of_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytes
     assert (workplace / "blank.svg").exists()
 
 
+def test_a_number_is_the_name_of_the_same_figure(trained_run: Path, run_sfa: RunSfa, workplace: Path) -> None:
+    """Drawn into other files, with the same words."""
+    by_name, by_number = run_sfa("figure", "alignment", trained_run), run_sfa("figure", 6, trained_run)
+    assert by_number.err == by_name.err.replace("alignment.", "figure-6.")
+    assert by_number.err.startswith("Figure 6 (alignment) in figure-6.png and figure-6.svg\nThe paper: Alignment ")
+    assert "\nHere: At the end ‖Hα − Hβ‖² is " in by_number.err
+    for suffix in (".png", ".svg"):
+        drawn = [(workplace / f"{stem}{suffix}").read_bytes() for stem in ("alignment", "figure-6")]
+        assert drawn[0] == drawn[1]
+
+
+def test_several_runs_in_one_picture_of_spectra(trained_run: Path, run_sfa: RunSfa, workplace: Path) -> None:
+    result = run_sfa("figure", "5", trained_run, trained_run, out="both.svg")
+    assert result.code == 0, result.err
+    assert result.err.count("its effective rank from") == 2
+    assert (workplace / "both.svg").read_text().count(f"{trained_run}: ") >= 2
+
+
 def test_names_and_numbers(trained_run: Path, refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FIGURES, "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
     assert "did you mean 'spectrum'" in refuses("figure", "spectra", trained_run)
-    assert "exactly one run, not from 0" in refuses("figure", "spectrum")
-    assert "exactly one run, not from 2" in refuses("figure", "spectrum", trained_run, trained_run)
-    assert "one run or more, not from 0" in refuses("figure", "alignment")
+    assert "no figure 11" in refuses("figure", "11")
     assert "no run, not from 1" in refuses("figure", "blank", trained_run)
+    assert "no run: leave out --run" in refuses("figure", "blank", "--run")
+    assert "run times in the ledger, not from 1" in refuses("figure", 4, trained_run)
+    assert "leave it out, or the run folders" in refuses("figure", 5, trained_run, "--run")
+
+
+@pytest.mark.parametrize("name", ["5", "spectrum", "alignment"])
+def test_without_runs_it_says_what_is_needed(refuses: Callable[..., str], name: str) -> None:
+    said = refuses("figure", name)
+    assert f"`sfa figure {name} --run`" in said
+    for spectral in ("none", "sfa"):
+        command = f"sfa train cora --recipe grace/cora --spectral {spectral} --out runs/figures/cora-grace-{spectral}"
+        assert f"`{command}`" in said
+
+
+def test_all_that_need_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, figure in FIGURES.items():
+        monkeypatch.setitem(FIGURES, name, replace(figure, draw=Figure, tell=None))
+    result = run_sfa("figure", "all", out="new/pictures")
+    assert result.code == 0, result.err
+    stems = ["figure-1", "figure-10", "figure-2", "figure-3", "figure-3a", "figure-3b", "figure-3c", "figure-7"]
+    stems += ["figure-8", "surrogate-error"]
+    assert sorted({file.stem for file in (workplace / "new" / "pictures").iterdir()}) == stems
+    assert len(list((workplace / "new" / "pictures").iterdir())) == 2 * len(stems)
+    assert "Not drawn, as they need runs or run times: 4, 5, 6, 9" in result.err
+
+
+def test_all_goes_into_a_folder(
+    trained_run: Path, refuses: Callable[..., str], workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workplace / "file").touch()
+    assert "--out is a folder" in refuses("figure", "all", out="all.png")
+    assert "Cannot make the folder file" in refuses("figure", "all", out="file")
+    assert "leave out --run and run folders" in refuses("figure", "all", trained_run)
+    assert "leave out --run and run folders" in refuses("figure", "all", "--run")
+
+
+@pytest.fixture
+def figure_of_planted(planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figure 5 is of two small runs, and of two on data that cannot be had."""
+    shutil.copy(planted_file, workplace / "planted.npz")
+    (workplace / "grace").mkdir()
+    tiny = {"name": "grace", "hidden": 8, "projection": 8}
+    (workplace / "grace" / "planted.npz").write_text(json.dumps({"method": tiny, "training": {"epochs": 3}}))
+    runs = plain_and_spectral("planted.npz", "missing.npz")
+    monkeypatch.setitem(FIGURES, "spectrum", replace(FIGURES["spectrum"], runs=runs))
+
+
+@pytest.mark.usefixtures("figure_of_planted")
+def test_run_trains_what_is_missing_and_draws(run_sfa: RunSfa, workplace: Path) -> None:
+    result = run_sfa("figure", 5, "--run", out="first.svg")
+    assert result.code == 0, result.err
+    told = result.err.splitlines()
+    assert told[0].startswith("Without missing.npz: ")
+    assert told[1].startswith("2 runs to train in runs/figures, about ")
+    assert told[1].endswith(": grace on planted.npz, grace + sfa on planted.npz.")
+    folders = [workplace / "runs" / "figures" / f"planted.npz-grace-{spectral}" for spectral in ("none", "sfa")]
+    assert all((folder / "checkpoint.safetensors").exists() for folder in folders)
+    assert "planted.npz-grace-sfa: from epoch 1 to 3 " in result.err
+
+    before = [(folder / "metrics.jsonl").read_bytes() for folder in folders]
+    shutil.rmtree(folders[0])
+    again = run_sfa("figure", 5, "--run", out="second.svg")
+    assert "1 run to train in runs/figures" in again.err
+    assert [(folder / "metrics.jsonl").read_bytes() for folder in folders][1] == before[1], "it was there"
+    third = run_sfa("figure", 5, "--run", out="third.svg")
+    assert "to train" not in third.err
+    assert (workplace / "third.svg").read_bytes() == (workplace / "first.svg").read_bytes()
+
+
+@pytest.mark.usefixtures("figure_of_planted")
+def test_a_run_that_was_stopped_goes_on(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(LineTracker, "show", lambda *_: signal.raise_signal(signal.SIGINT))
+        stopped = run_sfa("figure", 5, "--run")
+    assert stopped.code == 130
+    assert stopped.err.splitlines()[-1].endswith("; the same command goes on from there.")
+    assert not (workplace / "figure-5.png").exists()
+    result = run_sfa("figure", 5, "--run")
+    assert result.code == 0, result.err
+    assert "Going on from epoch 1." in result.err
+    assert (workplace / "figure-5.png").exists()
+
+
+@pytest.mark.usefixtures("figure_of_planted")
+def test_runs_that_are_others_are_left_alone(refuses: Callable[..., str], run_sfa: RunSfa, workplace: Path) -> None:
+    assert run_sfa("figure", 5, "--run", "--quiet").err == ""
+    recipe = workplace / "grace" / "planted.npz"
+    recipe.write_text(recipe.read_text().replace('"epochs": 3', '"epochs": 4'))
+    assert "planted.npz-grace-none holds another run" in refuses("figure", 5, "--run", "--quiet")
+    (workplace / "planted.npz").unlink()
+    assert "planted.npz" in refuses("figure", 5, "--run"), "no data at all"
+
+
+def test_run_in_one_process(refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "1")
+    assert "without torchrun" in refuses("figure", 5, "--run")
+
+
+@pytest.fixture
+def timed(planted_file: Path, run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger with run times of a small graph, and nothing that came with sfa."""
+    monkeypatch.delenv("SFA_LEDGER", raising=False)
+    monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
+    monkeypatch.setattr("sfa.studies.definitions.ITERATIONS", (0, 1))
+    tiny = ["--set", "method.hidden=8", "--set", "method.projection=8", "--epochs", "10", "--quiet"]
+    assert run_sfa("study", "run-time-k", "--datasets", planted_file, *tiny).code == 0
+
+
+@pytest.mark.usefixtures("timed")
+def test_run_times_of_the_ledger(run_sfa: RunSfa, workplace: Path) -> None:
+    result = run_sfa("figure", 4)
+    assert (result.code, result.out) == (0, ""), result.err
+    assert "Here: planted: an epoch takes × " in result.err
+    assert "planted, grace, cpu, 1 thread" in (workplace / "figure-4.svg").read_text()
+
+
+def test_without_run_times(refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SFA_LEDGER", raising=False)
+    monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
+    said = refuses("figure", "run-time")
+    assert "runs/ledger.sqlite has none" in said
+    assert "`sfa figure run-time --run`" in said
+    assert "`sfa study run-time-k --datasets cora citeseer wikics`" in said
+    assert "nowhere.sqlite" in refuses("figure", 4, ledger="nowhere.sqlite")
+
+
+def test_run_times_are_measured_by_their_study(
+    run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch, workplace: Path
+) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr("sfa.cli.figure.study.run", lambda name, **options: asked.update(options, name=name))
+    monkeypatch.setattr("sfa.cli.figure.available", lambda sources, display: dict.fromkeys(list(sources)[:2]))
+    monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
+    result = run_sfa("figure", 4, "--run", ledger=workplace / "l.sqlite")
+    assert (asked["name"], asked["datasets"], asked["ledger"]) == (
+        "run-time-k", ["cora", "citeseer"], workplace / "l.sqlite",
+    )  # fmt: skip
+    assert result.code == 2, "nothing was measured here"
+
+
+def test_the_papers_ratios_of_run_times() -> None:
+    ratios = _published_ratios()
+    assert {name: round(ratio, 3) for name, ratio in ratios.items()} == {
+        "cora": 1.042,
+        "citeseer": 1.055,
+        "wikics": 1.007,
+    }
 
 
 @pytest.mark.parametrize(

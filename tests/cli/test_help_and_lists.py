@@ -16,6 +16,7 @@ from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
+from sfa.tables.published import NUMBERS
 
 RunSfa = Callable[..., Any]
 
@@ -43,6 +44,7 @@ RunSfa = Callable[..., Any]
         ("datasets", [info.name for info in datasets()]),
         ("protocols", list(PROTOCOLS)),
         ("recipes", list(shipped_recipes())),
+        ("tables", [str(number) for number in NUMBERS]),
         ("figures", list(FIGURES)),
     ],
 )
@@ -88,7 +90,8 @@ def test_doctor(run_sfa: RunSfa, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 @pytest.mark.parametrize(
-    "command", ["train", "evaluate", "compare", "embed", "figure", "study", "ledger", "list", "doctor", "demo"]
+    "command",
+    ["train", "evaluate", "compare", "report", "embed", "table", "figure", "study", "ledger", "list", "doctor", "demo"],
 )
 def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None:
     result = run_sfa(command, flag)
@@ -99,7 +102,19 @@ def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None
 def test_help_of_all(run_sfa: RunSfa) -> None:
     result = run_sfa("--help")
     assert result.code == 0
-    commands = ("train", "evaluate", "compare", "embed", "figure", "study", "ledger", "list", "doctor", "demo")
+    commands = (
+        "train",
+        "evaluate",
+        "compare",
+        "report",
+        "embed",
+        "figure",
+        "study",
+        "ledger",
+        "list",
+        "doctor",
+        "demo",
+    )
     for word in (*commands, "--version", "--debug"):
         assert word in result.out
 

@@ -102,7 +102,7 @@ def test_removal_is_asked_about(run_sfa: RunSfa, path: Path, monkeypatch: pytest
     [
         (["export"], "needs --out"),
         (["--out", "x.csv"], "needs --out"),
-        (["export", "--out", "x.xlsx"], ".csv, .json, .md"),
+        (["export", "--out", "x.xlsx"], ".csv, .json, .json.gz, .md"),
         (["remove"], "Say what to remove"),
         (["--ledger", "nowhere.sqlite"], "There is no ledger at nowhere.sqlite"),
     ],

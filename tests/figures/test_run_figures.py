@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from matplotlib.figure import Figure
 from sfa.errors import InputError
 from sfa.evaluation import Diagnostics, diagnose
 from sfa.figures import FIGURES, RunLog, draw_alignment, draw_spectrum_evolution, read_runs, resolve, save_figure
-from sfa.figures.run_spectrum import CURVES, LEADING
+from sfa.figures.alignment_by_dataset import draw_alignment_by_dataset, tell_of_alignment_by_dataset
+from sfa.figures.run_alignment import tell_of_alignment
+from sfa.figures.run_spectrum import CURVES, LEADING, tell_of_spectrum
 from sfa.training import RunFolder
 
 
@@ -28,8 +30,8 @@ def measured(seed: int, *, spectral: bool = True, width: int = 40) -> Diagnostic
     return found
 
 
-def log(name: str = "run", epochs: Sequence[int] = (1, 10, 20), **options: Any) -> RunLog:
-    return RunLog(name, list(epochs), [measured(epoch, **options) for epoch in epochs])
+def log(name: str = "run", epochs: Sequence[int] = (1, 10, 20), dataset: str = "", **options: Any) -> RunLog:
+    return RunLog(name, list(epochs), [measured(epoch, **options) for epoch in epochs], dataset)
 
 
 def curves(panel: Axes) -> list[tuple[list[float], list[float]]]:
@@ -50,6 +52,39 @@ def test_the_spectra_of_the_epochs_before_and_after_the_map() -> None:
     colours = [line.get_color() for line in before.lines]
     assert len(set(colours)) == 3
     assert colours == [line.get_color() for line in after.lines]
+
+
+def test_the_spectra_of_several_runs_are_on_one_scale() -> None:
+    plain, spectral = log("plain", spectral=False), log("spectral", epochs=(1, 40))
+    *panels, _ = draw_spectrum_evolution(plain, spectral).axes
+    titles = [panel.get_title(loc="left") for panel in panels]
+    assert titles == ["plain: $H$", "spectral: $H$", "spectral: $\\widetilde{H}$"]
+    shown = [(plain, "sigma"), (spectral, "sigma"), (spectral, "sigma_tilde")]
+    for panel, (run, key) in zip(panels, shown, strict=True):
+        assert [sigma for _, sigma in curves(panel)] == [getattr(row, key)[:LEADING] for row in run.diagnostics]
+    assert len({panel.get_ylim() for panel in panels}) == 1
+    first, second = panels[0].lines, panels[1].lines
+    assert first[0].get_color() == second[0].get_color(), "epoch 1 of both"
+    assert first[-1].get_color() != second[-1].get_color(), "epochs 20 and 40"
+
+
+def test_many_runs_have_rows() -> None:
+    axes = draw_spectrum_evolution(*(log(str(number)) for number in range(2))).axes
+    assert sum(bool(panel.lines) for panel in axes) == 4
+    assert len({round(panel.get_subplotspec().rowspan.start) for panel in axes if panel.lines}) == 2
+
+
+def test_what_is_told_of_spectra() -> None:
+    run = log("mine", epochs=(1, 200))
+    first, last = run.diagnostics
+    told = tell_of_spectrum(run)
+    assert told.startswith("mine: from epoch 1 to 200 ")
+    assert f"from {first.sigma[0] / first.sigma[1]:.2f} to {last.sigma[0] / last.sigma[1]:.2f}" in told
+    assert f"σ₂/σ₁₂ from {first.sigma[1] / first.sigma[11]:.2f} to {last.sigma[1] / last.sigma[11]:.2f} and" in told
+    assert f"from {first.effective_rank:.1f} to {last.effective_rank:.1f}" in told
+    narrow = RunLog("narrow", [1], [measured(1, width=1)])
+    assert "∞" in tell_of_spectrum(narrow)
+    assert "σ₁₂" not in tell_of_spectrum(narrow)
 
 
 def test_without_a_spectral_map_there_is_one_panel() -> None:
@@ -114,12 +149,47 @@ def test_alignment_of_several_runs() -> None:
     assert legend(draw_alignment(plain)) == ["plain"]
 
 
+def ending(name: str, alignment: float, relative: float, dataset: str = "") -> RunLog:
+    end = replace(measured(1), alignment=alignment, alignment_relative=relative)
+    return RunLog(name, [1], [end], dataset)
+
+
+def test_what_is_told_of_alignment() -> None:
+    near, far = ending("near", 7.0, 0.3), ending("far", 13.5, 0.11)
+    told = tell_of_alignment(far, near)
+    assert "is 7 (near), 13.5 (far); relative to the size of the maps it is 0.11 (far), 0.3 (near)." in told
+    assert "turns round" in told
+    assert f"‖H̃α − H̃β‖² is {near.diagnostics[0].alignment_tilde:.3g} (" in told
+    assert "turns round" not in tell_of_alignment(near, ending("farther", 13.5, 0.4))
+
+
+def test_alignment_by_data_set() -> None:
+    runs = [log("a", dataset="citeseer", spectral=False), log("b", dataset="citeseer"), log("c", dataset="mine")]
+    figure = draw_alignment_by_dataset(*runs)
+    above = figure.axes[:3]
+    assert [panel.get_title(loc="left") for panel in above] == ["CiteSeer", "WikiCS", "mine"]
+    for panel, key in zip((figure.axes[0], figure.axes[3]), ("alignment", "alignment_relative"), strict=True):
+        expected = [(runs[0], key), (runs[1], key), (runs[1], f"{key}_tilde")]
+        assert [y for _, y in curves(panel)] == [[getattr(row, k) for row in run.diagnostics] for run, k in expected]
+    assert [len(panel.lines) for panel in figure.axes] == [3, 0, 2, 3, 0, 2]
+    (text,) = above[1].texts
+    assert "no run" in text.get_text()
+    assert "sfa train wikics --recipe grace/wikics" in text.get_text()
+    assert [text.get_text() for text in above[0].get_legend().get_texts()] == ["a", "b"]
+    told = tell_of_alignment_by_dataset(*runs)
+    assert "WikiCS: no run of it is given." in told
+    assert "(a)" in told.split("WikiCS")[0]
+    assert "(c)" in told.split("mine: ")[1]
+
+
 def test_a_single_view_has_no_alignment_to_draw() -> None:
     h = torch.eye(4)
     found = diagnose(h, None, h, None)
     assert found is not None
     with pytest.raises(InputError, match="single view"):
         draw_alignment(log(), RunLog("lonely", [1], [found]))
+    with pytest.raises(InputError, match="single view"):
+        draw_alignment_by_dataset(RunLog("lonely", [1], [found]))
     draw_spectrum_evolution(RunLog("lonely", [1], [found]))
 
 
@@ -127,8 +197,8 @@ def test_a_single_view_has_no_alignment_to_draw() -> None:
 def written(tmp_path: Path) -> Callable[..., Path]:
     """A run folder with the metrics given, and neither data nor weights."""
 
-    def write(name: str, *diagnostics: Any) -> Path:
-        folder = RunFolder.create(tmp_path / name, {}, {})
+    def write(name: str, *diagnostics: Any, **record: Any) -> Path:
+        folder = RunFolder.create(tmp_path / name, {}, record)
         for epoch, value in enumerate(diagnostics, start=1):
             row = {"epoch": epoch, "loss": 1.0, "lr": 0.1, "seconds": 0.1}
             folder.append(row if value is None else {**row, "diagnostics": value})
@@ -141,6 +211,21 @@ def test_reading_a_run(written: Callable[..., Path]) -> None:
     first, third = measured(1), measured(3)
     (run,) = read_runs([written("mine", asdict(first), None, asdict(third))])
     assert run == RunLog("mine", [1, 3], [first, third])
+
+
+@pytest.mark.parametrize(
+    ("record", "dataset"),
+    [
+        ({"source": {"data": "citeseer"}}, "citeseer"),
+        ({"source": {"data": "/data/my.graph.npz"}}, "my.graph"),
+        ({"source": {"data": None}}, ""),
+        ({"source": "?"}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_a_run_was_trained_on(written: Callable[..., Path], record: dict[str, Any], dataset: str) -> None:
+    (run,) = read_runs([written("mine", asdict(measured(1)), **record)])
+    assert run.dataset == dataset
 
 
 def test_a_newer_versions_numbers_are_passed_over(written: Callable[..., Path]) -> None:

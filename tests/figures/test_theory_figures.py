@@ -130,4 +130,5 @@ def test_variants_show_every_map() -> None:
 
 def test_all_theory_figures_can_be_asked_for() -> None:
     names = {name for name, figure in FIGURES.items() if figure.takes is Takes.NO_RUN}
-    assert names == {"density", "push-forward", "simulation", "variants", "bound", "power-law", "surrogate-error"}
+    parts = {"density", "push-forward", "simulation", "surrogate-error"}
+    assert names == {"implicit-steps", "model", "toy", "variants", "bound", "power-law", *parts}

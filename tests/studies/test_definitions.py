@@ -128,6 +128,27 @@ def test_run_time() -> None:
     assert without.kind == with_.kind == "timed"
 
 
+def test_map_run_time() -> None:
+    found = variants("map-run-time")
+    described = {label: (v.recipe.spectral["name"], v.recipe.spectral.get("method")) for label, v in found.items()}
+    assert described == {
+        "none": ("none", None),
+        "sfa": ("sfa", None),
+        "grassmann, svd": ("grassmann", "svd"),
+        "grassmann, randomised": ("grassmann", "randomised"),
+    }
+    assert {v.kind for v in found.values()} == {"timed"}
+    assert {label for label, v in found.items() if v.baseline == "sfa"} == described.keys() - {"sfa"}
+    assert resolve("map-run-time").protocols == ("run-time",)
+
+
+def test_run_time_by_iterations() -> None:
+    without, *with_ = variants("run-time-k").values()
+    assert (without.label, without.recipe.spectral["name"], without.baseline) == ("without SFA", "none", None)
+    assert [variant.recipe.spectral["iterations"] for variant in with_] == [1, 2, 4, 8]
+    assert {(variant.kind, variant.baseline) for variant in with_} == {("timed", "without SFA")}
+
+
 def test_what_a_recipe_says_of_a_map_holds_on() -> None:
     found = variants("ablation", base(spectral__name="sfa", spectral__iterations=2))
     assert found["A_G + A_F*"].recipe.spectral["iterations"] == 2

@@ -94,6 +94,15 @@ def test_refused(dataset: Dataset, study: str, options: dict[str, Any], says: st
         make_plan(resolve(study), [dataset], options.pop("seeds", [0]), **options)
 
 
+def test_one_of_many_methods_may_have_another_recipe(dataset: Dataset) -> None:
+    cora = replace(dataset, name="cora")
+    plan = make_plan(resolve("methods"), [cora], [0], methods=["grace"], recipe="paper")
+    trained = {cell.variant.label: cell.variant.recipe for cell in plan.cells if cell.variant.kind == "trained"}
+    assert {label: recipe.training.epochs for label, recipe in trained.items()} == {"grace": 1000, "grace + SFA": 1000}
+    with pytest.raises(InputError, match="or name one --method"):
+        make_plan(resolve("methods"), [cora], [0], methods=["grace", "g-bt"], recipe="paper")
+
+
 def test_two_data_sets_of_one_name(dataset: Dataset) -> None:
     with pytest.raises(InputError, match="the same name: planted, planted"):
         make_plan(resolve("kappa"), [dataset, replace(dataset, fingerprint="f")], [0])

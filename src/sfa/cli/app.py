@@ -36,5 +36,5 @@ def root(
     """Spectral feature augmentation, and contrastive pre-training of graphs and images around it."""
 
 
-for group in ("runs", "paper", "about"):
+for group in ("runs", "paper", "search", "about"):
     import_module(f"sfa.cli.commands.{group}")

@@ -13,12 +13,11 @@ from rich.table import Table
 from sfa.cli.console import Display, results_console
 from sfa.cli.evaluate import score_run, tell_if_trained_anew
 from sfa.cli.kept_scores import keep_scores, kept_score
-from sfa.cli.run import Run, open_run, set_threads, tell_if_unfinished
+from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
 from sfa.errors import InputError
-from sfa.evaluation import Difference, Protocol, Score, paired_difference, resolve
+from sfa.evaluation import Difference, Protocol, Score, resolve, score_difference
 from sfa.evaluation.protocols import default_protocol
 from sfa.levels import level_of
-from sfa.training import RunFolder
 
 CAVEAT = (
     "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."
@@ -28,7 +27,8 @@ ONE_SPLIT = (
 )
 
 
-def _caveat(score: Score) -> str:
+def caveat(score: Score) -> str:
+    """What is to be said with differences of scores of so many splits."""
     return CAVEAT if len(score.of()) > 1 else ONE_SPLIT
 
 
@@ -46,28 +46,28 @@ def run(
     asked, display = None if protocol is None else resolve(protocol), Display(quiet)
     if len(paths) < 2:
         raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
-    _require_same_data(paths)
+    require_common_data(paths)
     runs = [open_run(path, data_root=data_root) for path in paths]
     chosen = asked or resolve(default_protocol(level_of(runs[0].graph)))
     for opened in runs:
         chosen.check(opened.graph)
-    if len({chosen.digest(opened.graph) for opened in runs}) > 1:
-        raise InputError(f"The splits of {chosen.name} are not the same for these runs: their scores cannot be paired.")
+    require_same_splits(runs, chosen)
     for opened in runs:
         tell_if_unfinished(opened, display)
     scores = [score_of(opened, chosen, display) for opened in runs]
-    differences = [{metric: _difference(score, scores[0], metric) for metric in score.values} for score in scores]
+    differences = [{metric: score_difference(score, scores[0], metric) for metric in score.values} for score in scores]
     if as_json:
         print(json.dumps(_as_dict(chosen, paths, scores, differences), indent=2))
     else:
         _print(chosen, paths, scores, differences)
 
 
-def _difference(score: Score, baseline: Score, metric: str) -> Difference:
-    """The paired one; of a single split the difference alone, since nothing tells what chance would do."""
-    if len(score.of(metric)) > 1:
-        return paired_difference(score, baseline, metric)
-    return Difference(score.mean(metric) - baseline.mean(metric), math.nan, math.nan, math.nan)
+def require_same_splits(runs: Sequence[Run], protocol: Protocol) -> None:
+    """Raise if the scores of these runs could not be paired."""
+    if len({protocol.digest(run.graph) for run in runs}) > 1:
+        raise InputError(
+            f"The splits of {protocol.name} are not the same for these runs: their scores cannot be paired."
+        )
 
 
 def score_of(run: Run, protocol: Protocol, display: Display) -> Score:
@@ -80,15 +80,6 @@ def score_of(run: Run, protocol: Protocol, display: Display) -> Score:
     score = score_run(run, protocol, display)
     keep_scores(run, protocol, [score], display)
     return score
-
-
-def _require_same_data(paths: Sequence[Path]) -> None:
-    first, *others = ((path, RunFolder.open(path).record.get("fingerprint")) for path in paths)
-    for path, fingerprint in others:
-        if fingerprint != first[1]:
-            raise InputError(
-                f"{first[0]} and {path} were trained on different data: only scores on the same data can be compared."
-            )
 
 
 def _print(
@@ -108,7 +99,7 @@ def _print(
             table.add_row(str(path), score.name, metric, score.text(metric), *shown)
     console = results_console()
     console.print(table)
-    console.print(f"Differences are from {paths[0]}. {_caveat(scores[0])}", markup=False)
+    console.print(f"Differences are from {paths[0]}. {caveat(scores[0])}", markup=False)
 
 
 def _as_dict(
@@ -127,4 +118,4 @@ def _as_dict(
         for path, score, found in rows
     )
     del baseline["differences"]
-    return {"protocol": protocol.name, "note": _caveat(scores[0]), "baseline": baseline, "others": others}
+    return {"protocol": protocol.name, "note": caveat(scores[0]), "baseline": baseline, "others": others}

@@ -1,10 +1,10 @@
-"""``sfa demo``: what the layer does on the bundled Cora, as a table and two pictures."""
+"""``sfa demo``: what the layer does on the bundled Cora, as a page, a table and two pictures."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.table import Table
@@ -12,9 +12,11 @@ from torch import Tensor
 
 from sfa.atomic import write_text
 from sfa.cli.console import Display, results_console
-from sfa.cli.evaluate import score_all
+from sfa.cli.open_page import open_page
+from sfa.cli.report import make_report
 from sfa.cli.run import Run, Source, set_threads
-from sfa.cli.train import free_path, start_run
+from sfa.cli.shared_scores import score_together
+from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluation import Score, paired_difference
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.figures import draw_maps, draw_spectra, save_figure
@@ -33,6 +35,10 @@ class Pair:
     spectral: Run
 
     @property
+    def runs(self) -> tuple[Run, Run]:
+        return self.plain, self.spectral
+
+    @property
     def names(self) -> tuple[str, str]:
         return f"GRACE, {self.setting}", f"GRACE + SFA, {self.setting}"
 
@@ -41,25 +47,28 @@ class Pair:
         return self.plain.method.embed(self.plain.graph), self.spectral.method.embed(self.spectral.graph)
 
 
-def run(*, out: Path | None, epochs: int | None, threads: int | None, quiet: bool) -> None:
-    """Train four times, score six embeddings, draw two pictures."""
+def run(*, out: Path | None, epochs: int | None, threads: int | None, show: bool, quiet: bool) -> None:
+    """Train four times, score six embeddings, draw two pictures, write a page."""
     display = Display(quiet)
     set_threads(threads)
     out = free_path(Path("runs/demo")) if out is None else out
     RunFolder.check_creatable(out)
 
     pairs = [_train_pair(setting, recipe, out, epochs, display) for setting, recipe in RECIPES.items()]
-    untrained, graph = pairs[0].plain.untrained(), pairs[0].plain.graph
-    embeddings = {"raw features": graph.x, "untrained encoder": untrained.embed(graph)}
-    for pair in pairs:
-        embeddings |= zip(pair.names, pair.embeddings, strict=True)
-    scores = score_all(embeddings, graph, resolve_protocol("honest-10-10-80"), display)
+    runs = [one for pair in pairs for one in pair.runs]
+    protocol, graph = resolve_protocol("honest-10-10-80"), runs[0].graph
+    scores = score_together(runs, protocol, display)
 
     display.say("drawing")
     save_figure(draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}), out / "spectrum.png")
-    maps = {name: embeddings[name].numpy() for name in pairs[0].names}
+    maps = {name: z.numpy() for name, z in zip(pairs[0].names, pairs[0].embeddings, strict=True)}
     save_figure(draw_maps(maps, graph.y.numpy(), class_names=graph.class_names), out / "embeddings.png")
-    _report({score.name: score for score in scores}, pairs, out)
+    make_report(runs, out / REPORT, protocol=protocol, display=display)
+    names = [name for pair in pairs for name in pair.names]
+    own = [replace(of[-1], name=name) for of, name in zip(scores, names, strict=True)]
+    _report({score.name: score for score in (*scores[0][:-1], *own)}, pairs, out)
+    if show:
+        open_page(out / REPORT, display)
 
 
 def _train_pair(setting: str, recipe_name: str, out: Path, epochs: int | None, display: Display) -> Pair:
@@ -104,4 +113,7 @@ def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> No
     console.print(table)
     for sentence in lines[-len(pairs) :]:
         console.print(sentence, markup=False)
-    console.print(f"Kept in {out}: table.md, scores.json, spectrum.png, embeddings.png and the four runs.")
+    console.print(f"Open {out / REPORT} in a browser: the four runs on one page.", markup=False)
+    console.print(
+        f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.", markup=False
+    )

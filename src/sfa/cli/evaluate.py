@@ -95,12 +95,16 @@ def _of_other_levels(protocols: Sequence[str]) -> str:
 def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: bool = False) -> list[Score]:
     """What needs no training, the untrained encoder and the run itself, on the same splits; kept in the run folder."""
     protocol.check(run.graph)
-    baselines = {**UNTRAINED[level_of(run.graph)], "untrained encoder": run.untrained().embed}
-    scores = [*score_all(baselines, run.graph, protocol, display), score_run(run, protocol, display)]
+    scores = [*score_all(baselines_of(run), run.graph, protocol, display), score_run(run, protocol, display)]
     if supervised:
         scores += _supervised(run.graph, protocol, display)
     keep_scores(run, protocol, scores, display)
     return scores
+
+
+def baselines_of(run: Run) -> dict[str, Embedder]:
+    """What a run is measured against: embeddings that need no training, by their names."""
+    return {**UNTRAINED[level_of(run.graph)], "untrained encoder": run.untrained().embed}
 
 
 def score_run(run: Run, protocol: Protocol, display: Display) -> Score:

@@ -33,16 +33,20 @@ def keep_scores(run: Run, protocol: Protocol, scores: Sequence[Score], display: 
         display.say(f"The scores could not be kept in {run.folder.path}: {error.strerror or error}.")
 
 
-def kept_score(run: Run, protocol: Protocol) -> Score | None:
-    """The run's own score, if one is kept that is of these data, splits and weights."""
+def kept_scores(run: Run, protocol: Protocol) -> dict[str, Score]:
+    """What is kept that is of these data, splits and weights, by the names of the embeddings; perhaps nothing."""
     try:
         record = json.loads(path_of(run, protocol).read_text(encoding="utf-8"))
         if {key: record[key] for key in ("protocol", "data", "splits", "checkpoint")} != _identity(run, protocol):
-            return None
-        scores = map(Score.from_dict, record["scores"])
-        return next((score for score in scores if score.name == run.name), None)
+            return {}
+        return {score.name: score for score in map(Score.from_dict, record["scores"])}
     except (OSError, InputError, KeyError, TypeError, ValueError, RecursionError):  # as good as none: it is made again
-        return None
+        return {}
+
+
+def kept_score(run: Run, protocol: Protocol) -> Score | None:
+    """The run's own score, if one is kept."""
+    return kept_scores(run, protocol).get(run.name)
 
 
 def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:

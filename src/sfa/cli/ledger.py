@@ -1,4 +1,4 @@
-"""``sfa ledger``: what was measured, shown, written to a file, or forgotten."""
+"""``sfa ledger``: what was measured, shown, written to a file, read from one, or forgotten."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sfa.cli.console import Display, results_console
 from sfa.errors import InputError
-from sfa.ledger import Entry, Ledger, check_export, default_path, write_entries
+from sfa.ledger import Entry, Ledger, check_export, default_path, read_entries, write_entries
 from sfa.ledger.export import COLUMNS, cells_of, table_rows
 
 WHOLE = {"key": 16, "mean ± std": 12}
@@ -21,6 +21,7 @@ def run(
     action: str,
     *,
     path: Path | None,
+    file: Path | None,
     study: str | None,
     dataset: str | None,
     method: str | None,
@@ -35,10 +36,17 @@ def run(
         raise InputError("`sfa ledger export` needs --out, the file to write; nothing else takes it.")
     if out is not None:
         check_export(out)
+    if (action == "import") != (file is not None):
+        raise InputError("`sfa ledger import` needs the exported file to read; nothing else takes one.")
     everything = study is None and dataset is None and method is None and key is None and not failed
     if action == "remove" and everything:
         raise InputError("Say what to remove: --study, --dataset, --method, --key or --failed.")
     display = Display(quiet)
+    if file is not None:
+        if not everything:
+            raise InputError("A file is imported whole: leave out --study, --dataset, --method, --key and --failed.")
+        _import(file, default_path() if path is None else path, display)
+        return
     with Ledger(default_path() if path is None else path) as ledger:
         entries = [
             entry
@@ -61,6 +69,16 @@ def run(
             display.say(f"{_count(removed)} removed from {ledger.path}{kept.replace(' will', '')}")
         else:
             _show(entries)
+
+
+def _import(file: Path, path: Path, display: Display) -> None:
+    """Add the runs of an exported file, all or none; what the ledger has of them already stays."""
+    entries = read_entries(file)
+    with Ledger(path, create=True) as ledger:
+        before = {entry.key for entry in ledger.select()}
+        ledger.add_all(entries)
+    new = [entry for entry in entries if entry.key not in before]
+    display.say(f"{_count(entries)} of {file}, {len(new)} of them new, in {path}")
 
 
 def _show(entries: Sequence[Entry]) -> None:

@@ -17,6 +17,8 @@ from sfa.recipes import shipped_recipes
 from sfa.sampling import SAMPLERS
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.studies import STUDIES
+from sfa.tables.resolver import filled_by, titles
+from sfa.training.loggers import LOGGERS
 
 
 def run(kind: str, data_root: Path | None) -> None:
@@ -42,8 +44,13 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
     elif kind == "studies":
         yield from ((name, study.description) for name, study in STUDIES.items())
+    elif kind == "tables":
+        yield from ((str(number), title, filled_by(number)) for number, title in titles().items())
     elif kind == "figures":
-        yield from ((name, figure.description, figure.takes.value) for name, figure in FIGURES.items())
+        for name, figure in FIGURES.items():
+            yield name, figure.number or "–", figure.description, figure.takes.value
+    elif kind == "loggers":
+        yield from ((name, _summary(logger)) for name, logger in LOGGERS.items())
     else:
         for dataset in names():
             found = availability(dataset, data_root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import UnionType
@@ -166,6 +167,16 @@ def require_same_data(folder: RunFolder, graph: Data) -> None:
     """Raise if the graph is not the one the run was trained on."""
     if fingerprint(graph) != _recorded(folder, "fingerprint", str):
         raise InputError(f"The data of {folder.path} have changed since it was trained: train anew in another --out.")
+
+
+def require_common_data(paths: Sequence[Path]) -> None:
+    """Raise if runs that are to be set side by side were trained on different data."""
+    first, *others = ((path, RunFolder.open(path).record.get("fingerprint")) for path in paths)
+    for path, found in others:
+        if found != first[1]:
+            raise InputError(
+                f"{first[0]} and {path} were trained on different data: only scores on the same data can be compared."
+            )
 
 
 def counted(number: int, what: str) -> str:

@@ -65,14 +65,14 @@ def run(
     )
     path = default_path() if ledger is None else ledger
     if dry_run and not path.exists():
-        _list(plan, {}, [], path, retry_failed)
+        list_cells(plan, {}, [], path, retry_failed)
         return
     with Ledger(path, create=not dry_run) as opened:
         if dry_run:
-            _list(plan, _entries(plan, opened), opened.select(), path, retry_failed)
+            list_cells(plan, entries_of(plan, opened), opened.select(), path, retry_failed)
             return
         display = Display(quiet)
-        to_do = _to_do(plan, _entries(plan, opened), retry_failed)
+        to_do = cells_to_do(plan, entries_of(plan, opened), retry_failed)
         display.say(f"{study.name}: {len(plan.cells)} cells, {len(to_do)} to do, in {path}")
         with Progress(display, plan, to_do, Estimator(opened.select())) as progress:
             runner = Runner(
@@ -87,16 +87,17 @@ def run(
                 runner.run(plan)
             except KeyboardInterrupt:
                 raise Interrupted("Stopped; the same command goes on from there.") from None
-        entries = _entries(plan, opened)
+        entries = entries_of(plan, opened)
     print_table(plan, entries)
     _tell_of_failures(runner.failures)
 
 
-def _entries(plan: Plan, ledger: Ledger) -> dict[str, Entry]:
+def entries_of(plan: Plan, ledger: Ledger) -> dict[str, Entry]:
+    """What a ledger has of a plan, by key."""
     return {entry.key: entry for entry in ledger.select(keys=[cell.key for cell in plan.cells])}
 
 
-def _to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) -> list[Cell]:
+def cells_to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) -> list[Cell]:
     """The cells that will be measured, each run once."""
     missing = {
         cell.key: cell
@@ -106,9 +107,11 @@ def _to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) -> list
     return list(missing.values())
 
 
-def _list(plan: Plan, entries: Mapping[str, Entry], measured: Sequence[Entry], path: Path, retry_failed: bool) -> None:
+def list_cells(
+    plan: Plan, entries: Mapping[str, Entry], measured: Sequence[Entry], path: Path, retry_failed: bool
+) -> None:
     """What there is and what there is to do, with how long that will take where it can be told."""
-    estimator, to_do = Estimator(measured), {cell.key for cell in _to_do(plan, entries, retry_failed)}
+    estimator, to_do = Estimator(measured), {cell.key for cell in cells_to_do(plan, entries, retry_failed)}
     table = Table("data set", "variant", "seed", "state", "about", "key")
     for cell in plan.cells:
         seconds = estimator.seconds(cell) if cell.key in to_do else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
@@ -14,11 +15,13 @@ import yaml
 from torch_geometric.data import Data
 
 from sfa import processes
+from sfa.atomic import ensure_writable
 from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run
 from sfa.cli.run import Run, Source, counted, recorded_source, require_same_data, set_threads, tell_of_data
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError, unknown_name
+from sfa.evaluation import Score
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.probes.base import RANKS
 from sfa.evaluation.protocols import default_protocol
@@ -27,6 +30,10 @@ from sfa.methods import DEFAULTS, METHODS
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.training import RunFolder, Steps, load_tensors, make_fabric
+from sfa.training.loggers import Loggers
+
+REPORT = "report.html"
+"""The page of a run, in its folder."""
 
 
 def run(
@@ -39,45 +46,54 @@ def run(
     device: str,
     threads: int | None,
     evaluate: bool,
+    report: bool = False,
     quiet: bool,
+    log: Sequence[str] = (),
 ) -> None:
     """Train as asked on the command line, then score the result where there are labels."""
     make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
     display = Display(quiet or processes.rank() > 0)
     set_threads(threads)
-    if resume:
-        folder = _folder_to_resume(out)
-        if source.data is None and source != Source(None, source.data_root):
-            raise InputError(
-                "--features, --labels, --node-features, --image-size and --skip-corrupt belong to data: name those "
-                "too, or resume without."
-            )
-        source = source if source.data is not None else recorded_source(folder, source.data_root)
-        settled = _settled_recipe(folder, recipe, changes, source.data)
-        make_fabric(device, settled.training.precision)
-        graph = _load(source, display)
-        require_same_data(folder, graph)
-        trained = train_run(folder, settled, graph, device=device, resume=True, display=display)
-    else:
-        if out is not None:
-            _check_out(out)
-        level = source.level()
-        known = None if level is None else _asked_recipe(recipe, level, source.data, changes)
-        if known is not None:
-            _check_unread(known, level, source.data, out, device)
-        graph = _load(source, display)
-        settled = known or _asked_recipe(recipe, level_of(graph), source.data, changes)
-        path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
-        if recipe is None:
-            _tell_of_a_recipe(settled, source.data, display)
-        trained = start_run(path, settled, graph, source, device=device, display=display)
-    is_first = processes.rank() == 0
-    with processes.explained_if_lost():
-        processes.leave()
-    if not is_first:
-        return
-    if evaluate:
-        _evaluate_if_possible(trained, display)
+    with Loggers(log, (Display() if quiet else display).say) as loggers:
+        if resume:
+            folder = _folder_to_resume(out)
+            if report:
+                ensure_writable(folder.path / REPORT)
+            if source.data is None and source != Source(None, source.data_root):
+                raise InputError(
+                    "--features, --labels, --node-features, --image-size and --skip-corrupt belong to data: name those "
+                    "too, or resume without."
+                )
+            source = source if source.data is not None else recorded_source(folder, source.data_root)
+            settled = _settled_recipe(folder, recipe, changes, source.data)
+            make_fabric(device, settled.training.precision)
+            graph = _load(source, display)
+            require_same_data(folder, graph)
+            trained = train_run(folder, settled, graph, device=device, resume=True, display=display, loggers=loggers)
+        else:
+            if out is not None:
+                _check_out(out)
+            level = source.level()
+            known = None if level is None else _asked_recipe(recipe, level, source.data, changes)
+            if known is not None:
+                _check_unread(known, level, source.data, out, device)
+            graph = _load(source, display)
+            settled = known or _asked_recipe(recipe, level_of(graph), source.data, changes)
+            path = out if out is not None else free_path(Path("runs") / _default_name(graph, settled))
+            if recipe is None:
+                _tell_of_a_recipe(settled, source.data, display)
+            trained = start_run(path, settled, graph, source, device=device, display=display, loggers=loggers)
+        is_first = processes.rank() == 0
+        with processes.explained_if_lost():
+            processes.leave()
+        if not is_first:
+            return
+        if evaluate:
+            _evaluate_if_possible(trained, display, loggers)
+        for command in loggers.hints():
+            display.say(f"Log: {command}")
+    if report:
+        _report(trained, evaluate, display)
     display.say(f"Embeddings: sfa embed {trained.folder.path} --out z.parquet")
 
 
@@ -142,7 +158,16 @@ def _load(source: Source, display: Display) -> Data:
     return graph
 
 
-def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device: str, display: Display) -> Run:
+def start_run(
+    path: Path,
+    recipe: Recipe,
+    graph: Data,
+    source: Source,
+    *,
+    device: str,
+    display: Display,
+    loggers: Loggers | None = None,
+) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
     method = recipe.build_for(graph)
     make_fabric(device, recipe.training.precision)
@@ -158,10 +183,19 @@ def start_run(path: Path, recipe: Recipe, graph: Data, source: Source, *, device
         if processes.rank() == 0:
             RunFolder.create(path, recipe.as_dict(), record)
         folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
-    return train_run(folder, recipe, graph, device=device, resume=False, display=display)
+    return train_run(folder, recipe, graph, device=device, resume=False, display=display, loggers=loggers)
 
 
-def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, resume: bool, display: Display) -> Run:
+def train_run(
+    folder: RunFolder,
+    recipe: Recipe,
+    graph: Data,
+    *,
+    device: str,
+    resume: bool,
+    display: Display,
+    loggers: Loggers | None = None,
+) -> Run:
     """Train in an existing folder and show how it goes."""
     display.say(
         f"{graph.name}: {_what(graph, recipe)}\n"
@@ -169,6 +203,8 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
     )
     if resume:
         display.say(_where_it_goes_on(folder))
+    if loggers is not None:
+        loggers.open(folder.path, recipe.as_dict(), _rows_done(folder) if resume else [])
     with display.progress("training", recipe.training.epochs) as tracker:
         trained = train_recipe(
             recipe,
@@ -177,6 +213,7 @@ def train_run(folder: RunFolder, recipe: Recipe, graph: Data, *, device: str, re
             device=device,
             resume=resume,
             on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
+            on_epoch=None if loggers is None else loggers.log,
         )
     if recipe.training.online_probe and processes.rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(folder.read_metrics()[-1].get('online', {}))}")
@@ -192,6 +229,14 @@ def _where_it_goes_on(folder: RunFolder) -> str:
     meta = load_tensors(folder.checkpoint)[1]
     epoch = meta.get("epoch", 0)
     return f"Training is done already, at epoch {epoch}." if meta.get("finished") else f"Going on from epoch {epoch}."
+
+
+def _rows_done(folder: RunFolder) -> list[dict[str, Any]]:
+    """Metrics of the epochs that training does not do again."""
+    if not folder.checkpoint.exists():
+        return []
+    epoch = load_tensors(folder.checkpoint)[1].get("epoch", 0)
+    return [row for row in folder.read_metrics() if row["epoch"] <= epoch]
 
 
 def _of_probe(online: Mapping[str, float]) -> str:
@@ -283,7 +328,7 @@ def _flat(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _evaluate_if_possible(trained: Run, display: Display) -> None:
+def _evaluate_if_possible(trained: Run, display: Display, loggers: Loggers) -> None:
     """Labels are optional in training: without usable ones the scores are left out, and it is said why."""
     protocol = resolve_protocol(default_protocol(level_of(trained.graph)))
     try:
@@ -291,4 +336,22 @@ def _evaluate_if_possible(trained: Run, display: Display) -> None:
     except InputError as error:
         display.say(f"No scores: {error}")
         return
-    print_scores({protocol.name: evaluate_run(trained, protocol, display)})
+    scores = evaluate_run(trained, protocol, display)
+    print_scores({protocol.name: scores})
+    loggers.log({"epoch": trained.progress.epoch, "scores": {protocol.name: _to_log(scores[-1])}})
+
+
+def _report(trained: Run, scored: bool, display: Display) -> None:
+    """The page of the run, in its folder; it is scored already, or is not to be."""
+    from sfa.cli.report import make_report, usual_protocol, why_not
+
+    protocol = usual_protocol(trained)
+    no_scores = why_not([trained], protocol) if scored else "The run was trained with --no-evaluate."
+    make_report([trained], trained.folder.path / REPORT, protocol=protocol, no_scores=no_scores, display=display)
+
+
+def _to_log(score: Score) -> dict[str, float | None]:
+    """Mean and deviation of each metric."""
+    means = {metric: score.mean(metric) for metric in score.values}
+    deviations = {f"{metric}_std": score.std(metric) for metric in score.values}
+    return {**means, **{name: None if math.isnan(value) else value for name, value in deviations.items()}}

@@ -1,6 +1,6 @@
 """Scores and diagnostics of embeddings."""
 
-from sfa.evaluation.comparison import Difference, paired_difference
+from sfa.evaluation.comparison import Difference, paired_difference, score_difference
 from sfa.evaluation.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
 from sfa.evaluation.protocols import (
     PROTOCOLS,
@@ -31,6 +31,7 @@ __all__ = [
     "possible",
     "relative_view_distance",
     "resolve",
+    "score_difference",
     "singular_values",
     "uniformity",
     "view_distance",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -52,6 +53,13 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
     mean, error = float(differences.mean()), float(stats.sem(differences))
     half = float(stats.t.ppf(0.975, len(differences) - 1)) * error
     return Difference(mean, mean - half, mean + half, signed_rank_p_value(differences))
+
+
+def score_difference(score: Score, baseline: Score, metric: str | None = None) -> Difference:
+    """The paired one; of a single split the difference alone, since nothing tells what chance would do."""
+    if len(score.of(metric)) > 1:
+        return paired_difference(score, baseline, metric)
+    return Difference(score.mean(metric) - baseline.mean(metric), math.nan, math.nan, math.nan)
 
 
 def signed_rank_p_value(differences: ArrayLike) -> float:

@@ -20,6 +20,8 @@ class RunLog:
     name: str
     epochs: list[int]
     diagnostics: list[Diagnostics]
+    dataset: str = ""
+    """What it was trained on: a data set's name, or that of a file without its ending."""
 
     @property
     def has_spectral_map(self) -> bool:
@@ -51,12 +53,19 @@ def _read_run(path: Path, name: str) -> RunLog:
                 "name": name,
                 "epochs": [row["epoch"] for row in rows],
                 "diagnostics": [row["diagnostics"] for row in rows],
+                "dataset": _dataset(folder),
             }
         )
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
         raise InputError(f"{folder.metrics} is damaged: {where}: {problem['msg']}.") from error
+
+
+def _dataset(folder: RunFolder) -> str:
+    source = folder.record.get("source")
+    data = source.get("data") if isinstance(source, dict) else None
+    return Path(data).stem if isinstance(data, str) else ""
 
 
 _RUN_LOG = TypeAdapter(RunLog)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfa.atomic import ensure_writable, write_text
+from sfa.atomic import atomic_path, ensure_writable, write_text
 from sfa.errors import InputError
 from sfa.ledger.entry import Entry, summary
 
-FORMATS = (".csv", ".json", ".md")
+FORMATS = (".csv", ".json", ".json.gz", ".md")
 
 COLUMNS = ("key", "data set", "run", "seed", "protocol", "metric", "mean ± std", "epochs", "s/epoch", "MiB", "studies")
 """What a table for people shows."""
@@ -21,7 +22,7 @@ COLUMNS = ("key", "data set", "run", "seed", "protocol", "metric", "mean ± std"
 
 def check_export(path: Path) -> None:
     """Raise unless entries can be written to ``path``."""
-    if path.suffix not in FORMATS:
+    if _format(path) not in FORMATS:
         raise InputError(f"The ledger is exported to {', '.join(FORMATS)}, not to {path.name!r}.")
     ensure_writable(path)
 
@@ -29,12 +30,21 @@ def check_export(path: Path) -> None:
 def write_entries(path: Path, entries: Sequence[Entry]) -> None:
     """Replace ``path`` in one step.
 
-    ``.json`` holds everything, the value of every split included; ``.csv`` and ``.md`` have a line for each run,
-    protocol and metric, with mean and standard deviation over the splits. A run with no scores has one line.
+    ``.json`` holds everything, the value of every split included, and ``.json.gz`` the same in less room; ``.csv`` and
+    ``.md`` have a line for each run, protocol and metric, with mean and standard deviation over the splits. A run with
+    no scores has one line.
     """
     check_export(path)
-    text = {".csv": _csv, ".json": _json, ".md": _markdown}[path.suffix](entries)
-    write_text(path, text)
+    text = {".csv": _csv, ".json": _json, ".json.gz": _json, ".md": _markdown}[_format(path)](entries)
+    if path.suffix != ".gz":
+        write_text(path, text)
+        return
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(gzip.compress(text.encode(), mtime=0))  # the same runs are the same bytes
+
+
+def _format(path: Path) -> str:
+    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
 
 
 def table_rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:

@@ -65,8 +65,9 @@ def train_recipe(
     device: str,
     resume: bool,
     on_step: Callable[[int, int, int, float], None] | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
 ) -> Run:
-    """Train in an existing folder, or go on there; ``on_step`` is as in :func:`sfa.training.train`."""
+    """Train in an existing folder, or go on there; ``on_step`` and ``on_epoch`` as in :func:`sfa.training.train`."""
     prepared = recipe.prepare(graph)
     method = recipe.build_for(graph)
     progress = train(
@@ -79,6 +80,7 @@ def train_recipe(
         sampler=recipe.make_sampler(),
         online_probe=online_probe(recipe, method, prepared),
         on_step=on_step,
+        on_epoch=on_epoch,
     )
     return Run(folder, recipe, prepared, method.cpu().eval(), progress)
 

@@ -1,10 +1,10 @@
 """The paper's studies: what they compare, and how they fill the ledger."""
 
 from sfa.studies.estimate import Estimator, duration
-from sfa.studies.plan import Cell, Dataset, Plan, make_plan, protocols_of
+from sfa.studies.plan import Cell, Dataset, Plan, make_plan, protocols_of, starting_point
 from sfa.studies.resolver import RUN_TIME, STUDIES, Study, resolve
 from sfa.studies.runner import Runner, Watcher, cells_folder, missing_protocols
-from sfa.studies.summary import Summary, metrics_of, summarise
+from sfa.studies.summary import Summary, metrics_of, summarise, summary_of
 
 __all__ = [
     "RUN_TIME",
@@ -24,5 +24,7 @@ __all__ = [
     "missing_protocols",
     "protocols_of",
     "resolve",
+    "starting_point",
     "summarise",
+    "summary_of",
 ]

@@ -107,6 +107,28 @@ def run_time(base: Base) -> Iterator[Variant]:
     yield Variant("with SFA", _with_map(base.recipe, "sfa"), baseline="without SFA", kind="timed")
 
 
+def run_time_by_iterations(base: Base) -> Iterator[Variant]:
+    """Seconds per epoch without SFA and with each number of power iterations k, measured by turns.
+
+    "Runtimes", the figure.
+    """
+    yield Variant("without SFA", _with_map(base.recipe, "none"), kind="timed")
+    for k in (count for count in ITERATIONS if count > 0):
+        yield Variant(f"k = {k}", _with_map(base.recipe, "sfa", iterations=k), baseline="without SFA", kind="timed")
+
+
+def map_run_time(base: Base) -> Iterator[Variant]:
+    """Seconds per epoch of SFA beside Grassmann feature maps by SVD and by randomised SVD, measured by turns.
+
+    "Runtimes", the table of SVD.
+    """
+    yield Variant("none", _with_map(base.recipe, "none"), baseline="sfa", kind="timed")
+    yield Variant("sfa", _with_map(base.recipe, "sfa"), kind="timed")
+    for method in ("svd", "randomised"):
+        recipe = _with_map(base.recipe, "grassmann", method=method)
+        yield Variant(f"grassmann, {method}", recipe, baseline="sfa", kind="timed")
+
+
 def without_graph_augmentation(recipe: Recipe) -> Recipe:
     """The recipe with views that are the graph itself."""
     name = recipe.method["name"]

@@ -116,7 +116,8 @@ def make_plan(
         seeds: Of training.
         methods: Those to compare, all of the data's level if there are none; for a study of one method that one, or
             else the recipe's.
-        recipe: A recipe to start from, by name or path; each method's own for the data set if not given.
+        recipe: A recipe to start from, by name or path; each method's own for the data set if not given. A study of
+            many methods then takes one.
         changes: Recipe keys to set in every recipe that the study starts from.
         protocols: To score under; the study's own if there are none.
         device: Where it is to run; times on one say nothing of another.
@@ -124,11 +125,17 @@ def make_plan(
     _check(study, datasets, seeds, methods, recipe)
     level = datasets[0].level
     protocols = protocols_of(study, level, protocols)
-    changes = {"training.epochs": study.epochs, **(changes or {})} if study.epochs else dict(changes or {})
     jobs: list[Job] = []
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
-            base = _base(study, dataset, methods, recipe, {**changes, "training.seed": seed})
+            base = starting_point(
+                study,
+                dataset.name,
+                level,
+                methods=methods,
+                recipe=recipe,
+                changes={**(changes or {}), "training.seed": seed},
+            )
             jobs += _jobs(
                 [variant for variant in study.variants(base) if _applies(variant, protocols)],
                 dataset,
@@ -142,7 +149,7 @@ def make_plan(
 
 def protocols_of(study: Study, level: Level, asked: Sequence[str] = ()) -> tuple[str, ...]:
     """The protocols that a study of such data is scored under: those asked for, else its own, else the level's."""
-    if study.name == RUN_TIME and asked:
+    if RUN_TIME in study.protocols and asked:
         raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
     for name in asked:
         if resolve_protocol(name).needs == "edges":
@@ -180,29 +187,39 @@ def _check(
             raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
     if not study.many_methods and len(methods) > 1:
         raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
-    if study.many_methods and recipe is not None:
-        raise InputError(f"The study {study.name} takes each method's own recipe: leave out --recipe.")
+    if study.many_methods and recipe is not None and len(methods) != 1:
+        raise InputError(
+            f"The study {study.name} takes each method's own recipe: leave out --recipe, or name one --method."
+        )
 
 
-def _base(
-    study: Study, dataset: Dataset, methods: Sequence[str], recipe: str | None, changes: Mapping[str, Any]
+def starting_point(
+    study: Study,
+    dataset: str,
+    level: Level,
+    *,
+    methods: Sequence[str] = (),
+    recipe: str | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Base:
+    """Where a study starts from on the data set of this name, which need not be there; see :func:`make_plan`."""
     # Diagnostics change no result, and take time that is not the method's.
-    changes = {"training.diagnose_every": 0, **changes}
+    own_epochs = {"training.epochs": study.epochs} if study.epochs else {}
+    settings = {"training.diagnose_every": 0, **own_epochs, **(changes or {})}
 
     def recipe_of(method: str) -> Recipe:
-        own = f"{method}/{dataset.name}".lower()
+        own = f"{method}/{dataset}".lower()
         found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method})
-        return found.updated(changes)
+        return found.updated(settings)
 
     if recipe is not None:
-        given = load_recipe(recipe, dataset.name, methods[0] if methods else None)
+        given = load_recipe(recipe, dataset, methods[0] if methods else None)
         if methods:
             given = given.updated({"method.name": methods[0]})
-        given = given.updated(changes)
+        given = given.updated(settings)
         return Base((given.method["name"],), lambda method: given)
-    of_level = tuple(name for name, method in METHODS.items() if method.level == dataset.level)
-    default = of_level if study.many_methods else (DEFAULTS[dataset.level],)
+    of_level = tuple(name for name, method in METHODS.items() if method.level == level)
+    default = of_level if study.many_methods else (DEFAULTS[level],)
     return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
 
 

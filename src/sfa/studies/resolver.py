@@ -43,6 +43,8 @@ STUDIES: dict[str, Study] = {
         Study("kappa", definitions.kappa),
         Study("clustering", definitions.clustering, protocols=("clustering",), many_methods=True),
         Study(RUN_TIME, definitions.run_time, protocols=(RUN_TIME,), epochs=50),
+        Study("run-time-k", definitions.run_time_by_iterations, protocols=(RUN_TIME,), epochs=50),
+        Study("map-run-time", definitions.map_run_time, protocols=(RUN_TIME,), epochs=50),
         Study("methods", definitions.methods, many_methods=True),
     )
 }

@@ -62,7 +62,7 @@ def summarise(plan: Plan, entries: Mapping[str, Entry], protocol: str, metric: s
         if score is not None and metric in score.values:
             of_seed[cell.variant.seed] = score
     return {
-        place: _summary(found, scores[place], scores.get((baselines[place] or "", place[1]), {}), metric)
+        place: summary_of(found, scores[place], scores.get((baselines[place] or "", place[1]), {}), metric)
         for place, found in cells.items()
     }
 
@@ -74,7 +74,8 @@ def _score(cell: Cell, entry: Entry | None, protocol: str) -> Score | None:
     return entry.score_under(protocol, cell.dataset.digest(protocol))
 
 
-def _summary(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
+def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
+    """What runs with these scores come to, beside those of their baseline; ``None`` is a run that is still to come."""
     failed = sum(entry is not None and entry.failure is not None for entry in entries)
     if not scores:
         return Summary(planned=len(entries), failed=failed)

@@ -40,7 +40,9 @@ def seconds_by_turns(
         places = range(len(recipes))
         for place in places if turn % 2 == 0 else reversed(places):
             epochs = epochs_of_a_turn(recipes[place])
-            seconds[place].append(_time(methods[place], graphs[place], recipes[place], epochs, device))
+            seconds[place].append(
+                seconds_per_epoch(methods[place], graphs[place], recipes[place], epochs=epochs, device=device)
+            )
             on_turn(place, epochs)
     return seconds
 
@@ -50,7 +52,8 @@ def epochs_of_a_turn(recipe: Recipe) -> int:
     return max(1, recipe.training.epochs // TURNS)
 
 
-def _time(method: nn.Module, graph: Data, recipe: Recipe, epochs: int, device: str) -> float:
+def seconds_per_epoch(method: nn.Module, graph: Data, recipe: Recipe, *, epochs: int, device: str) -> float:
+    """The mean over so many epochs, after one more that is not counted; ``graph`` is prepared as the recipe says."""
     ends: list[float] = []
     settings = {**recipe.training.arguments, "epochs": epochs + 1, "patience": None, "diagnose_every": 0}
     sampler = recipe.make_sampler()

@@ -1,1 +1,29 @@
 """Search over the ranges of a recipe, choosing on validation alone."""
+
+from sfa.sweep.choose import best_of, recipe_of
+from sfa.sweep.ranges import Range, load_ranges, merged, parse_range, shipped_ranges
+from sfa.sweep.report import Report, fresh_seeds, make_report
+from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchWatcher, classification
+from sfa.sweep.settings import Settings
+from sfa.sweep.space import Space
+from sfa.sweep.trials import Record
+
+__all__ = [
+    "DEFAULT_TRIALS",
+    "Range",
+    "Record",
+    "Report",
+    "Search",
+    "SearchWatcher",
+    "Settings",
+    "Space",
+    "best_of",
+    "classification",
+    "fresh_seeds",
+    "load_ranges",
+    "make_report",
+    "merged",
+    "parse_range",
+    "recipe_of",
+    "shipped_ranges",
+]

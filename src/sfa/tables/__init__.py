@@ -1,1 +1,7 @@
-"""The paper's tables: what it publishes, and beside it what was measured."""
+"""The paper's tables: what it prints and what we measured, side by side."""
+
+from sfa.tables.ask import Ask
+from sfa.tables.model import Cell, Measured, Row, Table
+from sfa.tables.resolver import make_table, titles
+
+__all__ = ["Ask", "Cell", "Measured", "Row", "Table", "make_table", "titles"]

@@ -21,8 +21,10 @@ class Kind(str, Enum):
     samplers = "samplers"
     protocols = "protocols"
     recipes = "recipes"
+    tables = "tables"
     figures = "figures"
     studies = "studies"
+    loggers = "loggers"
 
 
 @app.command("list", no_args_is_help=True)
@@ -54,8 +56,11 @@ def doctor(data_root: DataRoot = None) -> None:
 
 @app.command()
 def demo(
-    out: Annotated[Path | None, typer.Option(help="Folder for runs, table and pictures. Default: a new one.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for runs, page, table and pictures. Default: a new one.")
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Fewer epochs, for a quicker look.")] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show the page in the browser at the end.")] = False,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -64,8 +69,9 @@ def demo(
     **Examples**
 
     * `sfa demo`
+    * `sfa demo --open`: and see the page that it ends with, report.html
     * `sfa demo --epochs 20 --out runs/quick-look`
     """
     from sfa.cli import demo as command
 
-    command.run(out=out, epochs=epochs, threads=threads, quiet=quiet)
+    command.run(out=out, epochs=epochs, threads=threads, show=open_, quiet=quiet)

@@ -13,29 +13,146 @@ from sfa.cli.many_values import ManyValues
 from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
 
 
+class TableFormat(str, Enum):
+    """What a table can be written as."""
+
+    term = "term"
+    md = "md"
+    csv = "csv"
+    latex = "latex"
+    html = "html"
+
+
+@app.command(cls=ManyValues)
+def table(
+    context: typer.Context,
+    number: Annotated[
+        str | None, typer.Argument(help="A table's number, 1 to 17, or `all`; `list` says which there are.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Data sets, by name. Default: the paper's, and others that were measured.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Methods to show, where methods are compared; else the one to take in place of GRACE."),
+    ] = None,
+    format: Annotated[
+        TableFormat | None, typer.Option(help="How it is written. Default: by the suffix of --out, else term.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write: .txt, .md, .csv, .tex or .html; a folder for `all`.")
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Measure what is missing first.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what --run would measure; run nothing.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Print nothing but the commands that fill what is missing.")
+    ] = False,
+    seeds: Annotated[
+        list[int] | None,
+        typer.Option(min=0, help="Seeds of training that count, each of which is to be there. Default: any; --run: 0."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Training epochs that count. Default: the most there are; --run: the recipe's.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of the recipes that the study starts from."),
+    ] = None,
+    own: Annotated[bool, typer.Option("--own", help="Leave out the runs that came with sfa.")] = False,
+    ledger: LedgerPath = None,
+    data_root: DataRoot = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show a table of the paper: its values, ours, seeds, protocol and budget side by side.
+
+    Ours are of your ledger, else of the runs that came with sfa. What is not measured says so, and the table ends with
+    the commands that measure it; --run does, and goes on where it was stopped.
+
+    **Examples**
+
+    * `sfa table`: which there are
+    * `sfa table 1 --datasets cora citeseer`
+    * `sfa table 7 --datasets cora --run --epochs 100`: measure what is missing, with fewer epochs
+    * `sfa table 8 --seeds 0 1 2 --dry-run`: what is missing of three seeds, and how long it takes
+    * `sfa table 10 --out table_10.tex`
+    * `sfa table all --format md --out tables`
+    """
+    from sfa.cli import table as command
+    from sfa.cli.train import parse_assignments
+    from sfa.tables import Ask
+
+    changes = {**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})}
+    command.run(
+        number,
+        ask=Ask(
+            tuple(name.lower() for name in datasets or ()),
+            tuple(method or ()),
+            tuple(dict.fromkeys(seeds or ())),
+            changes,
+        ),
+        format=None if format is None else format.value,
+        out=out,
+        measure=run,
+        dry_run=dry_run,
+        missing=missing,
+        own=own,
+        ledger=ledger,
+        data_root=data_root,
+        device=device,
+        threads=threads,
+        strict=bool(context.obj and context.obj["debug"]),
+        quiet=quiet,
+    )
+
+
 @app.command(no_args_is_help=True)
 def figure(
-    name: Annotated[str, typer.Argument(help="A figure's name (`sfa list figures`).")],
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A figure's number in the paper or name (`sfa list figures`), or `all`.")],
     runs: Annotated[
         list[Path] | None, typer.Argument(help="Run folders, for a figure that is drawn from them.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write: .png, .svg or .pdf; without a suffix both .png and .svg. Default: NAME."),
+        typer.Option(
+            help="File to write: .png, .svg or .pdf; without a suffix both .png and .svg. Default: `figure-N` or the "
+            "name. A folder for `all`."
+        ),
     ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Train the runs, or measure the times, that the paper's figure is of.")
+    ] = False,
+    ledger: LedgerPath = None,
+    data_root: DataRoot = None,
+    device: Device = "auto",
+    threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Draw a figure of the paper, from runs or from theory.
+    """Draw a figure of the paper, from runs, run times or theory, and say what it shows.
+
+    With --run the paper's own runs are trained in runs/figures; stopped by whatever, the same command goes on.
 
     **Examples**
 
-    * `sfa figure push-forward`: push-forward.png and push-forward.svg, from theory alone
+    * `sfa figure 3`: figure-3.png and figure-3.svg, from theory alone
+    * `sfa figure 6 --run`: GRACE on Cora without and with SFA, trained if they are not there, and their alignment
     * `sfa figure spectrum runs/cora-grace-sfa --out spectrum.svg`
     * `sfa figure alignment runs/cora-grace-none runs/cora-grace-sfa --out alignment.pdf`
+    * `sfa figure all --out figures`: all that need no run
     """
     from sfa.cli import figure as command
 
-    command.run(name, runs or [], out=out, quiet=quiet)
+    command.run(
+        name,
+        runs or [],
+        out=out,
+        measure=run,
+        place=command.Place(ledger, data_root, device, threads),
+        strict=bool(context.obj and context.obj["debug"]),
+        quiet=quiet,
+    )
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
@@ -108,28 +225,35 @@ class LedgerAction(str, Enum):
 
     show = "show"
     export = "export"
+    import_ = "import"
     remove = "remove"
 
 
 @app.command()
 def ledger(
     action: Annotated[LedgerAction, typer.Argument(help="What to do.")] = LedgerAction.show,
+    file: Annotated[
+        Path | None, typer.Argument(help="The exported ledger to import: .json or .json.gz.", show_default=False)
+    ] = None,
     ledger: LedgerPath = None,
     study: Annotated[str | None, typer.Option(help="Runs of this study alone.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Runs on this data set alone.")] = None,
     method: Annotated[str | None, typer.Option(help="Runs of this method alone.")] = None,
     key: Annotated[str | None, typer.Option(help="Runs whose key begins so.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Failed runs alone.")] = False,
-    out: Annotated[Path | None, typer.Option(help="File to export to: .csv, .json (with every split) or .md.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to export to: .csv, .json or .json.gz (with every split), or .md.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show the ledger of all studies, export it, or remove runs from it.
+    """Show the ledger of all studies, export it, add runs that were exported elsewhere, or remove some.
 
     **Examples**
 
     * `sfa ledger --study ablation`
     * `sfa ledger export --dataset cora --out results.csv`
+    * `sfa ledger import theirs.json`: what is there stays
     * `sfa ledger remove --failed`
     """
     from sfa.cli import ledger as command
@@ -137,6 +261,7 @@ def ledger(
     command.run(
         action.value,
         path=ledger,
+        file=file,
         study=study,
         dataset=dataset,
         method=method,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -71,6 +72,13 @@ def train(
     device: Device = "auto",
     threads: Threads = None,
     evaluate: Annotated[bool, typer.Option(help="Score the embeddings at the end, where there are labels.")] = True,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Also log to `tensorboard` or `wandb` (offline), in the run folder. May be repeated."),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write report.html into the run folder at the end (`sfa report`).")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
@@ -88,6 +96,8 @@ def train(
     * `sfa train edges.csv --node-features degree`: a graph that is nothing but its edges
     * `sfa train edges.csv --features x.npy --batch-size 1024`: a large graph, in batches
     * `torchrun --nproc-per-node 2 -m sfa train cora --batch-size 512`: two processes that act as one
+    * `sfa train cora --log tensorboard --log wandb`: curves to watch, beside the metrics of the run folder
+    * `sfa train cora --report`: with a page of curves, spectra, scores and a map of the embeddings
     * `sfa train --resume --out runs/mine`: go on after an interruption
     """
     from sfa.cli import train as command
@@ -119,7 +129,9 @@ def train(
         device=device,
         threads=threads,
         evaluate=evaluate,
+        report=report,
         quiet=quiet,
+        log=log or [],
     )
 
 
@@ -193,13 +205,59 @@ def compare(
 
 
 @app.command(no_args_is_help=True)
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data; the first is the baseline.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write. Default: report.html in the first run folder.")
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help="Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs, "
+            "image-linear for images."
+        ),
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    data_root: DataRoot = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write one page that shows runs: curves, spectra, scores beside baselines, a map of the embeddings, confusion.
+
+    The page needs no network and no other file. Scores kept in the run folders are used again where they fit.
+
+    **Examples**
+
+    * `sfa report runs/cora-grace-sfa`
+    * `sfa report runs/cora-grace-none runs/cora-grace-sfa --out report.html`: side by side, with paired differences
+    * `sfa report runs/cora-grace-sfa --protocol knn --open`
+    """
+    from sfa.cli import report as command
+
+    command.run(runs, out=out, protocol=protocol, data_root=data_root, threads=threads, show=open_, quiet=quiet)
+
+
+class Layout(str, Enum):
+    """Where a table has its embeddings."""
+
+    columns = "columns"
+    list = "list"
+
+
+@app.command(no_args_is_help=True)
 def embed(
     run: Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")],
-    out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .csv or .pt.")],
+    out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .csv, .pt or .h5ad (AnnData).")],
     data: Annotated[
         str | None,
         typer.Option(help="Another graph, set of graphs or images, with the same features; else the run's own."),
     ] = None,
+    layout: Annotated[
+        Layout, typer.Option(help="Of .parquet and .csv: a column a feature, or one column of lists (for Neo4j).")
+    ] = Layout.columns,
+    with_labels: Annotated[
+        bool, typer.Option("--with-labels", help="Add each one's label, and the label that a probe gives it.")
+    ] = False,
     features: Features = None,
     labels: Labels = None,
     node_features: NodeFeatures = None,
@@ -214,6 +272,8 @@ def embed(
     **Examples**
 
     * `sfa embed runs/cora-grace-sfa --out z.parquet`
+    * `sfa embed runs/cora-grace-sfa --out z.csv --layout list`: for Neo4j's import
+    * `sfa embed runs/cora-grace-sfa --out z.h5ad --with-labels`: for scanpy
     * `sfa embed runs/mine --data new_graph.npz --out z.npz`: nodes not seen in training
     * `sfa embed runs/mutag-graphcl-sfa --data new_graphs/ --out z.csv`: graphs not seen in training
     * `sfa embed runs/photos-simclr-sfa --data new_photos/ --image-size 64 --out z.parquet`
@@ -230,4 +290,13 @@ def embed(
             "--data."
         )
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt) if given else None
-    command.run(run, out=out, source=source, data_root=data_root, threads=threads, quiet=quiet)
+    command.run(
+        run,
+        out=out,
+        source=source,
+        data_root=data_root,
+        threads=threads,
+        quiet=quiet,
+        layout=layout.value,
+        with_labels=with_labels,
+    )

@@ -73,11 +73,11 @@ class SVMProbe(Probe):
     def predict(
         self, z: Tensor | sparse.csr_array, y: Numbers, splits: Sequence[Split], on_split: Callable[[], None]
     ) -> Iterator[Prediction]:
-        labelled = np.flatnonzero(y >= 0)
-        rows: Rows = (z.double().numpy() if isinstance(z, Tensor) else z)[labelled]
+        asked = np.unique(np.concatenate([part for split in splits for part in (split.train, split.test)]))
+        rows: Rows = (z.double().numpy() if isinstance(z, Tensor) else z)[asked]
         task = radial_task(rows) if self.kernel == "rbf" else linear_task(rows)
         for split in splits:
-            train, test = (np.searchsorted(labelled, part) for part in (split.train, split.test))
+            train, test = (np.searchsorted(asked, part) for part in (split.train, split.test))
             best, validation = self.choose(task, train, y[split.train])
             with _quiet():
                 predicted = task(train, test).labels(self.cs[best], y[split.train])

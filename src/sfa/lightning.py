@@ -1,1 +1,0 @@
-"""The layer, and what it does, in a model of PyTorch Lightning."""

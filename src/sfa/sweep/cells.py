@@ -1,0 +1,79 @@
+"""Cells of a search: trained and entered as a study's are, but scored by protocols that have no public name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfa.errors import sentence_of
+from sfa.evaluation import Classification
+from sfa.ledger import run_key
+from sfa.recipes import Recipe
+from sfa.studies import Cell, Dataset, Plan, Runner, Study
+from sfa.studies.measure import Measured, measure
+from sfa.studies.plan import Job
+from sfa.studies.variants import Base, Variant
+from sfa.training import Interrupted
+
+
+def _only_the_recipe(base: Base) -> list[Variant]:
+    """A search over the ranges of a recipe, choosing on validation alone."""
+    return [Variant("recipe", base.recipe)]
+
+
+SWEEP = Study("sweep", lambda base: iter(_only_the_recipe(base)))
+"""The study under which the ledger holds all runs of searches."""
+
+
+@dataclass(frozen=True)
+class ScoredData(Dataset):
+    """A data set that brings its protocols with it."""
+
+    protocols: tuple[Classification, ...] = ()
+
+    def protocol(self, name: str) -> Classification:
+        return next(protocol for protocol in self.protocols if protocol.name == name)
+
+    def digest(self, protocol: str) -> str:
+        if protocol not in self._digests:
+            self._digests[protocol] = self.protocol(protocol).digest(self.load())
+        return self._digests[protocol]
+
+
+class CellRunner(Runner):
+    """Runs cells of :class:`ScoredData`."""
+
+    def _measure(self, job: Job, protocols: Sequence[str], folder: Path) -> list[Measured]:
+        (cell,) = job
+        dataset = cell.dataset
+        assert isinstance(dataset, ScoredData)
+        try:
+            measured = measure(
+                cell,
+                self._graph(dataset),
+                [dataset.protocol(name) for name in protocols],
+                path=folder,
+                device=self.device,
+                on_step=lambda epoch, step, steps, loss: self.watcher.step(epoch + step / steps, loss),
+            )
+        except Interrupted as error:
+            done = str(error).partition(";")[0]
+            raise Interrupted(f"{cell.title}: {done}; the same command goes on from there.") from error
+        except Exception as error:
+            if self.strict or isinstance(error, OSError) or isinstance(error.__cause__, OSError):
+                raise
+            measured = {"failure": sentence_of(error)}
+        return [measured]
+
+
+def cell_of(dataset: ScoredData, recipe: Recipe, seed: int, label: str, baseline: str | None = None) -> Cell:
+    """A recipe on a data set with a seed, as the ledger knows it."""
+    variant = Variant(label, recipe.updated({"training.seed": seed}), baseline)
+    key = run_key(variant.kind, variant.decisive, dataset.fingerprint, variant.seed)
+    return Cell(dataset, variant, key, variant.decisive)
+
+
+def plan_of(cells: Sequence[Cell], dataset: ScoredData) -> Plan:
+    """Cells to be measured one after another, under all protocols of their data set."""
+    return Plan(SWEEP, tuple(protocol.name for protocol in dataset.protocols), tuple((cell,) for cell in cells))

@@ -1,0 +1,90 @@
+"""Budgets: how long and in what batches a run was trained, apart from what it is a run of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfa.ledger import recipe_hash
+
+LENGTHS = ("epochs", "warmup")
+"""Keys of training that a shorter run changes; the warm-up shrinks with the epochs."""
+MACHINE = ("beside", "device", "threads")
+"""What a timed run notes of where it was measured, and by turns with what."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Epochs that were planned, and the batches; of a timed run also where and with what it was timed.
+
+    Runs are pooled, and compared, if theirs is the same.
+    """
+
+    epochs: int | None
+    """``None`` of what is not trained."""
+    sampler: str
+    """As JSON, which can be compared and hashed."""
+    turns: str = ""
+
+    @classmethod
+    def of(cls, recipe: Mapping[str, Any]) -> Budget:
+        """The budget of a run with this complete recipe."""
+        machine = {key: recipe[key] for key in MACHINE if key in recipe}
+        return cls(
+            epochs=recipe.get("training", {}).get("epochs"),
+            sampler=_canonical(recipe.get("sampler")),
+            turns=_canonical(machine) if machine else "",
+        )
+
+    def size(self, own: Budget) -> tuple[int, bool, bool, int]:
+        """By which budgets are ordered: more epochs first; then the recipe's own batches, the whole graph, the largest.
+
+        Args:
+            own: That of the method's own recipe.
+        """
+        sampler = self._sampler
+        is_whole = sampler.get("name") == "whole"
+        return self.epochs or 0, self.sampler == own.sampler, is_whole, int(sampler.get("batch_size") or 0)
+
+    def words(self, own: Budget) -> str | None:
+        """What differs from the method's own recipe, ``None`` if nothing does."""
+        parts = []
+        if self.epochs != own.epochs:
+            more = (self.epochs or 0) > (own.epochs or 0)
+            parts.append(
+                f"{self.epochs} {'epochs in place of' if more else 'of'} {own.epochs}{'' if more else ' epochs'}"
+            )
+        if self.sampler != own.sampler:
+            size, name = self._sampler.get("batch_size"), self._sampler.get("name")
+            parts.append("full batch" if name == "whole" else f"batches of {size} ({name})" if size else f"by {name}")
+        return ", ".join(parts) or None
+
+    @property
+    def machine(self) -> str:
+        """Where a timed run was measured, in words."""
+        noted = json.loads(self.turns or "{}")
+        threads = noted.get("threads")
+        return f"{noted.get('device')}, {threads} thread{'' if threads == 1 else 's'}" if noted else ""
+
+    @property
+    def _sampler(self) -> dict[str, Any]:
+        return json.loads(self.sampler) or {}
+
+
+def essence(recipe: Mapping[str, Any]) -> str:
+    """A hash of all that decides a run but for its budget and its seed."""
+    kept = {key: value for key, value in recipe.items() if key not in ("sampler", *MACHINE)}
+    if "training" in kept:
+        kept["training"] = {key: value for key, value in kept["training"].items() if key not in LENGTHS}
+    return recipe_hash(kept)
+
+
+def is_budget(path: str) -> bool:
+    """Whether a recipe key, given by its path, is of the budget."""
+    return path.split(".")[0] == "sampler" or path in [f"training.{key}" for key in LENGTHS]
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True)

@@ -1,0 +1,116 @@
+"""The report: fresh seeds, the test labels, once; and arms compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sfa.errors import InputError
+from sfa.ledger import Ledger
+from sfa.sweep import Search, fresh_seeds, make_report
+from sfa.sweep.choose import best_of_each, recipe_of
+from sfa.sweep.trials import Record
+
+MakeSearch = Callable[..., Search]
+
+
+def test_the_winner_is_trained_with_fresh_seeds(search: MakeSearch, ledger: Ledger) -> None:
+    made = search()
+    (best,) = best_of_each(made.run(ledger, trials=3, device="cpu")).values()
+    report = make_report(made, ledger, device="cpu")
+    assert report.winners == {"": best}
+    assert report.seeds == (1, 2, 3)
+    assert report.protocols == ("honest-10-10-80", "honest-10-10-80 unseen")
+    entries = [entry for entry in ledger.select() if ("sweep", "search: best") in entry.labels]
+    assert [entry.seed for entry in entries] == [1, 2, 3]
+    for entry in entries:
+        assert entry.recipe["training"]["lr"] == best.params["training.lr"]
+        named, unseen = entry.scores
+        assert (named.protocol, unseen.protocol) == report.protocols
+        assert len(named.of()) == len(unseen.of()) == 20
+        assert named.of() != unseen.of()
+    means = [entry.scores[0].mean() for entry in entries]
+    assert report.table["honest-10-10-80", ""].mean == pytest.approx(sum(means) / 3)
+    written = json.loads((made.folder / "report.json").read_text())
+    assert written["chosen"][""]["trial"] == best.number
+    assert written["results"][0]["mean"] == pytest.approx(sum(means) / 3)
+
+    with pytest.raises(InputError, match="has been reported on"):
+        made.run(ledger, trials=4, device="cpu")
+    assert make_report(made, ledger, seeds=[1, 5], device="cpu").seeds == (1, 5), "more seeds, the same choice"
+
+
+@pytest.mark.usefixtures("no_training")
+def test_it_is_reported_once(search: MakeSearch, ledger: Ledger) -> None:
+    made = search()
+    made.run(ledger, trials=2, device="cpu")
+    make_report(made, ledger, seeds=[7], device="cpu")
+    path = made.folder / "report.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({"chosen": {"": {**known["chosen"][""], "trial": 99}}}))
+    with pytest.raises(InputError, match="another choice"):
+        make_report(made, ledger, seeds=[7], device="cpu")
+    path.write_text("{")
+    with pytest.raises(InputError, match="is damaged"):
+        make_report(made, ledger, seeds=[7], device="cpu")
+
+
+def test_seeds_of_the_search_are_not_fresh(search: MakeSearch) -> None:
+    made = search(seeds=(1, 0))
+    assert fresh_seeds(made) == (2, 3, 4)
+    assert fresh_seeds(made, [9, 9, 8]) == (9, 8)
+    with pytest.raises(InputError, match="training seed 1: report with fresh ones, for instance --report-seeds 2 3 4"):
+        fresh_seeds(made, [1, 2])
+
+
+@pytest.mark.usefixtures("no_training")
+def test_arms_are_searched_alike_and_compared(search: MakeSearch, ledger: Ledger) -> None:
+    made = search(ranges=("method.tau=0.2..1", "spectral.iterations=1..3"), ablate="spectral=none,sfa")
+    assert list(made.arms) == ["spectral.name=none", "spectral.name=sfa"]
+    assert len(made.run(ledger, trials=2, timeout=0.0, device="cpu")) == 0
+    records = made.run(ledger, trials=2, device="cpu")
+    assert [f"{record.arm[14:]} {record.number}" for record in records] == ["none 0", "none 1", "sfa 0", "sfa 1"]
+    assert all(("spectral.iterations" in record.params) == record.arm.endswith("sfa") for record in records)
+    for record in records:
+        assert recipe_of(made.arms[record.arm], record).spectral["name"] == record.arm[14:]
+    assert {path.name for path in made.folder.glob("best*")} == {"best.yaml", "best-none.yaml", "best-sfa.yaml"}
+    report = make_report(made, ledger, seeds=[1, 2], device="cpu")
+    first, second = (report.table["honest-10-10-80", arm] for arm in made.arms)
+    assert first.difference is None
+    assert first.mean is not None
+    assert second.mean is not None
+    assert second.difference is not None
+    assert second.difference.mean == pytest.approx(second.mean - first.mean)
+    assert (first.seeds, second.seeds) == (2, 2)
+    with pytest.raises(InputError, match="compared by --ablate"):
+        search(ablate="spectral=none,sfa")
+    with pytest.raises(InputError, match="Unknown recipe key"):
+        search(ranges=("spectral.iterations=1..3",), ablate="spectral=none,pca")
+
+
+def test_nothing_to_report_on(search: MakeSearch, ledger: Ledger) -> None:
+    made = search()
+    made.settings.settle(made.folder)
+    with pytest.raises(InputError, match="nothing to report on"):
+        make_report(made, ledger, seeds=[1], device="cpu")
+    with made.trials() as trials, trials.claimed("", 1), pytest.raises(InputError, match="still at trial 0"):
+        make_report(made, ledger, seeds=[1], device="cpu")
+    assert not (made.folder / "report.json").exists()
+
+
+def test_of_equal_trials_the_first_is_chosen() -> None:
+    record = Record("", 0, "done", 80.0, {}, (80.0,), 1.0, None)
+    several = [replace(record, number=2), replace(record, number=1), replace(record, number=0, value=79.0)]
+    several.append(replace(record, number=3, state="running", value=None))
+    assert best_of_each(several)[""].number == 1
+
+
+def test_no_search_here(tmp_path: Path) -> None:
+    from sfa.sweep import Settings
+
+    with pytest.raises(InputError, match="no search in"):
+        Settings.read(tmp_path)

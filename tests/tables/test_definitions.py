@@ -1,0 +1,121 @@
+"""Every value of the paper has its counterpart in a study, or a reason why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfa.evaluation import PROTOCOLS
+from sfa.studies import RUN_TIME, STUDIES
+from sfa.tables.ask import Ask
+from sfa.tables.definition import Definition, Grid
+from sfa.tables.definitions import DEFINITIONS
+from sfa.tables.published import NUMBERS, load
+from sfa.tables.wanting import Wants
+from tests.tables.conftest import variant_of
+
+WITHOUT_STUDY = {11, 12, 13}
+
+
+def grid_of(definition: Definition) -> Grid:
+    """Of the paper's data sets alone."""
+    return definition.layout(definition, definition.datasets, definition.lines)
+
+
+def test_every_table_is_there() -> None:
+    assert set(DEFINITIONS) | WITHOUT_STUDY == set(NUMBERS)
+
+
+@pytest.mark.parametrize("number", DEFINITIONS)
+def test_rows_and_columns_are_the_papers_in_its_order(number: int) -> None:
+    definition, paper = DEFINITIONS[number], load(number)
+    grid = grid_of(definition)
+    rows, columns = [band.key for band in grid.rows], [column.key for column in grid.columns]
+    assert rows[: len(paper.rows)] == [row.key for row in paper.rows]
+    assert columns[: len(paper.column_keys)] == list(paper.column_keys)
+    assert all(band.label is None for band in grid.rows[: len(paper.rows)]), "it is the paper's"
+    assert all(band.label for band in grid.rows[len(paper.rows) :]), "ours have labels of their own"
+    assert all(column.label for column in grid.columns[len(paper.column_keys) :])
+    assert len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("number", DEFINITIONS)
+def test_every_line_is_a_variant_of_its_study(number: int) -> None:
+    definition = DEFINITIONS[number]
+    assert definition.study in STUDIES
+    assert definition.protocol == RUN_TIME or definition.protocol in PROTOCOLS
+    wants = Wants(definition, Ask())
+    refused = {}
+    for band in grid_of(definition).rows:
+        for point in band.points:
+            reason = wants.refusal(point)
+            if reason is None:
+                wanted = wants.wanted(point)
+                assert wanted.variant.label == point.line.variant
+                assert (wanted.twin is None) == (wanted.variant.baseline is None)
+            else:
+                refused[band.key, point.metric] = reason
+    expected = {
+        1: {("paper", "accuracy")},
+        4: {(row.key, "") for row in load(4).rows} | {(key, "") for key in DEFINITIONS[4].lines},
+        7: {("graph-feature-spectral", "accuracy")},
+    }
+    assert refused.keys() == expected.get(number, set())
+    assert all(refused.values())
+
+
+def test_numbers_of_the_paper_are_those_of_the_studies() -> None:
+    """κ, k and ε are in the paper's keys, and must be in the recipes."""
+    for key, line in DEFINITIONS[17].lines.items():
+        if key.isdecimal():
+            spectral = variant_of("kappa", line.variant).recipe.spectral
+            assert (spectral["kappa"], spectral["noise"]) == (int(key), 0.0)
+    for key, line in DEFINITIONS[8].lines.items():
+        assert variant_of("iterations", line.variant).recipe.spectral["iterations"] == int(key.removeprefix("k"))
+    for key, line in DEFINITIONS[9].lines.items():
+        recipe = variant_of("noisy-features", line.variant).recipe
+        assert recipe.feature_noise == float(key.removesuffix("-sfa"))
+        assert (recipe.spectral["name"] == "sfa") == key.endswith("-sfa")
+    sixteen = {key: variant_of("spectral-maps", line.variant) for key, line in DEFINITIONS[16].lines.items()}
+    assert sixteen["grassmann-no-noise"].recipe.spectral["kappa"] == 15
+    assert sixteen["grassmann-no-noise"].recipe.spectral["noise"] == 0
+    assert sixteen["pca"].recipe.spectral["kappa"] == 20
+
+
+def test_ablation_ticks() -> None:
+    lines = DEFINITIONS[7].lines
+    for key, edges, spectral in (
+        ("none", False, "none"),
+        ("graph", True, "none"),
+        ("spectral", False, "sfa"),
+        ("graph-spectral", True, "sfa"),
+        ("graph-feature", True, "noise"),
+        ("feature", False, "noise"),
+    ):
+        recipe = variant_of("ablation", lines[key].variant).recipe
+        assert (sum(recipe.method["edge_drop"]) > 0, recipe.spectral["name"]) == (edges, spectral)
+
+
+def test_the_papers_hyper_parameters_have_a_line() -> None:
+    definition = DEFINITIONS[1]
+    points = {band.key: band.points for band in grid_of(definition).rows}["paper"]
+    wants = Wants(definition, Ask())
+    assert [point.dataset for point in points if wants.refusal(point)] == ["pubmed"], "it is not in the paper's table"
+    found = {point.dataset: wants.wanted(point).variant.recipe for point in points}
+    for row in load(12).rows:
+        recipe = found[row.key]
+        values = dict(zip(load(12).column_keys, row.cells, strict=True))
+        assert values["epochs"] is not None
+        assert recipe.training.epochs == int(values["epochs"].text.replace(",", ""))
+        assert values["k"] is not None
+        assert recipe.spectral["iterations"] == int(values["k"].text)
+    elsewhere = definition.layout(definition, ["coauthor-cs"], {"paper": definition.lines["paper"]})
+    assert wants.refusal(elsewhere.rows[0].points[0]) == "the paper gives none for this data set"
+
+
+def test_every_method_with_and_without_sfa_is_in_the_main_table() -> None:
+    from sfa.methods import METHODS
+
+    variants = [line.variant for line in DEFINITIONS[1].lines.values() if line.recipe is None]
+    of_nodes = [name for name, method in METHODS.items() if method.level == "node"]
+    assert {f"{name}{suffix}" for name in of_nodes for suffix in ("", " + SFA")} <= set(variants)
+    assert len(set(variants)) == len(variants)

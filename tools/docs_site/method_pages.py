@@ -1,0 +1,127 @@
+"""A page for each method: what it is, its options, its recipes, and what was measured of it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from markdown_parts import folded, table
+from measured_tables import measured_section
+from options import Option, description_and_options
+
+from sfa.ledger import Entry
+from sfa.levels import ITEMS
+from sfa.methods import METHODS, Method
+from sfa.recipes import Recipe, shipped_recipes
+
+
+def method_page(name: str, entries: Sequence[Entry], root: Path) -> str:
+    """The Markdown of a method's page."""
+    method = METHODS[name]
+    description, options = description_and_options(method)
+    parts = [
+        _opening(name, method),
+        _commands(name),
+        "## What it learns from",
+        f"[](){{ #{method.__module__}.{method.__qualname__} }}\n{description}",
+        *_options(name, options),
+        *_fits(method),
+        *_recipes(name),
+        *measured_section(name, entries),
+        *_source(method, root),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def title(name: str) -> str:
+    """What the method is called: ``GRACE``; of two of one name, that for graphs says so."""
+    own = _name(METHODS[name])
+    others = [other for other in METHODS.values() if other is not METHODS[name] and _name(other) == own]
+    return f"{own} for graphs" if others and METHODS[name].level == "graph" else own
+
+
+def _name(method: type[Method]) -> str:
+    return (sys.modules[method.__module__].__doc__ or "").split(":")[0].split(" (")[0]
+
+
+def _opening(name: str, method: type[Method]) -> str:
+    told = " ".join((sys.modules[method.__module__].__doc__ or "").strip().splitlines()[0].split())
+    return f"# {title(name)}\n\n`{name}`, for {ITEMS[method.level]}. {told}"
+
+
+def _commands(name: str) -> str:
+    dataset = next((key.split("/")[1] for key in shipped_recipes() if key.startswith(f"{name}/")), "DATA")
+    lines = [
+        f"sfa train {dataset} --recipe {name}                   # the plain method",
+        f"sfa train {dataset} --recipe {name} --spectral sfa    # with SFA in its slot",
+    ]
+    return "```\n" + "\n".join(lines) + "\n```"
+
+
+def _options(name: str, options: Sequence[Option]) -> list[str]:
+    rows = [
+        [f"`{one.name}`", one.values, "" if one.default is None else f"`{one.default}`", one.meaning]
+        for one in options
+        if one.name not in ("in_features", "num_nodes", "spectral")
+    ]
+    example = next(one.name for one in options if one.default is not None)
+    told = (
+        f"Keyword arguments of the class, keys of a recipe under `method`, and on the command line "
+        f"`--set method.{example}=…`."
+    )
+    return ["## Options", told, table(["option", "values", "default", "meaning"], rows)]
+
+
+def _fits(method: type[Method]) -> list[str]:
+    settings = [[f"`{path}`", f"`{value}`"] for path, value in method.defaults.items()]
+    facts = [
+        "Several processes (`torchrun`) act as one." if method.spans_processes else "It runs in one process.",
+        f"Samplers: {', '.join(f'`{name}`' for name in method.samplers) or 'any for its data'} (`sfa list samplers`).",
+    ]
+    if method.transductive:
+        facts.append("It has weights for each node: it embeds the graph that it was trained on and no other.")
+    if method.rows_are_nodes:
+        facts.append("Its loss looks for single rows of the feature maps: maps that mix rows (`costa`) are refused.")
+    told = ["## Settings outside the method", "\n".join(f"- {fact}" for fact in facts)]
+    if settings:
+        told += [
+            "Unless a recipe says otherwise, training is as its authors had it:",
+            table(["key", "value"], settings),
+        ]
+    return told
+
+
+def _recipes(name: str) -> list[str]:
+    own = {key: recipe for key, recipe in shipped_recipes().items() if _method_of(recipe) == name}
+    if not own:
+        return []
+    rows = [[f"`{key}`", recipe["about"], str(_epochs(recipe))] for key, recipe in own.items()]
+    whole = "\n".join(yaml.safe_dump({key: _without_about(recipe)}, sort_keys=False) for key, recipe in own.items())
+    return [
+        "## Shipped recipes",
+        table(["recipe", "what it is", "epochs"], rows),
+        folded("The recipes in full", f"```yaml\n{whole.rstrip()}\n```"),
+    ]
+
+
+def _without_about(recipe: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in recipe.items() if key != "about"}
+
+
+def _method_of(recipe: dict[str, Any]) -> str:
+    section = recipe.get("method", "grace")
+    return str(section if isinstance(section, str) else section.get("name", "grace"))
+
+
+def _epochs(recipe: dict[str, Any]) -> int:
+    return Recipe.parse(_without_about(recipe)).training.epochs
+
+
+def _source(method: type[Method], root: Path) -> list[str]:
+    file = Path(inspect.getfile(method))
+    text = file.read_text(encoding="utf-8").rstrip()
+    return ["## The code", folded(f"`{file.relative_to(root).as_posix()}`", f"```python\n{text}\n```")]
