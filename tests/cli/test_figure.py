@@ -190,6 +190,15 @@ def test_a_run_that_was_stopped_goes_on(run_sfa: RunSfa, workplace: Path, monkey
 
 
 @pytest.mark.usefixtures("figure_of_planted")
+def test_a_run_that_patience_ended_is_complete(run_sfa: RunSfa, workplace: Path) -> None:
+    recipe = workplace / "grace" / "planted.npz"
+    recipe.write_text(recipe.read_text().replace('"epochs": 3', '"epochs": 60, "patience": 1, "lr": 1e-9'))
+    first = run_sfa("figure", 5, "--run")
+    assert first.err.count("no progress for 1 epoch") == 2
+    assert "to train" not in run_sfa("figure", 5, "--run").err
+
+
+@pytest.mark.usefixtures("figure_of_planted")
 def test_runs_that_are_others_are_left_alone(refuses: Callable[..., str], run_sfa: RunSfa, workplace: Path) -> None:
     assert run_sfa("figure", 5, "--run", "--quiet").err == ""
     recipe = workplace / "grace" / "planted.npz"

@@ -226,6 +226,8 @@ def test_list_studies(run_sfa: RunSfa) -> None:
         "kappa",
         "clustering",
         "run-time",
+        "run-time-k",
+        "map-run-time",
         "methods",
     ]
 

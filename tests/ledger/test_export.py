@@ -80,7 +80,7 @@ def test_an_empty_ledger(tmp_path: Path) -> None:
 
 
 def test_refused(entries: list[Entry], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.csv, \.json, \.md, not to 'out.xlsx'"):
+    with pytest.raises(InputError, match=r"\.csv, \.json, \.json\.gz, \.md, not to 'out.xlsx'"):
         write_entries(tmp_path / "out.xlsx", entries)
     with pytest.raises(InputError, match="does not exist"):
         write_entries(tmp_path / "nowhere" / "out.csv", entries)

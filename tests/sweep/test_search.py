@@ -114,11 +114,11 @@ def test_stopped_anywhere_it_proposes_the_same(
         return 90 - abs(np.log10(recipe.training.lr) + 2) - recipe.method["tau"], ""
 
     monkeypatch.setattr(module.Objective, "value", value)
-    whole = run(search(folder=tmp_path / "whole"), tmp_path / "ledger.sqlite", trials=13)
-    for trials in (3, 12, 13):
+    whole = run(search(folder=tmp_path / "whole"), tmp_path / "ledger.sqlite", trials=12)
+    for trials in (3, 11, 12):
         parts = run(search(folder=tmp_path / "parts"), tmp_path / "ledger.sqlite", trials=trials)
     assert told(parts) == told(whole)
-    assert len({record.params["training.lr"] for record in whole}) == 13, "a sampler begun again would repeat itself"
+    assert len({record.params["training.lr"] for record in whole}) == 12, "a sampler begun again would repeat itself"
     other = run(search(folder=tmp_path / "other", seed=1), tmp_path / "ledger.sqlite", trials=1)
     assert other[0].params != whole[0].params
     at_random = run(search(folder=tmp_path / "random", sampler="random"), tmp_path / "ledger.sqlite", trials=12)

@@ -30,6 +30,7 @@ def recipe(**changes: Any) -> dict[str, Any]:
             {"training__epochs": 20, "sampler": {"name": "neighbours", "batch_size": 32}},
             "20 of 200 epochs, batches of 32 (neighbours)",
         ),
+        ({"training__epochs": 20, "training__lr": 0.01}, "20 of 200 epochs, learning rate 0.01 in place of 0.0005"),
     ],
 )
 def test_words(changes: dict[str, Any], words: str | None) -> None:
@@ -45,6 +46,7 @@ def test_order() -> None:
     falling = [
         budget(training__epochs=300, sampler={"name": "clusters", "batch_size": 16}),
         own,
+        budget(training__lr=0.1),
         budget(sampler={"name": "clusters", "batch_size": 64}),
         budget(sampler={"name": "clusters", "batch_size": 32}),
         budget(training__epochs=100),
@@ -56,16 +58,17 @@ def test_order() -> None:
 
 def test_the_essence_knows_no_budget_and_no_seed() -> None:
     same = [
-        {"training__epochs": 7},
+        {"training__epochs": 7, "training__lr": 0.1},
         {"sampler": "clusters"},
         {"training__seed": 3, "training__diagnose_every": 0, "training__checkpoint_every": 9},
     ]
     assert {essence(recipe(**changes)) for changes in same} == {essence(recipe())}
-    others = [{"training__lr": 0.1}, {"method__tau": 0.9}, {"spectral": "none"}, {"training__patience": 3}]
+    others = [{"training__weight_decay": 0.1}, {"method__tau": 0.9}, {"spectral": "none"}, {"training__patience": 3}]
     assert len({essence(recipe(**changes)) for changes in others} | {essence(recipe())}) == 5
     assert essence({**recipe(), "beside": ["x"], "device": "cuda", "threads": 4}) == essence(recipe())
 
 
 def test_keys_of_the_budget() -> None:
-    assert all(map(is_budget, ("training.epochs", "training.warmup", "sampler", "sampler.batch_size", "sampler.name")))
-    assert not any(map(is_budget, ("training.lr", "training.patience", "method.hidden", "spectral")))
+    budgets = ("training.epochs", "training.warmup", "training.lr", "sampler", "sampler.batch_size", "sampler.name")
+    assert all(map(is_budget, budgets))
+    assert not any(map(is_budget, ("training.optimizer", "training.patience", "method.hidden", "spectral")))

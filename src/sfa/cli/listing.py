@@ -17,6 +17,7 @@ from sfa.recipes import shipped_recipes
 from sfa.sampling import SAMPLERS
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.studies import STUDIES
+from sfa.sweep import shipped_ranges
 from sfa.tables.resolver import filled_by, titles
 from sfa.training.loggers import LOGGERS
 
@@ -51,6 +52,9 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
             yield name, figure.number or "–", figure.description, figure.takes.value
     elif kind == "loggers":
         yield from ((name, _summary(logger)) for name, logger in LOGGERS.items())
+    elif kind == "ranges":
+        for method, ranges in shipped_ranges().items():
+            yield method, ", ".join(f"{one.key}={one.text}" for one in ranges)
     else:
         for dataset in names():
             found = availability(dataset, data_root)

@@ -1,4 +1,4 @@
-"""Budgets: how long and in what batches a run was trained, apart from what it is a run of."""
+"""Budgets: how long, in what batches and at what rate a run was trained, apart from what it is a run of."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 
 from sfa.ledger import recipe_hash
 
-LENGTHS = ("epochs", "warmup")
-"""Keys of training that a shorter run changes; the warm-up shrinks with the epochs."""
+LENGTHS = ("epochs", "warmup", "lr")
+"""Keys of training that a shorter run changes: the warm-up shrinks with the epochs, and a rate meant for thousands of
+them may diverge in a few."""
 MACHINE = ("beside", "device", "threads")
 """What a timed run notes of where it was measured, and by turns with what."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Epochs that were planned, and the batches; of a timed run also where and with what it was timed.
+    """Epochs that were planned, batches and learning rate; of a timed run also where and with what it was timed.
 
     Runs are pooled, and compared, if theirs is the same.
     """
@@ -26,6 +27,7 @@ class Budget:
     """``None`` of what is not trained."""
     sampler: str
     """As JSON, which can be compared and hashed."""
+    lr: float | None = None
     turns: str = ""
 
     @classmethod
@@ -35,18 +37,22 @@ class Budget:
         return cls(
             epochs=recipe.get("training", {}).get("epochs"),
             sampler=_canonical(recipe.get("sampler")),
+            lr=recipe.get("training", {}).get("lr"),
             turns=_canonical(machine) if machine else "",
         )
 
-    def size(self, own: Budget) -> tuple[int, bool, bool, int]:
+    def size(self, own: Budget) -> tuple[int, bool, bool, int, bool]:
         """By which budgets are ordered: more epochs first; then the recipe's own batches, the whole graph, the largest.
+
+        All else equal, the recipe's own learning rate goes first.
 
         Args:
             own: That of the method's own recipe.
         """
         sampler = self._sampler
         is_whole = sampler.get("name") == "whole"
-        return self.epochs or 0, self.sampler == own.sampler, is_whole, int(sampler.get("batch_size") or 0)
+        size = int(sampler.get("batch_size") or 0)
+        return self.epochs or 0, self.sampler == own.sampler, is_whole, size, self.lr == own.lr
 
     def words(self, own: Budget) -> str | None:
         """What differs from the method's own recipe, ``None`` if nothing does."""
@@ -59,6 +65,8 @@ class Budget:
         if self.sampler != own.sampler:
             size, name = self._sampler.get("batch_size"), self._sampler.get("name")
             parts.append("full batch" if name == "whole" else f"batches of {size} ({name})" if size else f"by {name}")
+        if self.lr != own.lr:
+            parts.append(f"learning rate {self.lr:g} in place of {own.lr:g}")
         return ", ".join(parts) or None
 
     @property

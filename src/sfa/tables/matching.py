@@ -165,7 +165,7 @@ class Measurements:
 
 def _counts(entry: Entry, budget: Budget, wanted: Wanted) -> bool:
     asked = wanted.budget
-    if asked is not None and (budget.epochs, budget.sampler) != (asked.epochs, asked.sampler):
+    if asked is not None and (budget.epochs, budget.sampler, budget.lr) != (asked.epochs, asked.sampler, asked.lr):
         return False
     return not wanted.seeds or entry.seed in wanted.own_seeds
 

@@ -25,6 +25,7 @@ class Kind(str, Enum):
     figures = "figures"
     studies = "studies"
     loggers = "loggers"
+    ranges = "ranges"
 
 
 @app.command("list", no_args_is_help=True)
