@@ -181,6 +181,9 @@ def test_anndata_knows_where_it_comes_from(tmp_path: Path) -> None:
         ("z.csv", {"columns": {"label": ["x"]}}, "3 embeddings need as many values of label, not 1"),
         ("z.csv", {"columns": {"z1": ["x"] * 3}}, "cannot be called z1"),
         ("z.csv", {"columns": {"node_id": ["x"] * 3}}, "cannot be called node_id"),
+        ("z.npz", {"columns": {"embeddings": ["x"] * 3}}, "cannot be called embeddings"),
+        ("z.pt", {"columns": {"node_ids": ["x"] * 3}}, "cannot be called node_ids"),
+        ("z.npz", {"columns": {"graph_ids": ["x"] * 3}, "item": "graph"}, "cannot be called graph_ids"),
         ("z.parquet", {"columns": {"embedding": ["x"] * 3}, "layout": "list"}, "cannot be called embedding"),
     ],
 )

@@ -72,6 +72,46 @@ def test_arms_side_by_side(
     assert (workplace / "sweeps" / "planted-grace" / "best-sfa.yaml").exists()
 
 
+def test_a_report_stopped_by_hand(
+    run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command goes on with it, and with nothing else."""
+
+    def stop(cell: Any, *args: Any, **options: Any) -> Any:
+        if cell.variant.seed == 2:
+            raise KeyboardInterrupt
+        return pretended(cell, *args, **options)
+
+    words = ["sweep", planted_file, *TINY, "--trials", 2]
+    monkeypatch.setattr("sfa.sweep.cells.measure", stop)
+    result = run_sfa(*words, "--report-seeds", 1, 2)
+    assert result.code == 130
+    assert result.err.splitlines()[-1].endswith("Stopped; the same command goes on from there.")
+    monkeypatch.setattr("sfa.sweep.cells.measure", pretended)
+    result = run_sfa(*words, "--report-seeds", 1, 2)
+    assert result.code == 0, result.err
+    assert "Trained with the fresh seeds 1 2" in result.out
+    assert "trial 2" not in result.err
+    result = run_sfa(*words)
+    assert result.code == 0, result.err
+    assert "Test labels were read: sweeps/planted-grace/report.json" in result.err
+
+
+def test_no_report_before_the_search_is_at_its_end(
+    run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfa.sweep.cells.measure", pretended)
+    words = ["sweep", planted_file, *TINY, "--trials"]
+    assert run_sfa(*words, 1).code == 0
+    result = run_sfa(*words, 3, "--report-seeds", 1, "--timeout", 1e-9, "--quiet")
+    assert result.code == 1
+    assert result.err == "No report yet, with 2 trials still to come: the same command goes on from there.\n"
+    assert not (workplace / "sweeps" / "planted-grace" / "report.json").exists()
+    result = run_sfa(*words, 3, "--report-seeds", 1)
+    assert result.code == 0, result.err
+    assert "Trained with the fresh seed 1" in result.out
+
+
 def test_dry_run(run_sfa: RunSfa, planted_file: Path, workplace: Path) -> None:
     result = run_sfa("sweep", planted_file, "--dry-run", "--trials", 30, "--seeds", 0, 1)
     assert result.code == 0, result.err

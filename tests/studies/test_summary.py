@@ -84,7 +84,9 @@ def test_seeds_that_failed_are_left_out_on_both_sides(plan: NewPlan) -> None:
     table = summarise(study, entries_of(study, values), "honest-10-10-80", "accuracy")
     zero, one = table["k = 0", "planted"], table["k = 1", "planted"]
     assert (zero.mean, zero.seeds, zero.failed) == (52.0, 1, 1)
-    assert one.difference is None, "a single seed in common says nothing of two"
+    assert one.difference is not None, "over the splits of the only seed in common"
+    paired = [a - b for a, b in zip(VALUES["k = 1", 0], VALUES["k = 0", 0], strict=True)]
+    assert one.difference.mean == pytest.approx(sum(paired) / len(paired))
     values = {("k = 0", 0): "no", ("k = 0", 1): "no"}
     failed = summarise(study, entries_of(study, values), "honest-10-10-80", "accuracy")["k = 0", "planted"]
     assert (failed.mean, failed.failed, failed.planned) == (None, 2, 2)

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.ledger import Ledger
-from sfa.sweep import Search, fresh_seeds, make_report
+from sfa.studies.lock import locked
+from sfa.sweep import Search, SearchWatcher, fresh_seeds, make_report
 from sfa.sweep.choose import best_of_each, recipe_of
 from sfa.sweep.trials import Record
 
@@ -57,6 +59,52 @@ def test_it_is_reported_once(search: MakeSearch, ledger: Ledger) -> None:
     path.write_text("{")
     with pytest.raises(InputError, match="is damaged"):
         make_report(made, ledger, seeds=[7], device="cpu")
+
+
+@pytest.mark.usefixtures("no_training")
+def test_a_report_between_two_trials_ends_the_search(search: MakeSearch, ledger: Ledger) -> None:
+    made = search()
+
+    class Hasty(SearchWatcher):
+        def trial_ends(self, record: Record, best: Record | None) -> None:
+            if record.number == 1:
+                make_report(made, ledger, seeds=[7], device="cpu")
+
+    with pytest.raises(InputError, match="has been reported on"):
+        made.run(ledger, trials=4, device="cpu", watcher=Hasty())
+    records = made.run(ledger, trials=2, device="cpu")
+    assert [record.number for record in records] == [0, 1], "no third was taken up"
+    assert made.unfinished(records, 2) == 0
+    assert made.unfinished(records, 4) == 2
+
+
+@pytest.mark.usefixtures("no_training")
+def test_no_trial_is_taken_up_while_the_choice_is_noted(
+    search: MakeSearch, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = search()
+    made.run(ledger, trials=1, device="cpu")
+    held: list[bool] = []
+
+    def noted(path: Path, text: str) -> None:
+        with locked(made.folder / ".claim.lock", wait=False) as ours:
+            held.append(not ours)
+        write_text(path, text)
+
+    monkeypatch.setattr("sfa.sweep.report.write_text", noted)
+    make_report(made, ledger, seeds=[7], device="cpu")
+    assert held == [True, False], "the choice, and what came of it"
+
+
+@pytest.mark.usefixtures("no_training")
+def test_a_trial_left_behind_is_not_gone_on_with_after_the_report(search: MakeSearch, ledger: Ledger) -> None:
+    made = search()
+    made.run(ledger, trials=1, device="cpu")
+    with made.trials() as trials, trials.claimed("", 2):
+        pass
+    make_report(made, ledger, seeds=[7], device="cpu")
+    with pytest.raises(InputError, match="has been reported on"):
+        made.run(ledger, trials=2, device="cpu")
 
 
 def test_seeds_of_the_search_are_not_fresh(search: MakeSearch) -> None:

@@ -138,7 +138,8 @@ def test_killed_and_gone_on_with(at: int, planted_file: Path, tmp_path: Path, in
     made = tiny_search(load(planted_file), folder)
     with made.trials() as trials:
         assert [record.state for record in trials.records("")] == ["done"] * at + ["running"]
-        assert trials.busy("") == [], "whoever was at it is gone"
+        with trials.at_rest():
+            assert trials.busy("") == [], "whoever was at it is gone"
     assert told(run(made, path, trials=4)) == told(in_one_go)
 
 
@@ -169,7 +170,8 @@ def test_a_trial_of_another_process_is_left_to_it(search: MakeSearch) -> None:
     made.settings.settle(made.folder)
     with made.trials() as ours, made.trials() as theirs, theirs.claimed("", 5) as trial:
         assert trial is not None
-        assert ours.busy("") == [0]
+        with ours.at_rest():
+            assert ours.busy("") == [0]
         with ours.claimed("", 5) as other:
             assert other is not None
             assert other.number == 1
@@ -274,6 +276,27 @@ def test_settings_that_do_not_go_together_fail_alone(search: MakeSearch, tmp_pat
                 objective.attempt(trials, "", Picky(), trial)  # type: ignore[arg-type]
         assert [record.state for record in trials.records("")] == ["failed", "done"]
         assert trials.records("")[0].failure == "These do not go together."
+
+
+@pytest.mark.usefixtures("no_training")
+def test_a_grid_whose_laying_down_was_interrupted(
+    search: MakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import optuna
+
+    made, enqueue = search(ranges=("method.tau=0.2,0.4,0.6,0.8",), sampler="grid"), optuna.Study.enqueue_trial
+
+    def interrupted(study: optuna.Study, params: dict[str, Any]) -> None:
+        if len(study.get_trials(deepcopy=False)) == 2:
+            raise KeyboardInterrupt
+        enqueue(study, params)
+
+    monkeypatch.setattr(optuna.Study, "enqueue_trial", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(made, tmp_path / "ledger.sqlite")
+    monkeypatch.setattr(optuna.Study, "enqueue_trial", enqueue)
+    records = run(made, tmp_path / "ledger.sqlite")
+    assert [record.params["method.tau"] for record in records] == ["0.2", "0.4", "0.6", "0.8"]
 
 
 def test_interrupted_and_gone_on_with(search: MakeSearch, tmp_path: Path, in_one_go: list[Record]) -> None:

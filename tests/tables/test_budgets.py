@@ -37,6 +37,20 @@ def test_words(changes: dict[str, Any], words: str | None) -> None:
     assert budget(**changes).words(budget()) == words
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"training__epochs": 20, "training__lr": 0.01},
+        {"sampler": {"name": "clusters", "batch_size": 1024}},
+    ],
+)
+def test_its_changes_make_it_of_the_recipes_own(changes: dict[str, Any]) -> None:
+    own = Recipe.parse({"method": "grace", "training": {"epochs": 200}})
+    asked = budget(**changes)
+    assert Budget.of(own.updated(asked.changes(budget())).as_dict()) == asked
+
+
 def test_the_whole_graph_where_the_recipe_has_batches() -> None:
     assert budget().words(budget(sampler={"name": "clusters"})) == "full batch"
 

@@ -179,7 +179,7 @@ def test_epochs_that_are_asked_for(new_entry: NewEntry) -> None:
     cell = cells(made(8, entries, changes={"training.epochs": 10}))["k = 1", "Cora"]
     assert cell.measured is not None
     assert (cell.measured.mean, cell.measured.budget) == (2.0, "10 of 200 epochs")
-    assert cell.command == "sfa study iterations --datasets cora --epochs 10"
+    assert cell.command == "sfa study iterations --datasets cora --epochs 10 --seeds 0"
     assert cells(made(8, entries, changes={"training.epochs": 11}))["k = 1", "Cora"].measured is None
 
 

@@ -205,14 +205,17 @@ def test_the_difference_is_from_the_twin_of_the_same_budget(new_entry: NewEntry)
     assert found.summary.difference is None
 
 
-def test_mine_go_before_shipped_ones_whatever_their_budget(new_entry: NewEntry) -> None:
+def test_mine_go_before_shipped_ones_unless_those_are_longer(new_entry: NewEntry) -> None:
     mine, shipped = [new_entry(shorter("g-bt + SFA", 50), values=(1.0, 3.0))], [new_entry(SFA), new_entry(PLAIN)]
-    found = Measurements.of(mine, shipped).find(wanted())
-    assert found is not None
-    assert (found.mine, found.summary.mean, found.budget) == (True, 2.0, "50 of 200 epochs")
-    found = Measurements.of((), shipped).find(wanted())
-    assert found is not None
-    assert (found.mine, found.summary.mean) == (False, 81.0)
+    short = [new_entry(shorter("g-bt + SFA", 50)), new_entry(shorter("g-bt + SFA", 20), seed=1)]
+    for others in (short, short[1:]):
+        found = Measurements.of(mine, others).find(wanted())
+        assert found is not None
+        assert (found.mine, found.summary.mean, found.budget) == (True, 2.0, "50 of 200 epochs")
+    for own in (mine, ()):
+        found = Measurements.of(own, shipped).find(wanted())
+        assert found is not None
+        assert (found.mine, found.summary.mean) == (False, 81.0), "a short look hides no long run"
     twin = [new_entry(shorter("g-bt", 50), values=(1.0, 1.0))]
     found = Measurements.of(mine, twin).find(wanted())
     assert found is not None

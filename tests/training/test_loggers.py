@@ -162,8 +162,10 @@ def test_weights_and_biases_offline(tmp_path: Path) -> None:
     wandb.teardown()  # at the end of the program at the latest: its own process has then written everything
     (file,) = (folder / "wandb").glob("offline-run-*/*.wandb")
     assert file.parent.name.split("-")[-1] == first.name.split("-")[-1], "it is the same run"
-    assert "wandb sync" in again.hint()
-    assert str(file.parent) in again.hint()
+    hint = again.hint()
+    assert hint is not None
+    assert "wandb sync" in hint
+    assert str(file.parent) in hint
     records = offline_records(file)
     rows = history(records)
     assert [one["_step"] for one in rows] == ["1", "2"]
@@ -175,6 +177,14 @@ def test_weights_and_biases_offline(tmp_path: Path) -> None:
     assert (begun.project, begun.display_name) == ("sfa", "my run")
     config = {update.key: update.value_json for update in begun.config.update}
     assert '"tau":0.4' in config["method"].replace(" ", "")
+
+
+def test_weights_and_biases_disabled_has_nothing_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    with Loggers(["wandb"], pytest.fail) as loggers:
+        loggers.open(tmp_path, SETTINGS)
+        loggers.log(row(1))
+        assert loggers.hints() == []
 
 
 def test_weights_and_biases_asks_nobody_at_the_keyboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +221,22 @@ class Failing(Logger):
     def close(self) -> None:
         self.closed = True
 
-    def hint(self) -> str:
+    def hint(self) -> str | None:
         return "nothing"
+
+
+class Unshown(Failing):
+    """Has nothing to show."""
+
+    def hint(self) -> str | None:
+        return None
+
+
+class Confused(Failing):
+    """Does not know where it wrote."""
+
+    def hint(self) -> str:
+        raise RuntimeError("where?")
 
 
 class Stillborn(Failing):
@@ -236,11 +260,22 @@ def test_a_logger_that_fails_is_told_of_and_training_goes_on(
         f"Logging to stillborn has ended (RuntimeError: no service); {goes_on}",
         f"Logging to failing has ended (OSError: [Errno 28] No space left on device); {goes_on}",
     ]
-    (failed,) = Failing.made
+    failed = Failing.made[-1]
     assert (len(failed.rows), failed.closed) == (1, True)
     assert hint.startswith("tensorboard --logdir ")
     assert [one.step for one in events(tmp_path).Scalars("loss")] == [1, 2, 3, 4]
     assert [one.step for one in events(tmp_path).Histograms("diagnostics/sigma_tilde")] == [1, 2, 4]
+
+
+def test_hints_are_of_those_that_have_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, logger in {"failing": Failing, "unshown": Unshown, "confused": Confused}.items():
+        monkeypatch.setitem(LOGGERS, name, logger)
+    told: list[str] = []
+    with Loggers(["confused", "unshown", "failing"], told.append) as loggers:
+        loggers.open(tmp_path, SETTINGS)
+        assert loggers.hints() == ["nothing"]
+    (sentence,) = told
+    assert sentence.startswith("Logging to confused has ended (RuntimeError: where?);")
 
 
 def test_a_full_disk_ends_the_log_alone(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from sfa.sweep import (
     shipped_ranges,
 )
 from sfa.sweep.cells import SWEEP
-from sfa.sweep.trials import check_installed
+from sfa.sweep.trials import REPORT, check_installed
 from sfa.training import Interrupted, make_fabric
 
 
@@ -113,12 +113,19 @@ def run(
     settings.settle(folder)
     with Ledger(manner.path, create=True) as opened:
         records = _search(search, opened, trials, timeout, manner=manner, display=display)
+        left = 0 if report_seeds is None else search.unfinished(records, trials)
+        if left:
+            to_come = counted(left, "trial")
+            Display().say(f"No report yet, with {to_come} still to come: the same command goes on from there.")
         if all(record.state == "failed" for record in records):
             raise typer.Exit(1)
         print_winners(search, records)
         if report_seeds is None:
-            display.say(f"Test labels are unread: sfa sweep report {folder}")
+            read = f"Test labels were read: {folder / REPORT}"
+            display.say(read if search.is_reported else f"Test labels are unread: sfa sweep report {folder}")
             return
+        if left:
+            raise typer.Exit(1)
         _report(search, opened, report_seeds, manner=manner, display=display)
 
 

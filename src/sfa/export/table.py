@@ -35,7 +35,7 @@ class Table:
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.z):
             raise InputError(f"{len(self.z)} embeddings need as many {self.item} ids, not {len(self.ids)}.")
-        taken = {self.id_name, *self.feature_names, *([] if self.layout == "columns" else ["embedding"])}
+        taken = {self.id_name, *self.feature_names, "embeddings", f"{self.id_name}s"}  # in tables, and among arrays
         for name, values in self.columns.items():
             if name in taken:
                 raise InputError(f"A column cannot be called {name}: the table has one already.")

@@ -69,9 +69,8 @@ def read_entries(path: Path) -> list[Entry]:
         runs = TypeAdapter(list[_Run]).validate_python(json.loads(content))
     except ValidationError as error:
         first = error.errors()[0]
-        place = f"run {first['loc'][0]}, " if first["loc"] else ""
-        what = ".".join(str(part) for part in first["loc"][1:])
-        raise InputError(f"{path} is not a ledger as sfa exports it: {place}{what}: {first['msg']}.") from error
+        place = f"run {first['loc'][0]}, {'.'.join(map(str, first['loc'][1:]))}: " if first["loc"] else ""
+        raise InputError(f"{path} is not a ledger as sfa exports it: {place}{first['msg']}.") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a ledger as sfa exports it: it is not JSON.") from error
     return [_entry(run) for run in runs]

@@ -101,9 +101,9 @@ def _pooled(scores: Scores, metric: str) -> Score:
 
 
 def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | None:
-    """Paired over the seeds that both have; none with fewer than two values to pair."""
+    """Paired over the seeds that both have, or over the splits of the only one; none with fewer than two values."""
     common = scores.keys() & baseline.keys()
-    if not common or len(common) == 1 < max(len(scores), len(baseline)):
+    if not common:
         return None
     ours, theirs = (_pooled({seed: those[seed] for seed in common}, metric) for those in (scores, baseline))
     if len(ours.of(metric)) < 2 or len(ours.of(metric)) != len(theirs.of(metric)):

@@ -14,8 +14,7 @@ from sfa.studies import Plan, Summary, Watcher, summarise
 from sfa.sweep.cells import CellRunner, cell_of, plan_of
 from sfa.sweep.choose import best_of_each, recipe_of
 from sfa.sweep.search import Search
-from sfa.sweep.settings import REPORT
-from sfa.sweep.trials import Record
+from sfa.sweep.trials import REPORT, Record, Trials
 
 FRESH_SEEDS = 3
 METRIC = "accuracy"
@@ -54,14 +53,20 @@ def fresh_seeds(search: Search, asked: Sequence[int] = ()) -> tuple[int, ...]:
     return tuple(dict.fromkeys(asked))
 
 
-def winners(search: Search) -> dict[str, Record]:
+def frozen_winners(search: Search) -> dict[str, Record]:
+    """The chosen trial of each arm, noted for good while no process can take up another."""
+    with search.trials() as trials, trials.at_rest():
+        chosen = _winners(search, trials)
+        _freeze(search, chosen)
+    return chosen
+
+
+def _winners(search: Search, trials: Trials) -> dict[str, Record]:
     """The chosen trial of each arm; raises if there is none, or if a trial is still under way."""
-    with search.trials() as trials:
-        records = search.records(trials)
-        busy = [f"{arm}{arm and ' '}trial {number}" for arm in search.arms for number in trials.busy(arm)]
+    busy = [f"{arm}{arm and ' '}trial {number}" for arm in search.arms for number in trials.busy(arm)]
     if busy:
         raise InputError(f"Another process is still at {busy[0]}: report when the search is at its end.")
-    found = best_of_each(records)
+    found = best_of_each(search.records(trials))
     missing = [arm or "this search" for arm in search.arms if arm not in found]
     if missing:
         raise InputError(f"No trial of {missing[0]} in {search.folder} is finished: there is nothing to report on.")
@@ -87,8 +92,7 @@ def make_report(
         strict: Raise what makes a run fail.
         watcher: Is told how it goes.
     """
-    settled, chosen = fresh_seeds(search, seeds), winners(search)
-    _freeze(search, chosen)
+    settled, chosen = fresh_seeds(search, seeds), frozen_winners(search)
     plan = report_plan(search, chosen, settled)
     runner = CellRunner(ledger, device=device, strict=strict, watcher=watcher or Watcher())
     runner.run(plan)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,9 @@ from sfa.sweep.cells import ScoredData
 from sfa.sweep.choose import write_choice
 from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
 from sfa.sweep.objective import Objective
-from sfa.sweep.settings import REPORT, Settings
+from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
-from sfa.sweep.trials import Record, Trials
+from sfa.sweep.trials import REPORT, Record, Trials
 
 
 class SearchWatcher(Watcher):
@@ -83,6 +85,16 @@ class Search:
         points = max(len(space.grid()) for space in self.arms.values())
         return points if trials is None else min(trials, points)
 
+    def unfinished(self, records: Sequence[Record], trials: int | None) -> int:
+        """How many of the trials asked for, in all arms, have not come to their end."""
+        ended, total = Counter(record.arm for record in records if record.state != "running"), self.total(trials)
+        return sum(max(0, self._wanted(space, total) - ended[arm]) for arm, space in self.arms.items())
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether its choice is frozen, by a report that is made or was begun."""
+        return (self.folder / REPORT).exists()
+
     def run(
         self,
         ledger: Ledger,
@@ -95,6 +107,8 @@ class Search:
     ) -> list[Record]:
         """Try until there are so many trials in all; returns them. Stopped by whatever, it goes on from there.
 
+        Of a search that has been reported on the trials are returned if there are enough; no further one is begun.
+
         Args:
             ledger: Where every run is entered.
             trials: Of each arm; 20 if not given, or all points of a grid.
@@ -104,11 +118,6 @@ class Search:
             watcher: Is told how it goes.
         """
         self.settings.settle(self.folder)
-        if (self.folder / REPORT).exists():
-            raise InputError(
-                f"The search in {self.folder} has been reported on: whoever goes on with it chooses after the test "
-                "labels were read. Search in another --out."
-            )
         watcher, started, total = watcher or SearchWatcher(), time.monotonic(), self.total(trials)
         objective = Objective(
             self.folder.name, self.data(), self.settings.seeds, ledger, device, strict, watcher=watcher
@@ -137,7 +146,7 @@ class Search:
         self, trials: Trials, arm: str, space: Space, total: int, objective: Objective, watcher: SearchWatcher
     ) -> bool:
         points = _stored(space) if self.settings.sampler == "grid" else []
-        with trials.claimed(arm, min(total, len(points)) if points else total, points) as trial:
+        with trials.claimed(arm, self._wanted(space, total), points) as trial:
             if trial is None:
                 return False
             watcher.trial_begins(arm, trial.number)
@@ -147,6 +156,10 @@ class Search:
         ended = next(record for record in records if (record.arm, record.number) == (arm, trial.number))
         watcher.trial_ends(ended, chosen.get(arm))
         return True
+
+    def _wanted(self, space: Space, total: int) -> int:
+        """Trials of an arm, whose grid may have fewer points than another's."""
+        return min(total, len(space.grid())) if self.settings.sampler == "grid" else total
 
     def _scored(self, graph: Data, *protocols: Classification) -> ScoredData:
         return ScoredData(

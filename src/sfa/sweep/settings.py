@@ -17,7 +17,6 @@ from sfa.sweep.space import Space
 from sfa.sweep.trials import PrunerName
 
 FILE = "search.json"
-REPORT = "report.json"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
+REPORT = "report.json"
+"""Of a search's folder; once it is there, no trial is taken up."""
 
 PrunerName = Literal["none", "median"]
 PRUNERS: tuple[PrunerName, ...] = ("none", "median")
@@ -75,7 +77,7 @@ class Trials:
         self.folder, self.path = folder, folder / "trials.sqlite"
         self.sampler, self.seed, self.pruner = sampler, seed, pruner
         self._studies: dict[str, Study] = {}
-        with locked(self.folder / ".claim.lock", wait=True):  # two processes must not both make the tables
+        with self.at_rest():  # two processes must not both make the tables
             self._storage = _open(self.path)
 
     def __enter__(self) -> Trials:
@@ -93,14 +95,23 @@ class Trials:
             arm: Of the search.
             total: Trials that are wanted in all.
             points: Of a grid, which are tried in order.
+
+        Raises:
+            InputError: There is a trial to take up, and the search has been reported on.
         """
         study = self._study(arm)
         with ExitStack() as until_the_end:
-            with locked(self.folder / ".claim.lock", wait=True):
+            with self.at_rest():
                 trial = self._left_behind(arm, study) or self._next(study, total, points)
                 if trial is not None:
                     until_the_end.enter_context(locked(self._lock(arm, trial.number), wait=False))
             yield trial
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Inside, no process takes up a trial."""
+        with locked(self.folder / ".claim.lock", wait=True):
+            yield
 
     def finish(self, arm: str, trial: Trial, value: float) -> None:
         """The trial came to its end with this value."""
@@ -131,13 +142,12 @@ class Trials:
         return [record for record in found if record.state != "waiting"]
 
     def busy(self, arm: str) -> list[int]:
-        """Numbers of the trials that other processes are at."""
+        """Numbers of the trials that other processes are at; ask while the search is :meth:`at_rest`."""
         busy = []
-        with locked(self.folder / ".claim.lock", wait=True):
-            for record in self.records(arm):
-                if record.state == "running":
-                    with locked(self._lock(arm, record.number), wait=False) as ours:
-                        busy += [] if ours else [record.number]
+        for record in self.records(arm):
+            if record.state == "running":
+                with locked(self._lock(arm, record.number), wait=False) as ours:
+                    busy += [] if ours else [record.number]
         return busy
 
     def _study(self, arm: str) -> Study:
@@ -162,17 +172,25 @@ class Trials:
         for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
             with locked(self._lock(arm, trial.number), wait=False) as ours:
                 if ours:
+                    self._require_unreported()
                     return optuna.trial.Trial(study, trial._trial_id)
         return None
 
     def _next(self, study: Study, total: int, points: Sequence[Mapping[str, Any]]) -> Trial | None:
         trials = study.get_trials(deepcopy=False)
-        if points and not trials:
-            for point in points:
-                study.enqueue_trial(dict(point))
         if sum(STATES[trial.state.name] != "waiting" for trial in trials) >= total:
             return None
+        self._require_unreported()
+        for point in points[len(trials) :]:  # all of them at first, or what an interruption left out
+            study.enqueue_trial(dict(point))
         return study.ask()
+
+    def _require_unreported(self) -> None:
+        if (self.folder / REPORT).exists():
+            raise InputError(
+                f"The search in {self.folder} has been reported on: whoever goes on with it chooses after the test "
+                "labels were read. Search in another --out."
+            )
 
     def _lock(self, arm: str, number: int) -> Path:
         name = "".join(letter if letter.isalnum() else "-" for letter in arm)

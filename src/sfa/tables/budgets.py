@@ -69,6 +69,17 @@ class Budget:
             parts.append(f"learning rate {self.lr:g} in place of {own.lr:g}")
         return ", ".join(parts) or None
 
+    def changes(self, own: Budget) -> dict[str, Any]:
+        """The recipe keys that make it of the method's own budget."""
+        changed: dict[str, Any] = {}
+        if self.epochs != own.epochs:
+            changed["training.epochs"] = self.epochs
+        if self.sampler != own.sampler:
+            changed |= {f"sampler.{key}": value for key, value in self._sampler.items() if value is not None}
+        if self.lr != own.lr:
+            changed["training.lr"] = self.lr
+        return changed
+
     @property
     def machine(self) -> str:
         """Where a timed run was measured, in words."""

@@ -157,9 +157,18 @@ class Maker:
         return replace(
             cell,
             measured=None if found is None else self._measured(found, wanted),
-            command=order_of(self.definition, point, self.ask).command(self.ask, (*again, *self.more_words)),
+            command=order_of(self.definition, point, self.ask).command(
+                self._again(found, wanted), (*again, *self.more_words)
+            ),
             failure=failure,
         )
+
+    def _again(self, found: Found | None, wanted: Wanted) -> Ask:
+        """What measures a cell as it was measured, its budget and seeds included; as asked for, if it was not."""
+        if found is None or wanted.protocol == RUN_TIME:
+            return self.ask
+        changes = {**self.ask.changes, **found.pool.budget.changes(wanted.own_budget)}
+        return replace(self.ask, changes=changes, seeds=found.pool.seeds)
 
     def _measured(self, found: Found, wanted: Wanted) -> Measured:
         pool, summary = found.pool, found.summary

@@ -77,7 +77,8 @@ class Shelf:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._entries: dict[tuple[str, str, str], list[Entry]] = {}
         for entry in entries:
-            self._entries.setdefault((entry.dataset.lower(), entry.kind, essence(entry.recipe)), []).append(entry)
+            if not _is_of_a_search(entry):
+                self._entries.setdefault((entry.dataset.lower(), entry.kind, essence(entry.recipe)), []).append(entry)
 
     @property
     def datasets(self) -> set[str]:
@@ -116,7 +117,7 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Measurements:
-    """All that was measured: the user's own runs, and those that came with sfa where the user has none."""
+    """All that was measured: the user's own runs, and those that came with sfa where the user has none as long."""
 
     mine: Shelf
     shipped: Shelf
@@ -136,13 +137,17 @@ class Measurements:
 
     def find(self, wanted: Wanted) -> Found | None:
         """What fills a cell: the runs of the largest budget, never of several."""
-        for shelf in self.shelves:
-            pools = shelf.pools(wanted, wanted.variant)
-            if pools:
-                pool = max(pools, key=lambda pool: _preference(pool, wanted))
-                summary = summary_of(list(pool.entries.values()), pool.scores, self._twin(pool, wanted), wanted.metric)
-                return Found(pool, summary, shelf is self.mine, pool.budget.words(wanted.own_budget))
-        return None
+        best = [
+            (max(pools, key=lambda pool: _preference(pool, wanted)), shelf is self.mine)
+            for shelf in self.shelves
+            if (pools := shelf.pools(wanted, wanted.variant))
+        ]
+        if not best:
+            return None
+        # A short run of one's own must not hide a long one; of the same budget, one's own goes first.
+        pool, mine = max(best, key=lambda found: (found[0].budget.size(wanted.own_budget), found[1]))
+        summary = summary_of(list(pool.entries.values()), pool.scores, self._twin(pool, wanted), wanted.metric)
+        return Found(pool, summary, mine, pool.budget.words(wanted.own_budget))
 
     def failure(self, wanted: Wanted) -> str | None:
         """Why a run that is wanted failed, if one did."""
@@ -161,6 +166,11 @@ class Measurements:
                     if other.is_like(pool):
                         return other.scores
         return {}
+
+
+def _is_of_a_search(entry: Entry) -> bool:
+    """Whether it was run for a search alone: its rate and epochs were chosen, and are no budget of the recipe's."""
+    return bool(entry.labels) and all(study == "sweep" for study, _ in entry.labels)
 
 
 def _counts(entry: Entry, budget: Budget, wanted: Wanted) -> bool:

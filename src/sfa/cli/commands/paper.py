@@ -67,8 +67,8 @@ def table(
 ) -> None:
     """Show a table of the paper: its values, ours, seeds, protocol and budget side by side.
 
-    Ours are of your ledger, else of the runs that came with sfa. What is not measured says so, and the table ends with
-    the commands that measure it; --run does, and goes on where it was stopped.
+    Ours are of your ledger, or of the runs that came with sfa where these are longer. What is not measured says so, and
+    the table ends with the commands that measure it; --run does, and goes on where it was stopped.
 
     **Examples**
 

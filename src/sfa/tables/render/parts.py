@@ -199,7 +199,7 @@ def _legend(table: Table, settings: dict[Setting, str], leading: bool, commands:
     if len(settings) == 1:
         yield f"Ours: {_setting_text(table, next(iter(settings)))}"
     if leading:
-        yield "Bold: the best of a column, as printed and as measured."
+        yield "Bold: the best of the paper's lines in a column, as printed and as measured."
     elif any(cell.best for cell in _cells(table)):
         yield "Bold as in the paper."
     if any(map(_is_missing, _cells(table))):

@@ -43,8 +43,8 @@ class Logger(ABC):
         """Write what is still to be written."""
 
     @abstractmethod
-    def hint(self) -> str:
-        """The command that shows the log."""
+    def hint(self) -> str | None:
+        """The command that shows the log, or its address; ``None`` if there is nothing to show."""
 
     @classmethod
     def check(cls) -> None:

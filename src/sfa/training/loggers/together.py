@@ -52,8 +52,12 @@ class Loggers:
                 logger.log(row)
 
     def hints(self) -> list[str]:
-        """The commands that show what the loggers have, of those that work."""
-        return [logger.hint() for logger in self._open.values()]
+        """The commands that show what the loggers have, of those that work and have something to show."""
+        found: list[str | None] = []
+        for name, logger in list(self._open.items()):
+            with self._left_out_if_it_fails(name):
+                found.append(logger.hint())
+        return [hint for hint in found if hint is not None]
 
     def close(self) -> None:
         """Write what is still to be written."""

@@ -67,9 +67,11 @@ class WeightsAndBiases(Logger):
     def close(self) -> None:
         self._run.finish()
 
-    def hint(self) -> str:
+    def hint(self) -> str | None:
         own = Path(self._run.dir).parent
-        return f"wandb sync {shlex.quote(str(own))}" if own.name.startswith("offline-") else str(self._run.url)
+        if own.name.startswith("offline-"):
+            return f"wandb sync {shlex.quote(str(own))}"
+        return None if self._run.url is None else str(self._run.url)  # a run that is disabled has none
 
 
 def _is_logged_in(wandb: Any) -> bool:
