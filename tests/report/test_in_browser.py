@@ -311,6 +311,17 @@ def test_the_learning_curve_is_read_by_mouse_and_by_keys(show: Show) -> None:
     assert len(page.find_elements(By.CSS_SELECTOR, "#learning .curve")) == 4
 
 
+def test_a_loss_that_hardly_falls_has_ticks_that_differ(show: Show) -> None:
+    data = example_data(example_run())
+    curve_of_run = data["runs"][0]["curve"]
+    epochs = len(values(curve_of_run["epoch"]))
+    curve_of_run["loss"] = array(np.linspace(8.5972, 8.5960, epochs), "float32")
+    ticks = texts(show(data), "#learning svg text:not(.axis)")
+    assert len(ticks) > 4
+    assert len([tick for tick in ticks if tick.startswith("8.59")]) > 2
+    assert len(set(ticks)) == len(ticks)
+
+
 def test_a_loss_that_is_not_a_number_leaves_a_gap(show: Show) -> None:
     loss = np.array([3, 2, np.nan, 2, 1])
     run = example_run(epochs=5)

@@ -31,12 +31,20 @@ function powerText(value) {
   return `10${power < 0 ? "⁻" : ""}${digits}`;
 }
 
+// As few digits as tell the ticks apart, four at least.
+function tickText(ticks) {
+  const areDistinct = (text) => new Set(ticks.map(text)).size === ticks.length;
+  if (areDistinct(plain)) return plain;
+  const digits = [5, 6, 7, 8, 9, 10, 11].find((count) => areDistinct((tick) => tick.toPrecision(count))) ?? 12;
+  return (value) => withMinus(String(Number(value.toPrecision(digits))));
+}
+
 function scale({ low, high, from, to, log = false, isWhole = false, about = 5 }) {
   const f = log ? Math.log10 : (value) => value;
   const [a, b] = [f(low), f(high)];
   const at = (value) => from + ((f(value) - a) / (b - a || 1)) * (to - from);
   const ticks = log ? logTicks(low, high, about) : linearTicks(low, high, about, isWhole);
-  return { at, ticks, text: log ? powerText : plain };
+  return { at, ticks, text: log ? powerText : tickText(ticks) };
 }
 
 // The smallest range of finite numbers that holds all of them, with a little room at both ends.
