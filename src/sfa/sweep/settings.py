@@ -112,7 +112,7 @@ class Settings:
             raise InputError(f"{path} is damaged, or was written by another version of sfa.") from error
 
     def settle(self, folder: Path) -> None:
-        """Note the search in its folder, which is made; raises if another one was begun there, or this one reported."""
+        """Note the search in its folder, which is made; raises if another one was begun there."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not (folder / FILE).exists():
@@ -122,7 +122,7 @@ class Settings:
         self.require_same(folder)
 
     def require_same(self, folder: Path) -> None:
-        """Raise if another search was begun in a folder, or this one has been reported on."""
+        """Raise if another search was begun in a folder."""
         if not (folder / FILE).exists():
             return
         before, now = Settings.read(folder).as_dict(), self.as_dict()
