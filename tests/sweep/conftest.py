@@ -23,7 +23,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 @pytest.fixture
 def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is the book-keeping that is tested."""
-    monkeypatch.setattr("sfa.sweep.cells.measure", pretended)
+    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
 
 
 @pytest.fixture

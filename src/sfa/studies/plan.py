@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.data import fingerprint
 from sfa.errors import InputError
-from sfa.evaluation import Classification
+from sfa.evaluation import Classification, Protocol
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.protocols import default_protocol
 from sfa.evaluation.splits import RandomSplits
@@ -52,10 +52,14 @@ class Dataset:
                 dataset._digests[name] = resolve_protocol(name).digest(graph)
         return dataset
 
+    def protocol(self, name: str) -> Protocol:
+        """The protocol that goes by a name on these data."""
+        return resolve_protocol(name)
+
     def digest(self, protocol: str) -> str:
         """Of a protocol's settings and splits of these data: a score in the ledger counts if it has the same."""
         if protocol not in self._digests:
-            self._digests[protocol] = resolve_protocol(protocol).digest(self.load())
+            self._digests[protocol] = self.protocol(protocol).digest(self.load())
         return self._digests[protocol]
 
 

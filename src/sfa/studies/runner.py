@@ -13,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import sentence_of
-from sfa.evaluation import Score, resolve
+from sfa.evaluation import Score
 from sfa.ledger import Entry, Ledger, recipe_hash
 from sfa.studies.lock import locked
 from sfa.studies.measure import Measured, measure
@@ -117,7 +117,7 @@ class Runner:
                 measure(
                     job[0],
                     graph,
-                    [resolve(name) for name in protocols],
+                    [job[0].dataset.protocol(name) for name in protocols],
                     path=folder,
                     device=self.device,
                     on_step=lambda epoch, step, steps, loss: self.watcher.step(epoch + step / steps, loss),

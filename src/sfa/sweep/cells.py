@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from sfa.errors import sentence_of
 from sfa.evaluation import Classification
 from sfa.ledger import run_key
 from sfa.recipes import Recipe
-from sfa.studies import Cell, Dataset, Plan, Runner, Study
-from sfa.studies.measure import Measured, measure
-from sfa.studies.plan import Job
+from sfa.studies import Cell, Dataset, Plan, Study
 from sfa.studies.variants import Base, Variant
-from sfa.training import Interrupted
 
 
 def _only_the_recipe(base: Base) -> list[Variant]:
@@ -34,37 +29,6 @@ class ScoredData(Dataset):
 
     def protocol(self, name: str) -> Classification:
         return next(protocol for protocol in self.protocols if protocol.name == name)
-
-    def digest(self, protocol: str) -> str:
-        if protocol not in self._digests:
-            self._digests[protocol] = self.protocol(protocol).digest(self.load())
-        return self._digests[protocol]
-
-
-class CellRunner(Runner):
-    """Runs cells of :class:`ScoredData`."""
-
-    def _measure(self, job: Job, protocols: Sequence[str], folder: Path) -> list[Measured]:
-        (cell,) = job
-        dataset = cell.dataset
-        assert isinstance(dataset, ScoredData)
-        try:
-            measured = measure(
-                cell,
-                self._graph(dataset),
-                [dataset.protocol(name) for name in protocols],
-                path=folder,
-                device=self.device,
-                on_step=lambda epoch, step, steps, loss: self.watcher.step(epoch + step / steps, loss),
-            )
-        except Interrupted as error:
-            done = str(error).partition(";")[0]
-            raise Interrupted(f"{cell.title}: {done}; the same command goes on from there.") from error
-        except Exception as error:
-            if self.strict or isinstance(error, OSError) or isinstance(error.__cause__, OSError):
-                raise
-            measured = {"failure": sentence_of(error)}
-        return [measured]
 
 
 def cell_of(dataset: ScoredData, recipe: Recipe, seed: int, label: str, baseline: str | None = None) -> Cell:

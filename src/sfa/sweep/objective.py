@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sfa.errors import InputError
 from sfa.ledger import Ledger
 from sfa.recipes import Recipe
-from sfa.studies import Watcher
-from sfa.sweep.cells import CellRunner, ScoredData, cell_of, plan_of
+from sfa.studies import Runner, Watcher
+from sfa.sweep.cells import ScoredData, cell_of, plan_of
 from sfa.sweep.space import Space
 from sfa.sweep.trials import Trials
 
@@ -61,7 +61,7 @@ class Objective:
     def value(self, recipe: Recipe, seed: int, label: str) -> tuple[float | None, str]:
         """The validation accuracy of a recipe trained with a seed, in per cent; ``None`` and why, if that failed."""
         cell, (protocol,) = cell_of(self.data, recipe, seed, label), self.data.protocols
-        runner = CellRunner(self.ledger, device=self.device, strict=self.strict, watcher=self.watcher or Watcher())
+        runner = Runner(self.ledger, device=self.device, strict=self.strict, watcher=self.watcher or Watcher())
         runner.run(plan_of([cell], self.data))
         if cell.title in runner.failures:
             return None, runner.failures[cell.title]

@@ -10,8 +10,8 @@ from typing import Any
 from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, recipe_hash
-from sfa.studies import Plan, Summary, Watcher, summarise
-from sfa.sweep.cells import CellRunner, cell_of, plan_of
+from sfa.studies import Plan, Runner, Summary, Watcher, summarise
+from sfa.sweep.cells import cell_of, plan_of
 from sfa.sweep.choose import best_of_each, recipe_of
 from sfa.sweep.search import Search
 from sfa.sweep.trials import REPORT, Record, Trials
@@ -94,7 +94,7 @@ def make_report(
     """
     settled, chosen = fresh_seeds(search, seeds), frozen_winners(search)
     plan = report_plan(search, chosen, settled)
-    runner = CellRunner(ledger, device=device, strict=strict, watcher=watcher or Watcher())
+    runner = Runner(ledger, device=device, strict=strict, watcher=watcher or Watcher())
     runner.run(plan)
     entries = {entry.key: entry for entry in ledger.select(keys=[cell.key for cell in plan.cells])}
     report = Report(chosen, settled, plan.protocols, _table(search, plan, entries), dict(runner.failures))
