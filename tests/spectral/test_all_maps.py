@@ -15,6 +15,7 @@ from sfa.spectral import PCA, SPECTRAL_MAPS, Grassmann, SpectralFeatureAugmentat
 
 VARIANTS: dict[str, SpectralMap] = {
     **{name: made() for name, made in SPECTRAL_MAPS.items()},
+    "sfa, 3 passes": SpectralFeatureAugmentation(2, strength=0.5, passes=3),
     "sfa, 2 directions": SpectralFeatureAugmentation(2, directions=2),
     "sfa, 2 directions, gradient through": SpectralFeatureAugmentation(2, directions=2, detach=False),
     "grassmann, randomised": Grassmann(method="randomised"),
@@ -25,7 +26,7 @@ for _name, _made in SPECTRAL_MAPS.items():
     if "detach" in inspect.signature(_made).parameters:
         VARIANTS[f"{_name}, detached"] = _made(detach=True)  # type: ignore[call-arg]
 ACTIVE = [name for name in VARIANTS if name != "none"]
-RANDOM = [name for name in ACTIVE if name.split(",")[0] not in ("precondition", "pca", "whiten")]
+RANDOM = [name for name in ACTIVE if name.split(",")[0] not in ("expectation", "precondition", "pca", "whiten")]
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -119,7 +120,17 @@ def test_maps_of_a_batch_and_views_of_a_pair_get_their_own_draws(name: str) -> N
 
 
 # Degree of homogeneity: what a factor on the map does to the result.
-DEGREES = {"sfa": 1, "pca": 1, "noise": 1, "costa": 1, "maxexp": 0, "grassmann": 0, "precondition": 0, "whiten": 0}
+DEGREES = {
+    "sfa": 1,
+    "expectation": 1,
+    "pca": 1,
+    "noise": 1,
+    "costa": 1,
+    "maxexp": 0,
+    "grassmann": 0,
+    "precondition": 0,
+    "whiten": 0,
+}
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e20])
@@ -211,6 +222,8 @@ def test_a_recipe_builds_it_and_checks_its_options(name: str) -> None:
     ("name", "key", "value"),
     [
         ("sfa", "directions", 0),
+        ("sfa", "passes", 0),
+        ("expectation", "strength", 1.5),
         ("maxexp", "eta", 0),
         ("maxexp", "noise", -1),
         ("power-norm", "beta", 1.1),
@@ -231,10 +244,10 @@ def test_a_recipe_refuses_what_the_layer_refuses(name: str, key: str, value: obj
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # and its graph breaks'
 @pytest.mark.parametrize("name", [name for name in SPECTRAL_MAPS if name not in ("none", "sfa")])
 def test_compiled_equals_eager(name: str) -> None:
-    """As one graph, but for COSTA: a random generator cannot be made within one."""
+    """As one graph, but for COSTA, as no generator can be made within one, and for what NumPy computes."""
     torch._dynamo.reset()
     layer = resolve(name)()
-    compiled = torch.compile(layer, fullgraph=name != "costa", backend="aot_eager")
+    compiled = torch.compile(layer, fullgraph=name not in ("costa", "expectation"), backend="aot_eager")
     h = random_map(12, 5, dtype=torch.float64).requires_grad_()
     results = []
     for call in (compiled, layer):

@@ -335,6 +335,108 @@ class TestDirections:
             power_iteration(torch.randn(9, 4), directions=directions)
 
 
+class TestPasses:
+    """Algorithm 1 done several times in turn."""
+
+    @staticmethod
+    def one_by_one(h: Tensor, iterations: int, generator: torch.Generator, **options: Any) -> Tensor:
+        """Every pass a call of its own, on what the one before left."""
+        passes = options.pop("passes")
+        for _ in range(passes):
+            h = power_iteration(h, iterations, generator=generator, **options)
+        return h
+
+    @pytest.mark.parametrize("detach", [True, False])
+    @pytest.mark.parametrize("directions", [1, 3])
+    @pytest.mark.parametrize("iterations", [0, 1, 3])
+    @pytest.mark.parametrize("shape", [(12, 7), (5, 9), (2, 3, 8, 5)])
+    def test_are_calls_one_after_another(
+        self, shape: tuple[int, ...], iterations: int, directions: int, detach: bool
+    ) -> None:
+        h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64)
+        options = {"strength": 0.4, "directions": directions, "detach": detach, "passes": 5}
+        together = power_iteration(h, iterations, generator=seeded(1), **options)  # type: ignore[arg-type]
+        torch.testing.assert_close(together, self.one_by_one(h, iterations, seeded(1), **options), rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("passes", [2, 4])
+    @pytest.mark.parametrize("directions", [1, 2])
+    def test_gradient_through_the_directions(self, passes: int, directions: int) -> None:
+        h = torch.randn(6, 5, generator=seeded(0), dtype=torch.float64, requires_grad=True)
+        options = {"strength": 0.6, "directions": directions, "passes": passes, "detach": False}
+        assert torch.autograd.gradcheck(lambda x: power_iteration(x, 1, generator=seeded(1), **options), h)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("shape", [(6, 5), (2, 4, 3)])
+    def test_gradient_with_constant_directions_is_that_of_the_calls(self, shape: tuple[int, ...]) -> None:
+        h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64, requires_grad=True)
+        seen = torch.randn(*shape, generator=seeded(2), dtype=torch.float64)
+        options = {"strength": 0.6, "passes": 4}
+        fast, slow = (
+            torch.autograd.grad((h_tilde * seen).sum(), h)[0]
+            for h_tilde in (
+                power_iteration(h, 2, generator=seeded(1), **options),  # type: ignore[arg-type]
+                self.one_by_one(h, 2, seeded(1), **options),
+            )
+        )
+        torch.testing.assert_close(fast, slow)
+        assert not torch.allclose(fast, seen)
+
+    def test_second_derivative(self) -> None:
+        h = torch.randn(5, 4, generator=seeded(0), dtype=torch.float64, requires_grad=True)
+
+        def layer(x: Tensor) -> Tensor:
+            return power_iteration(x, 0, strength=0.6, passes=3, generator=seeded(1))
+
+        assert torch.autograd.gradcheck(layer, h)
+        assert torch.autograd.gradgradcheck(lambda x: layer(x).square(), h)
+
+    def test_many_gentle_ones_level_the_top_of_the_spectrum_and_leave_the_rest(self) -> None:
+        u, _ = torch.linalg.qr(torch.randn(60, 6, generator=seeded(0), dtype=torch.float64))
+        sigma = torch.tensor([8.0, 4.0, 2.0, 1.0, 0.1, 0.01], dtype=torch.float64)
+        values = torch.linalg.svdvals(power_iteration(u * sigma, 2, strength=0.05, passes=60, generator=seeded(1)))
+        assert values[0] / values[1] < 1.3
+        assert 1.5 < values[0] < 2.5
+        torch.testing.assert_close(values[3:], sigma[3:], rtol=0.05, atol=0)
+
+    def test_gentle_passes_have_less_noise_than_one_harsh_one(self) -> None:
+        sigma = torch.tensor([2.0, 1.5, 0.9, 0.2, 0.01], dtype=torch.float64)
+        maps = sigma.diag().expand(4000, 5, 5)
+        harsh = power_iteration(maps, 1, generator=seeded(0))[:, 0, 0]
+        gentle = power_iteration(maps, 1, strength=0.05, passes=20, generator=seeded(0))[:, 0, 0]
+        assert gentle.std() < harsh.std() / 2
+
+    @pytest.mark.parametrize("detach", [True, False])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+    @pytest.mark.parametrize("strength", [0.5, 1.0])
+    @pytest.mark.parametrize(
+        "h",
+        [torch.zeros(5, 3), torch.ones(6, 4), torch.randn(1, 4, generator=seeded(0)), torch.eye(4), torch.ones(1, 1)],
+        ids=["zero", "rank-one", "one-row", "equal-singular-values", "one-by-one"],
+    )
+    def test_more_passes_than_there_are_directions(
+        self, h: Tensor, strength: float, dtype: torch.dtype, detach: bool
+    ) -> None:
+        h = h.to(dtype).requires_grad_()
+        h_tilde = power_iteration(h, 1, strength=strength, passes=9, detach=detach, generator=seeded(1))
+        (gradient,) = torch.autograd.grad(h_tilde.float().square().sum(), h)
+        assert h_tilde.isfinite().all()
+        assert gradient.isfinite().all()
+        assert torch.linalg.matrix_norm(h_tilde.float(), 2) <= torch.linalg.matrix_norm(h.float(), 2) * 1.01
+
+    @pytest.mark.parametrize("scale", [1e-20, 1e20])
+    def test_tiny_and_huge_entries(self, scale: float) -> None:
+        h = torch.randn(50, 8, generator=seeded(0))
+        ordinary = power_iteration(h, 2, strength=0.5, passes=6, generator=seeded(1))
+        extreme = power_iteration(h * scale, 2, strength=0.5, passes=6, generator=seeded(1))
+        torch.testing.assert_close(extreme / scale, ordinary, rtol=1e-4, atol=1e-4)
+
+    @pytest.mark.parametrize("passes", [0, -1, 1.5, True])
+    def test_other_numbers_are_refused(self, passes: Any) -> None:
+        with pytest.raises(sfa.InputError, match="passes"):
+            power_iteration(torch.randn(9, 4), passes=passes)
+        with pytest.raises(sfa.InputError, match="passes"):
+            sfa.SpectralFeatureAugmentation(passes=passes)
+
+
 class TestModule:
     def test_trains_and_is_the_identity_in_eval(self) -> None:
         layer = sfa.SpectralFeatureAugmentation(iterations=2, strength=0.5)
@@ -345,7 +447,10 @@ class TestModule:
     def test_has_no_state_and_shows_its_settings(self) -> None:
         layer = sfa.SpectralFeatureAugmentation(3, detach=False)
         assert not layer.state_dict()
-        assert repr(layer) == "SpectralFeatureAugmentation(iterations=3, strength=1.0, detach=False, directions=1)"
+        assert (
+            repr(layer)
+            == "SpectralFeatureAugmentation(iterations=3, strength=1.0, detach=False, directions=1, passes=1)"
+        )
 
     def test_refuses_negative_iterations(self) -> None:
         with pytest.raises(sfa.InputError, match="-2"):
@@ -353,12 +458,12 @@ class TestModule:
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
-@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize(("directions", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
 @pytest.mark.parametrize("detach", [True, False])
-def test_compiles_as_one_graph(detach: bool, directions: int) -> None:
+def test_compiles_as_one_graph(detach: bool, directions: int, passes: int) -> None:
     """The compiled layer projects one direction out, as the eager one does, and has the same kind of gradient."""
     torch._dynamo.reset()
-    layer = sfa.SpectralFeatureAugmentation(iterations=1, detach=detach, directions=directions)
+    layer = sfa.SpectralFeatureAugmentation(iterations=1, detach=detach, directions=directions, passes=passes)
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     h = torch.randn(64, 8, generator=seeded(0), dtype=torch.float64, requires_grad=True)
     torch.manual_seed(3)

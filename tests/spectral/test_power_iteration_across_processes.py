@@ -72,6 +72,13 @@ def test_equals_one_process(
     assert_same(h, sizes, iterations=iterations, directions=directions, detach=detach, strength=0.7)
 
 
+@pytest.mark.parametrize("detach", [True, False])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_passes_equal_those_of_one_process(directions: int, detach: bool) -> None:
+    h = random_map(13, 5)
+    assert_same(h, (9, 4), iterations=1, directions=directions, detach=detach, strength=0.4, passes=4)
+
+
 @settings(max_examples=25)
 @given(
     sizes=st.lists(st.integers(0, 12), min_size=2, max_size=3).filter(sum),

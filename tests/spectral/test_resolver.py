@@ -8,7 +8,7 @@ from sfa.spectral import SPECTRAL_MAPS, SpectralFeatureAugmentation, SpectralMap
 
 
 def test_the_names_are_these() -> None:
-    names = "none sfa maxexp power-norm power-norm* grassmann precondition pca noise costa whiten"
+    names = "none sfa expectation maxexp power-norm power-norm* grassmann precondition pca noise costa whiten"
     assert list(SPECTRAL_MAPS) == names.split()
 
 

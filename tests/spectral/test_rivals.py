@@ -106,7 +106,7 @@ def layer(name: str, **options: Any) -> SpectralMap:
 
 
 def test_every_map_has_a_reference() -> None:
-    elsewhere = {"none", "sfa"}
+    elsewhere = {"none", "sfa", "expectation"}
     assert set(OPERATORS) | {"noise", "costa"} | elsewhere == set(SPECTRAL_MAPS)
 
 

@@ -2,6 +2,7 @@
 
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.costa import Costa, costa
+from sfa.spectral.expectation import Expectation, expectation
 from sfa.spectral.grassmann import Grassmann, grassmann
 from sfa.spectral.maxexp import MaxExp, maxexp
 from sfa.spectral.newton_schulz import Roots, newton_schulz
@@ -17,6 +18,7 @@ __all__ = [
     "PCA",
     "SPECTRAL_MAPS",
     "Costa",
+    "Expectation",
     "GaussianNoise",
     "Grassmann",
     "MaxExp",
@@ -29,6 +31,7 @@ __all__ = [
     "Whiten",
     "add_noise",
     "costa",
+    "expectation",
     "grassmann",
     "maxexp",
     "newton_schulz",

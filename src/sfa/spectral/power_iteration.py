@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,6 +12,7 @@ from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal
+from sfa.spectral.removal import Removal
 
 
 def power_iteration(
@@ -22,6 +22,7 @@ def power_iteration(
     strength: float = 1.0,
     detach: bool = True,
     directions: int = 1,
+    passes: int = 1,
     across_processes: bool = False,
     generator: torch.Generator | None = None,
 ) -> Tensor:
@@ -43,6 +44,12 @@ def power_iteration(
     ``s H Q Qᵀ`` is subtracted. It balances more of a slowly falling spectrum in one step: about the ``q`` leading
     singular values give way instead of one, and ``q`` of ``H~`` are zero instead of one.
 
+    More ``passes`` than one, ``p``, repeat all of it on what is left, from a new random start each time:
+    ``H W`` with ``W = (I - s r₁ r₁ᵀ) ⋯ (I - s r_p r_pᵀ)``. Many gentle passes, of a ``strength`` below 1, level the top
+    of the spectrum as far as one likes, with as little noise as one likes (:func:`sfa.theory.levelled`). A pass costs
+    ``2 k`` products of ``h`` with a vector: ``W`` is kept in a compact form (:mod:`sfa.spectral.removal`) and
+    multiplied with once.
+
     Across processes, each of which holds some rows of one map, every one gets the ``r`` of the whole map: ``r⁽⁰⁾`` is
     that of rank 0, and a step is one all-reduce of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`.
 
@@ -54,6 +61,7 @@ def power_iteration(
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
             paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
         directions: ``q``, how many directions are removed together, below ``d``. ``1`` is the paper's Algorithm 1.
+        passes: ``p``, how often it is done in turn. ``1`` is the paper's.
         across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.processes`); some may hold none.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
 
@@ -62,7 +70,7 @@ def power_iteration(
         is made in float64.
     """
     check_feature_map(h)
-    _check(iterations, strength, directions)
+    _check(iterations, strength, directions, passes)
     spread = across_processes and processes.count() > 1
     if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
         return h
@@ -71,20 +79,21 @@ def power_iteration(
     with torch.autocast(h.device.type, enabled=False):
         h_wide = h.to(dtype)
         source = h_wide.detach() if detach else h_wide
-        r = normal((*h.shape[:-2], h.shape[-1], directions), h_wide, generator)
-        r = _turn_across_processes(source, r, iterations) if spread else _turn(source, r, iterations)
-        subtract = _SubtractConstantProjection.apply if detach else _subtract_projection
-        return subtract(h_wide, _orthonormal(r), strength).to(h.dtype)
+        turn, removal = _turn_across_processes if spread else _turn, Removal()
+        for _ in range(passes):
+            r = normal((*h.shape[:-2], h.shape[-1], directions), h_wide, generator)
+            removal = removal.followed_by(_orthonormal(turn(source, r, iterations, removal)), strength)
+        return removal.applied_to(h_wide, is_constant=detach).to(h.dtype)
 
 
-def _turn(h: Tensor, r: Tensor, iterations: int) -> Tensor:
-    """``r⁽⁰⁾`` turned towards the leading right singular vectors of ``h``."""
+def _turn(h: Tensor, r: Tensor, iterations: int, removal: Removal) -> Tensor:
+    """``r⁽⁰⁾`` turned towards the leading right singular vectors of what a removal leaves of ``h``."""
     for _ in range(iterations):
-        r = _orthonormal(h.mT @ _orthonormal(h @ _orthonormal(r)))
+        r = _orthonormal(removal.transposed_times(h.mT @ _orthonormal(h @ removal.times(_orthonormal(r)))))
     return r
 
 
-def _turn_across_processes(h: Tensor, r: Tensor, iterations: int) -> Tensor:
+def _turn_across_processes(h: Tensor, r: Tensor, iterations: int, removal: Removal) -> Tensor:
     """:func:`_turn` for the map whose rows are those of all processes.
 
     To normalise ``H r`` as well would take communication of its own. Float64 stands in for that: it has the range for
@@ -93,9 +102,10 @@ def _turn_across_processes(h: Tensor, r: Tensor, iterations: int) -> Tensor:
     leading one count as zero.
     """
     negligible = max((_NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, _NEGLIGIBLE * torch.finfo(torch.float64).eps)
-    wide, turned = h.double(), processes.shared(_orthonormal(r)).double()
+    wide, removal, turned = h.double(), removal.to(torch.float64), processes.shared(_orthonormal(r)).double()
     for _ in range(iterations):
-        turned = _orthonormal(processes.all_reduce_sum(wide.mT @ (wide @ turned)), negligible)
+        product = processes.all_reduce_sum(wide.mT @ (wide @ removal.times(turned)))
+        turned = _orthonormal(removal.transposed_times(product), negligible)
     return turned.to(h.dtype)
 
 
@@ -127,36 +137,6 @@ def _unit(vector: Tensor) -> Tensor:
     return vector / torch.where(length > 0, length, 1)
 
 
-def _subtract_projection(h: Tensor, r: Tensor, strength: float) -> Tensor:
-    """``h - strength · (h r) rᵀ``; one direction in one pass, without the rank-one matrix as a tensor of its own."""
-    if r.shape[-1] > 1:
-        return h - strength * ((h @ r) @ r.mT)
-    return torch.addcmul(h, h @ r, r.mT, value=-strength)
-
-
-class _SubtractConstantProjection(torch.autograd.Function):
-    """:func:`_subtract_projection` for a constant ``r``: a symmetric linear map, hence its own backward.
-
-    Autograd would need three tensors of the size of ``h`` in backward; this needs one.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(h: Tensor, r: Tensor, strength: float) -> Tensor:
-        return _subtract_projection(h, r, strength)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: Tensor) -> None:
-        _, r, ctx.strength = inputs
-        ctx.save_for_backward(r)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        (r,) = ctx.saved_tensors
-        return _SubtractConstantProjection.apply(grads[0], r, ctx.strength), None, None  # type: ignore[no-untyped-call]
-
-
 class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
 
@@ -168,14 +148,20 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     """
 
     def __init__(
-        self, iterations: Natural = 1, strength: float = 1.0, detach: bool = True, directions: Count = 1
+        self,
+        iterations: Natural = 1,
+        strength: float = 1.0,
+        detach: bool = True,
+        directions: Count = 1,
+        passes: Count = 1,
     ) -> None:
         super().__init__()
-        _check(iterations, strength, directions)
+        _check(iterations, strength, directions, passes)
         self.iterations = iterations
         self.strength = strength
         self.detach = detach
         self.directions = directions
+        self.passes = passes
 
     def check_width(self, features: int) -> None:
         _check_width(self.directions, features)
@@ -187,6 +173,7 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
             strength=self.strength,
             detach=self.detach,
             directions=self.directions,
+            passes=self.passes,
             across_processes=self.across_processes,
             generator=generator,
         )
@@ -197,8 +184,9 @@ def _check_width(directions: int, features: int) -> None:
         raise InputError(f"directions must be below the number of features, {features}, not {directions}.")
 
 
-def _check(iterations: int, strength: float, directions: int) -> None:
+def _check(iterations: int, strength: float, directions: int, passes: int) -> None:
     check_whole("iterations", iterations, 0)
     check_whole("directions", directions, 1)
+    check_whole("passes", passes, 1)
     if not abs(strength) < math.inf:  # NaN too
         raise InputError(f"strength must be a finite number, not {strength!r}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfa.errors import unknown_name
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.costa import Costa
+from sfa.spectral.expectation import Expectation
 from sfa.spectral.grassmann import Grassmann
 from sfa.spectral.maxexp import MaxExp
 from sfa.spectral.noise import GaussianNoise
@@ -17,6 +18,7 @@ from sfa.spectral.whiten import Whiten
 SPECTRAL_MAPS: dict[str, type[SpectralMap]] = {
     "none": SpectralMap,
     "sfa": SpectralFeatureAugmentation,
+    "expectation": Expectation,
     "maxexp": MaxExp,
     "power-norm": PowerNorm,
     "power-norm*": PowerNormStar,

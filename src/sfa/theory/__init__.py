@@ -1,10 +1,10 @@
 """Singular values in, their law under the incomplete power iteration out."""
 
+from sfa.law import density, expectation, levelled, variance
 from sfa.theory import rivals
 from sfa.theory.alignment import alignment, alignment_terms, expected_alignment
 from sfa.theory.bounds import elementwise_bound, generalisation_bound
 from sfa.theory.push_forward import PushForward, jensen_bound, push_forward, upper_bound
-from sfa.theory.shares import density, expectation, variance
 from sfa.theory.simulation import Simulation, simulate
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "expected_alignment",
     "generalisation_bound",
     "jensen_bound",
+    "levelled",
     "push_forward",
     "rivals",
     "simulate",

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfcx
 
-from sfa.theory.shares import Method, moments
-from sfa.theory.spectra import Array, checked_iterations, checked_spectrum, log_sums_of_others, log_weights
+from sfa.law.shares import Method, moments
+from sfa.law.spectra import Array, checked_iterations, checked_spectrum, log_sums_of_others, log_weights
 
 
 class PushForward(NamedTuple):

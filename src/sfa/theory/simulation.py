@@ -9,8 +9,8 @@ import torch
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError
+from sfa.law.spectra import Array, checked_iterations, checked_spectrum
 from sfa.spectral import power_iteration
-from sfa.theory.spectra import Array, checked_iterations, checked_spectrum
 
 BLOCK = 1 << 22
 """Matrix entries held at once."""
@@ -22,10 +22,12 @@ class Simulation(NamedTuple):
     push_forward: Array
     r"""``(draws, d)``: :math:`u_i^\top \widetilde H v_i = \sigma_i (1 - z_i)`, along the singular vectors of ``H``."""
     spectrum: Array
-    r"""``(draws, d)``: the singular values of :math:`\widetilde H`, in falling order; the last is always 0."""
+    r"""``(draws, d)``: the singular values of :math:`\widetilde H`, in falling order."""
 
 
-def simulate(sigma: ArrayLike, iterations: int = 1, draws: int = 1000, *, seed: int = 0) -> Simulation:
+def simulate(
+    sigma: ArrayLike, iterations: int = 1, draws: int = 1000, *, strength: float = 1.0, passes: int = 1, seed: int = 0
+) -> Simulation:
     r"""Run Algorithm 1 many times on one random matrix with the given singular values.
 
     :math:`H = U \operatorname{diag}(\sigma) V^\top` with random orthogonal :math:`U` and :math:`V`.
@@ -34,6 +36,8 @@ def simulate(sigma: ArrayLike, iterations: int = 1, draws: int = 1000, *, seed: 
         sigma: Singular values ``(d,)``.
         iterations: Power iterations ``k ≥ 0``.
         draws: Number of calls, each with a random direction of its own.
+        strength: ``s``, the share of the projection that is subtracted.
+        passes: ``p``, how often it is done in turn.
         seed: Of the matrix and of the directions.
     """
     values, k = checked_spectrum(sigma), checked_iterations(iterations)
@@ -48,7 +52,7 @@ def simulate(sigma: ArrayLike, iterations: int = 1, draws: int = 1000, *, seed: 
     parts = []
     for start in range(0, draws, max(1, BLOCK // d**2)):
         count = min(draws - start, max(1, BLOCK // d**2))
-        h_tilde = power_iteration(h.expand(count, d, d), k, generator=generator)
+        h_tilde = power_iteration(h.expand(count, d, d), k, strength=strength, passes=passes, generator=generator)
         along = torch.einsum("ni,bnm,mi->bi", u, h_tilde, v)
         parts.append((along.numpy(), torch.linalg.svdvals(h_tilde).numpy()))
     return Simulation(*(np.concatenate(part) for part in zip(*parts, strict=True)))

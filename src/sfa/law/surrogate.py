@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, log_expit
 
-from sfa.theory.moments import Moments, balanced
-from sfa.theory.quadrature import FLAT, PANEL, panels, straight
-from sfa.theory.spectra import Array, log_sums_of_others
+from sfa.law.moments import Moments, balanced
+from sfa.law.quadrature import FLAT, PANEL, panels, straight
+from sfa.law.spectra import Array, log_sums_of_others
 
 TAIL = 80.0
 

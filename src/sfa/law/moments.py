@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfa.theory.spectra import Array
+from sfa.law.spectra import Array
 
 
 class Moments(NamedTuple):

@@ -5,7 +5,7 @@ Along the right singular vectors, :math:`r^{(k)}` has the coordinates :math:`\si
 
 .. math:: z_i = \frac{\beta_i y_i^2}{\sum_l \beta_l y_l^2}, \qquad \beta_l = \sigma_l^{4k}
 
-The paper replaces the sum of the other terms by one Gamma variable (:mod:`sfa.theory.surrogate`). No replacement is
+The paper replaces the sum of the other terms by one Gamma variable (:mod:`sfa.law.surrogate`). No replacement is
 needed: :math:`1/s = \int_0^\infty e^{-ts}\,dt` and the moment generating function of a Gaussian give
 
 .. math::
@@ -24,9 +24,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, log_expit
 
-from sfa.theory.moments import Moments, balanced
-from sfa.theory.quadrature import FLAT, panels, segments, straight
-from sfa.theory.spectra import Array, sums_of_others
+from sfa.law.moments import Moments, balanced
+from sfa.law.quadrature import FLAT, panels, segments, straight
+from sfa.law.spectra import Array, sums_of_others
 
 TAIL = 75.0
 """Behind the last corner that matters the integrands fall at least as fast as exp(-u/2)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import roots_legendre
 
-from sfa.theory.spectra import Array
+from sfa.law.spectra import Array
 
 FLAT = 40.0
 """Distance from a corner at which a factor is a straight line: exp(-40) is below the rounding of 1."""

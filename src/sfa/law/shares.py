@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError, unknown_name
-from sfa.theory import exact, surrogate
-from sfa.theory.moments import Moments
-from sfa.theory.spectra import Array, checked_iterations, checked_spectrum, log_weights
+from sfa.law import exact, surrogate
+from sfa.law.moments import Moments
+from sfa.law.spectra import Array, checked_iterations, checked_spectrum, log_weights
 
 Method = Literal["exact", "surrogate"]
 

@@ -1,0 +1,72 @@
+"""What SFA does on average, as a map without chance: its balancing without its noise."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sfa.law import levelled
+from sfa.ranges import Count, Natural, Share, check_number, check_whole
+from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import on_unit_scale
+from sfa.spectral.spectral_function import spectral_function
+
+
+def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Tensor:
+    r"""Take of each singular value the share that SFA takes of it on average (Proposition 1).
+
+    .. math::
+        \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
+
+    with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.levelled`). Not in the paper: beside
+    :func:`~sfa.spectral.power_iteration` with the same arguments it shows what the noise of SFA is worth. It takes a
+    singular value decomposition at each call.
+
+    Args:
+        h: Feature map(s) of shape ``(..., n, d)``.
+        iterations: ``k ≥ 0`` of the power iteration whose expectation it is.
+        strength: ``s``, the share of the projection that a pass subtracts.
+        passes: ``p``, how often it is done in turn.
+
+    Returns:
+        ``h_tilde`` with the shape and dtype of ``h``, computed in float64. The matrix ``W`` of ``h_tilde = h W`` is a
+        constant in backward, as the direction of SFA is.
+    """
+    _check(iterations, strength, passes)
+
+    def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
+        # All d directions count, also those in which a map of fewer rows has nothing.
+        known = torch.nn.functional.pad(sigma, (0, h.shape[-1] - sigma.shape[-1]))
+        values = _levelled(known, iterations, strength, passes)[..., : sigma.shape[-1]]
+        return values, torch.zeros_like(sigma)  # W is a constant: no slope is asked for
+
+    return on_unit_scale(h, lambda unit, scale: scale * spectral_function(unit, push_forward, detach=True))
+
+
+@torch.compiler.disable
+def _levelled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
+    """:func:`sfa.law.levelled`, which is NumPy's: no part of a compiled graph."""
+    return torch.from_numpy(levelled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
+
+
+class Expectation(SpectralMap):
+    """The expectation of SFA: its balancing without its noise.
+
+    It stores its arguments and calls :func:`expectation`.
+    """
+
+    def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
+        super().__init__()
+        _check(iterations, strength, passes)
+        self.iterations = iterations
+        self.strength = strength
+        self.passes = passes
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return expectation(h, self.iterations, strength=self.strength, passes=self.passes)
+
+
+def _check(iterations: int, strength: float, passes: int) -> None:
+    check_whole("iterations", iterations, 0)
+    check_number("strength", strength, at_most=1)
+    check_whole("passes", passes, 1)
