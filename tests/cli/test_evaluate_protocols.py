@@ -53,6 +53,7 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
     assert [cell.strip() for cell in names.split("┃")[1:-1]] == [
         "",
         "honest-10-10-80",
+        "few-5",
         "pygcl-10-80-10",
         "grace-10-90",
         "bgrl-20-80",
@@ -61,17 +62,18 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
         *["link-prediction"] * 2,
     ]
     metric_cells = [cell.strip() for cell in metrics.split("┃")[1:-1]]
-    assert metric_cells == ["embedding", *["accuracy"] * 4, "nmi", "ari", "accuracy", "accuracy", "auc", "ap"]
+    assert metric_cells == ["embedding", *["accuracy"] * 5, "nmi", "ari", "accuracy", "accuracy", "auc", "ap"]
     cells = [[cell.strip() for cell in row.split("│")[1:-1]] for row in rows]
     assert [row[0] for row in cells] == ROWS
     assert all(" ± " in cell for row in cells for cell in row[1:])
     assert "not here, public: There is no public split here" in notes
     assert "not here, honest-10-10-80-sklearn: It gives the scores of honest-10-10-80" in notes
+    assert "not here, honest-1-10-89: 60 labelled nodes give a training part of 1, too few for 3 classes" in notes
     assert "grace + sfa is trained anew 2 times, up to 5 epochs each" in result.err
     assert result.err.count("training without edges held out  5/5") == 2
     assert result.err.index("is trained anew") < result.err.index("scoring, honest"), "said before any work"
     kept = {path.name for path in run.glob("scores-*.json")}
-    absent = {"public", "honest-10-10-80-sklearn", "tu-svm-10fold", "tu-linear-10fold"}
+    absent = {"public", "honest-10-10-80-sklearn", "honest-1-10-89", "tu-svm-10fold", "tu-linear-10fold"}
     absent |= {name for name in PROTOCOLS if name.startswith("image-")}
     assert kept == {f"scores-{name}.json" for name in PROTOCOLS if name not in absent}
 

@@ -30,6 +30,7 @@ RunSfa = Callable[..., Any]
             [
                 "none",
                 "sfa",
+                "expectation",
                 "maxexp",
                 "power-norm",
                 "power-norm*",

@@ -222,6 +222,7 @@ def test_list_studies(run_sfa: RunSfa) -> None:
         "ablation",
         "iterations",
         "noisy-features",
+        "noisy-edges",
         "spectral-maps",
         "kappa",
         "clustering",

@@ -241,7 +241,7 @@ def test_import(run_sfa: RunSfa, workplace: Path) -> None:
     ("words", "says"),
     [
         (["import"], "needs the exported file"),
-        (["show", "x.json"], "needs the exported file"),
+        (["show", "x.json"], "`sfa ledger show` takes no file: --ledger says which ledger"),
         (["import", "nowhere.json"], "cannot be read"),
         (["import", "foreign.json"], "is not a ledger as sfa exports it"),
         (["import", "foreign.json", "--study", "kappa"], "imported whole"),

@@ -19,6 +19,8 @@ from torch_geometric.data import Data
 
 from sfa.cli.run import Source, open_run
 from sfa.data import build_graph
+from sfa.evaluation import resolve
+from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.training import RunFolder, load_tensors
@@ -96,6 +98,36 @@ def test_the_order_of_the_nodes_does_not_matter(
     assert list(by_number) == list(range(60))
     for name, z in by_name.items():
         np.testing.assert_allclose(z, by_number[int(name[-2:])], rtol=1e-4, atol=1e-6)
+
+
+def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_path: Path) -> None:
+    """Training goes as without, embeddings and scores do not; a run from before there was such a key has none."""
+    for times in (0, 2):
+        asked = ["--set", f"smoothing={times}", "--no-evaluate", "--epochs", "2", *tiny]
+        assert run_sfa("train", planted_file, *asked, out=tmp_path / f"{times}").code == 0
+    plain, smooth = (open_run(tmp_path / f"{times}") for times in (0, 2))
+    weights = [run.method.state_dict() for run in (plain, smooth)]
+    assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+    spread = propagation_of(plain.graph)
+    expected = spread @ (spread @ plain.method.embed(plain.graph))
+
+    assert run_sfa("embed", tmp_path / "2", out="z.npz").code == 0
+    np.testing.assert_allclose(list(read_embeddings(Path("z.npz")).values()), expected.numpy(), rtol=1e-5, atol=1e-7)
+    result = run_sfa("evaluate", tmp_path / "2", "--json")
+    assert result.code == 0, result.err
+    said = {score["name"]: score["mean"] for score in json.loads(result.out)["scores"]}
+    untrained = spread @ (spread @ plain.untrained().embed(plain.graph))
+    for name, z in ((smooth.name, expected), ("untrained encoder", untrained), ("raw features", plain.graph.x)):
+        assert said[name] == pytest.approx(resolve("honest-10-10-80").evaluate(z, plain.graph).mean())
+
+    recipe = tmp_path / "0" / "recipe.yaml"
+    kept = [line for line in recipe.read_text().splitlines() if not line.startswith("smoothing:")]
+    assert len(kept) == len(recipe.read_text().splitlines()) - 1
+    recipe.write_text("\n".join(kept))
+    old = open_run(tmp_path / "0")
+    assert old.method.smoothing == 0
+    assert torch.equal(old.method.embed(old.graph), plain.method.embed(plain.graph))
+    assert run_sfa("train", "--resume", "--no-evaluate", out=tmp_path / "0").code == 0
 
 
 def test_another_graph_is_embedded_as_the_method_embeds_it(

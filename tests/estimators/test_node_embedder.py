@@ -22,6 +22,7 @@ import sfa
 from sfa import NodeEmbedder
 from sfa.errors import InputError
 from sfa.estimators.base import FORMAT
+from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
 from sfa.training import load_tensors, save_tensors, train
 
@@ -243,6 +244,23 @@ def test_from_recipe(planted: Data, name: str) -> None:
     assert embedder.set_params(epochs=1, hidden=4).fit(planted).recipe_ == load_recipe(name).updated(
         {"training.epochs": 1, "method.hidden": 4}
     )
+
+
+@pytest.mark.parametrize("method", ["grace", "deepwalk"])
+def test_smoothing(planted: Data, tmp_path: Path, method: str) -> None:
+    """Of what is learnt in the same way, it is one more product with the graph; a saved embedder still does it."""
+    plain, smooth = (
+        NodeEmbedder(method, hidden=8, epochs=1, options={"smoothing": times}, random_state=0).fit(planted)
+        for times in (0, 2)
+    )
+    spread = propagation_of(planted)
+    expected = (spread @ (spread @ torch.from_numpy(plain.embedding_))).numpy()
+    np.testing.assert_allclose(smooth.embedding_, expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(smooth.transform(planted), smooth.embedding_)
+    smooth.save(tmp_path / "embedder.safetensors")
+    loaded = NodeEmbedder.load(tmp_path / "embedder.safetensors")
+    np.testing.assert_array_equal(loaded.transform(planted), smooth.embedding_)
+    assert loaded._recipe() == NodeEmbedder.from_recipe(smooth.recipe_.as_dict())._recipe() == smooth.recipe_
 
 
 def test_from_a_mapping_and_a_file(tmp_path: Path) -> None:

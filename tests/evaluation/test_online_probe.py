@@ -32,7 +32,7 @@ class Pixels(Method):
     def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
         raise NotImplementedError
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         self.modes.append(self.training or self.other.training)
         return features(graph.x)
 

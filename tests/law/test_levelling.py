@@ -34,7 +34,7 @@ def test_draws_of_the_layer_gather_around_it() -> None:
     drawn = theory.simulate(SIGMA, 1, 300, strength=0.02, passes=150, seed=1).push_forward
     np.testing.assert_allclose(drawn.mean(axis=0), levelled(SIGMA, 1, strength=0.02, passes=150), rtol=0.03)
     harsh = theory.simulate(SIGMA, 1, 300, strength=1.0, passes=3, seed=1).push_forward
-    assert (drawn.std(axis=0)[:3] < harsh.std(axis=0)[:3] / 2).all()
+    assert (drawn.std(axis=0)[1:4] < harsh.std(axis=0)[1:4] / 4).all()
 
 
 @given(

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.ledger import recipe_hash, run_key
+from sfa.ledger.identity import LATER
 from sfa.recipes import Recipe
 
 PLAIN = st.recursive(
@@ -70,12 +71,41 @@ def test_what_changes_no_result_of_a_seed_is_left_out(key: str) -> None:
         {"spectral": "none"},
         {"feature_norm": "none"},
         {"feature_noise": 1e-4},
+        {"smoothing": 1},
+        {"spectral.passes": 2},
+        {"training.momentum": 0.8},
+        {"edge_noise": 0.05},
         {"sampler.batch_size": 64},
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
     recipe = Recipe.parse({})
     assert recipe_hash(recipe.updated(change).as_dict()) != recipe_hash(recipe.as_dict())
+
+
+@pytest.mark.parametrize("path", LATER)
+def test_a_ledger_may_be_older_than_a_key(path: str) -> None:
+    """A run from before the key was there is the same as one with the value that all runs had then."""
+    recipe = Recipe.parse({}).as_dict()
+    section, _, key = path.rpartition(".")
+    holder = recipe[section] if section else recipe
+    assert holder.pop(key) == LATER[path]
+    old = recipe_hash(recipe)
+    assert old == recipe_hash(Recipe.parse(recipe).as_dict())
+    holder[key] = "another"
+    assert old != recipe_hash(recipe)
+
+
+def test_a_key_of_the_same_name_elsewhere_counts() -> None:
+    for at_home, elsewhere in (
+        ("smoothing", "method"),
+        ("passes", "method"),
+        ("accumulate", "spectral"),
+        ("seed", "a"),
+    ):
+        assert recipe_hash({elsewhere: {at_home: 1}}) != recipe_hash({elsewhere: {}})
+    assert recipe_hash({"method": {"smoothing": 0}}) != recipe_hash({"method": {}})
+    assert recipe_hash({"momentum": 0.9}) != recipe_hash({})
 
 
 def test_a_key_tells_kinds_recipes_data_and_seeds_apart() -> None:

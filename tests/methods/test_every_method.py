@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from sfa.data import as_graphs, load
+from sfa.data import as_graphs, build_graph, load
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.levels import num_items
@@ -249,6 +249,36 @@ def test_only_the_roots_of_a_batch_enter_the_feature_maps(name: str, data: Data)
     data.roots = 12
     assert build(name, data, recorder)(data, seeded()).isfinite()
     assert {len(h) for h in recorder.seen} == {12}
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.level == "node"])
+class TestEveryNodeMethod:
+    def test_smooths_what_it_embeds_and_nothing_else(self, name: str, planted: Data) -> None:
+        """Over the graph that is given, with its weights: not over what a method makes of it, as by diffusion."""
+        weight = 1 + planted.edge_index.sum(0) % 3
+        graph = build_graph(planted.x.numpy(), planted.edge_index.numpy(), edge_weight=weight.float().numpy())
+        plain, smooth = (build(name, graph) for _ in range(2))
+        assert (type(plain.smoothing), plain.smoothing) == (int, 0)
+        smooth.smoothing = 3
+        expected = torch.linalg.matrix_power(dense_adjacency(graph), 3) @ plain.embed(graph)
+        torch.testing.assert_close(smooth.embed(graph), expected, rtol=1e-4, atol=1e-6)
+        assert torch.equal(smooth.embeddings(graph), plain.embed(graph))
+        assert not smooth.embed(graph).requires_grad
+        assert smooth.state_dict().keys() == plain.state_dict().keys()
+        batch = first_batch(graph, Recipe.parse({"method": name}))
+        assert torch.equal(smooth(batch, seeded(1)), plain(batch, seeded(1)))
+
+    def test_a_recipe_says_how_often(self, name: str, planted: Data) -> None:
+        recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "smoothing": 2})
+        assert recipe.build_for(planted).smoothing == 2
+        assert recipe.updated({"smoothing": 0}).build_for(planted).smoothing == 0
+
+
+def dense_adjacency(graph: Data) -> Tensor:
+    a = torch.eye(graph.num_nodes)
+    a[tuple(graph.edge_index)] = graph.edge_weight
+    scale = a.sum(1).rsqrt()
+    return scale[:, None] * a * scale
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.level == "graph"])

@@ -10,6 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.edge_noise import replace_edges
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.run import record_of
 
@@ -72,6 +73,9 @@ def test_an_unknown_name_or_key_is_told_with_the_nearest(given: dict[str, Any], 
         ({"method.edge_drop": [0.2, 1.2]}, "edge_drop"),
         ({"spectral.iterations": -1}, "iterations"),
         ({"feature_norm": "column"}, "feature_norm"),
+        ({"smoothing": -1}, "smoothing"),
+        ({"smoothing": 1.5}, "smoothing"),
+        ({"smoothing": None}, "smoothing"),
         ({"method": "graphcl", "feature_norm": "standard"}, "would depend on the graphs beside it"),
         ({"method": "joao", "feature_norm": "shifted-row"}, "for sets of graphs take row or none"),
         ({"training": 3}, "training"),
@@ -112,6 +116,7 @@ def test_another_method_brings_its_authors_settings_and_keeps_what_is_not_its_af
         {
             "spectral": {"iterations": 3},
             "feature_noise": 0.1,
+            "edge_noise": 0.2,
             "training": {"lr": 0.7, "seed": 5, "diagnose_every": 2, "checkpoint_every": 3},
         }
     ).updated({"method.name": "dgi"})
@@ -119,7 +124,7 @@ def test_another_method_brings_its_authors_settings_and_keeps_what_is_not_its_af
     assert recipe.training == own.training.model_copy(update={"seed": 5, "diagnose_every": 2, "checkpoint_every": 3})
     assert own.training.lr == 1e-3
     assert recipe.spectral["iterations"] == 3
-    assert recipe.feature_noise == 0.1
+    assert (recipe.feature_noise, recipe.edge_noise) == (0.1, 0.2)
     assert Recipe.parse({"method": {"name": "dgi"}, "training": {"lr": 0.7}}).training.lr == 0.7
     assert recipe.updated({"method": {"name": "dgi", "hidden": 7}, "training.lr": 0.2}).training.lr == 0.2
 
@@ -179,6 +184,34 @@ def test_features_are_made_noisy_before_they_are_normalised(planted: Data) -> No
     assert torch.equal(recipe.prepare(planted).x, prepared.x)
     assert not torch.equal(recipe.updated({"training.seed": 1}).prepare(planted).x, prepared.x)
     assert Recipe.parse({"feature_norm": "none"}).prepare(planted) is planted
+
+
+def test_edges_are_replaced_before_training_and_embedding(planted: Data) -> None:
+    recipe = Recipe.parse({"edge_noise": 0.25, "feature_norm": "none"})
+    prepared = recipe.prepare(planted)
+    assert torch.equal(prepared.edge_index, replace_edges(planted, 0.25, 0).edge_index)
+    assert not torch.equal(prepared.edge_index, planted.edge_index)
+    assert prepared.x is planted.x
+    other = recipe.updated({"training.seed": 1})
+    assert torch.equal(other.prepare(planted).edge_index, replace_edges(planted, 0.25, 1).edge_index)
+    both = recipe.updated({"feature_noise": 0.1}).prepare(planted)
+    assert torch.equal(both.edge_index, prepared.edge_index)
+    assert torch.equal(both.x, recipe.updated({"feature_noise": 0.1, "edge_noise": 0}).prepare(planted).x)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.01, float("nan"), "half", None])
+def test_a_share_of_the_edges_that_is_none(share: object) -> None:
+    with pytest.raises(InputError, match="'edge_noise'"):
+        Recipe.parse({"edge_noise": share})
+
+
+@pytest.mark.parametrize(("method", "items"), [("graphcl", "whole graphs"), ("simclr", "images")])
+def test_edges_are_replaced_in_one_graph_only(method: str, items: str) -> None:
+    with pytest.raises(
+        InputError, match=f"^edge_noise replaces edges of one graph, and {method} embeds {items}: leave"
+    ):
+        Recipe.parse({"method": method, "edge_noise": 0.1})
+    assert Recipe.parse({"method": method, "edge_noise": 0}).edge_noise == 0
 
 
 def test_weights_for_each_node_need_their_number() -> None:
@@ -256,6 +289,8 @@ def test_what_is_done_to_the_features_is_said(planted: Data) -> None:
     noisy = Recipe.parse({"feature_norm": "standard", "feature_noise": 0.01})
     assert noisy.preparation == "columns standardised, noise of deviation 0.01 added before"
     assert record_of(noisy, planted, {})["features"] == noisy.preparation
+    rewired = Recipe.parse({"edge_noise": 0.07})
+    assert rewired.preparation == "rows divided by their absolute sum, 7 % of the edges replaced at random"
 
 
 @pytest.mark.parametrize("given", [32, "32"])
@@ -267,3 +302,28 @@ def test_images_have_no_features_to_normalise() -> None:
     for given in ({"feature_norm": "row"}, {"feature_noise": 0.1}):
         with pytest.raises(InputError, match="simclr embeds images, which have no features to normalise"):
             Recipe.parse({"method": "simclr", **given})
+
+
+@pytest.mark.parametrize(("method", "items"), [("graphcl", "whole graphs"), ("simclr", "images")])
+def test_what_has_no_graph_to_be_spread_over_is_not_smoothed(method: str, items: str) -> None:
+    said = f"^{method} embeds {items}, and only embeddings of nodes can be spread over a graph: leave out smoothing\\.$"
+    with pytest.raises(InputError, match=said):
+        Recipe.parse({"method": method, "smoothing": 1})
+    smooth = Recipe.parse({"smoothing": 1})
+    with pytest.raises(InputError, match=said):
+        smooth.updated({"method.name": method})
+    assert smooth.updated({"method.name": method, "smoothing": 0}) == Recipe.parse({"method": method})
+    assert Recipe.parse({"method": method, "smoothing": 0}).smoothing == 0
+
+
+def test_smoothing_is_not_the_methods_affair() -> None:
+    recipe = Recipe.parse({"smoothing": 2})
+    assert recipe.updated({"method.name": "dgi"}).smoothing == 2
+    assert recipe.updated({"method.name": "dgi", "smoothing": 1}).smoothing == 1
+
+
+def test_a_recipe_from_before_there_was_smoothing() -> None:
+    old = Recipe.parse({}).as_dict()
+    del old["smoothing"]
+    assert Recipe.parse(old) == Recipe.parse({})
+    assert Recipe.parse(old).build(5).smoothing == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,22 @@ def test_a_method_without_graph_augmentation_has_no_ablation() -> None:
         variants("ablation", base(plain))
 
 
+def test_passes_take_the_same_in_all_and_less_at_a_time() -> None:
+    found = variants("passes")
+    maps = {label: variant.recipe.spectral for label, variant in found.items()}
+    assert maps.pop("none")["name"] == "none"
+    takes = {label: spectral["passes"] * spectral["strength"] for label, spectral in maps.items()}
+    assert {label for label, total in takes.items() if total == 1} == {"sfa, 1 pass of 1", "expectation, 1 pass of 1"}
+    assert {label for label, total in takes.items() if total == 8} == {
+        "sfa, 8 passes of 1",
+        "sfa, 16 passes of 0.5",
+        "sfa, 64 passes of 0.125",
+        "expectation, 64 passes of 0.125",
+    }
+    assert all(spectral["name"] == label.split(",")[0] for label, spectral in maps.items())
+    assert all(variant.baseline == "none" for label, variant in found.items() if label != "none")
+
+
 def test_iterations() -> None:
     ks = [variant.recipe.spectral["iterations"] for variant in variants("iterations").values()]
     assert ks == [0, 1, 2, 4, 8]
@@ -82,6 +99,17 @@ def test_noisy_features() -> None:
         (noise, spectral) for noise in (1e-4, 1e-3, 1e-2, 1e-1) for spectral in ("none", "sfa")
     ]
     assert found["ε = 0.001, SFA"].baseline == "ε = 0.001"
+
+
+def test_noisy_edges() -> None:
+    found = variants("noisy-edges", base(method__tau=0.7))
+    assert [(v.recipe.edge_noise, v.recipe.spectral["name"]) for v in found.values()] == [
+        (noise, spectral) for noise in (0.05, 0.1, 0.2, 0.4) for spectral in ("none", "sfa")
+    ]
+    assert found["5 % random edges, SFA"].baseline == "5 % random edges"
+    assert {(v.recipe.method["tau"], v.recipe.feature_noise, v.kind) for v in found.values()} == {(0.7, 0, "trained")}
+    with pytest.raises(InputError, match="graphcl embeds whole graphs: leave it out"):
+        variants("noisy-edges", base("graphcl"))
 
 
 def test_spectral_maps() -> None:
@@ -163,10 +191,19 @@ def test_a_yardstick_depends_on_no_more_than_it_uses() -> None:
     wider = variants("methods", base(method__hidden=64))
     assert one["raw features"].decisive == wider["raw features"].decisive
     assert one["untrained encoder"].decisive != wider["untrained encoder"].decisive
+    smooth = variants("methods", base(smoothing=2))
+    for label in ("raw features", "supervised MLP", "supervised GCN"):
+        assert one[label].decisive == smooth[label].decisive
+    assert one["untrained encoder"].decisive != smooth["untrained encoder"].decisive
+    assert one["grace"].decisive != smooth["grace"].decisive
+    assert replace(one["grace"], kind="timed").decisive == replace(smooth["grace"], kind="timed").decisive
     noisy = variants("methods", base(feature_noise=0.1, training__seed=3))
     assert one["raw features"].decisive != noisy["raw features"].decisive
     assert noisy["raw features"].seed == 3
     assert variants("methods", base(training__seed=3))["raw features"].seed == 0
+    rewired = variants("methods", base(edge_noise=0.1, training__seed=3))
+    assert one["supervised GCN"].decisive != rewired["supervised GCN"].decisive
+    assert rewired["raw features"].seed == 3
 
 
 def test_an_unknown_study() -> None:

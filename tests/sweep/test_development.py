@@ -36,12 +36,21 @@ def scrambled(graph: Data, items: np.ndarray, seed: int) -> Data:
     return other
 
 
-@pytest.mark.parametrize("name", ["honest-10-10-80", "pygcl-10-80-10", "grace-10-90", "bgrl-20-80", "tu-svm-10fold"])
-def test_the_part_does_not_depend_on_other_labels(name: str, blocks: Data, molecules: Data) -> None:
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("honest-10-10-80", 0.2),
+        ("honest-1-10-89", 0.11),
+        ("pygcl-10-80-10", 0.2),
+        ("grace-10-90", 0.2),
+        ("bgrl-20-80", 0.4),
+        ("tu-svm-10fold", 0.5),
+    ],
+)
+def test_the_part_does_not_depend_on_other_labels(name: str, share: float, blocks: Data, molecules: Data) -> None:
     graph, protocol = molecules if name.startswith("tu") else blocks, protocol_of(name)
     seen = development_part(protocol, graph)
     count = len(labels_of(graph))
-    share = {"bgrl-20-80": 0.4, "tu-svm-10fold": 0.5}.get(name, 0.2)
     assert len(seen) == pytest.approx(share * count, abs=1)
     others = np.setdiff1d(np.arange(count), seen)
     for seed in range(3):
@@ -82,7 +91,10 @@ def test_hidden_labels(blocks: Data) -> None:
     assert hidden.x is blocks.x
 
 
-@pytest.mark.parametrize("name", ["honest-10-10-80", "grace-10-90", "tu-svm-10fold", "image-linear"])
+FEW = ["honest-1-10-89", "few-5"]
+
+
+@pytest.mark.parametrize("name", ["honest-10-10-80", *FEW, "grace-10-90", "tu-svm-10fold", "image-linear"])
 def test_validation_stays_within_the_part(name: str, blocks: Data, molecules: Data, pictures: Data) -> None:
     graph = {"tu-svm-10fold": molecules, "image-linear": pictures}.get(name, blocks)
     protocol = protocol_of(name)
@@ -100,6 +112,35 @@ def test_validation_stays_within_the_part(name: str, blocks: Data, molecules: Da
     assert len({tuple(part) for part in firsts}) == len(firsts), "each split is another"
 
 
+def test_few_labels_of_every_class_are_all_that_is_seen(blocks: Data) -> None:
+    protocol, y = protocol_of("few-5"), labels_of(blocks)
+    seen = development_part(protocol, blocks)
+    assert np.bincount(y[seen]).tolist() == [10, 10, 10]
+    assert np.array_equal(development_part(protocol, blocks), seen)
+    hidden = hide_labels(blocks, seen)
+    for split in validation_protocol(protocol, blocks).draw(hidden):
+        assert np.bincount(y[split.train]).tolist() == np.bincount(y[split.validation]).tolist() == [5, 5, 5]
+
+
+def test_where_few_train_a_tenth_validates(blocks: Data) -> None:
+    expected = {"honest-1-10-89": (3, 30), "honest-10-10-80": (30, 30), "pygcl-10-80-10": (30, 30)}
+    for name, sizes in expected.items():
+        protocol = protocol_of(name)
+        hidden = hide_labels(blocks, development_part(protocol, blocks))
+        drawn = validation_protocol(protocol, blocks).draw(hidden)
+        found = [(len(split.train), len(split.validation)) for split in drawn]
+        assert found == [pytest.approx(sizes, abs=1.5)] * 10, "every class rounds its own"
+
+
+def test_few_labels_leave_enough_to_test(blocks: Data) -> None:
+    blocks.y = torch.from_numpy(np.where(np.arange(300) < 39, np.arange(300) % 3, -1))
+    with pytest.raises(InputError, match=r"needs 10 labelled nodes of every class .* test: 9 of 39 would be left"):
+        development_part(protocol_of("few-5"), blocks)
+    blocks.y = torch.from_numpy(np.where(np.arange(300) < 40, np.arange(300) % 4, -1))
+    with pytest.raises(InputError, match="Class 0 has 10 labelled nodes; a split needs at least 11"):
+        development_part(protocol_of("few-5"), blocks)
+
+
 def test_validation_is_what_the_probe_chose_by(blocks: Data) -> None:
     protocol = protocol_of("honest-10-10-80")
     hidden = hide_labels(blocks, development_part(protocol, blocks))
@@ -108,8 +149,9 @@ def test_validation_is_what_the_probe_chose_by(blocks: Data) -> None:
     assert score.of() == pytest.approx(score.validation)
 
 
-def test_what_no_choice_has_seen(blocks: Data) -> None:
-    protocol = protocol_of("honest-10-10-80")
+@pytest.mark.parametrize("name", ["honest-10-10-80", *FEW])
+def test_what_no_choice_has_seen(name: str, blocks: Data) -> None:
+    protocol = protocol_of(name)
     seen, unseen = development_part(protocol, blocks), unseen_protocol(protocol, blocks)
     assert unseen is not None
     for ours, whole in zip(unseen.draw(blocks), protocol.draw(blocks), strict=True):

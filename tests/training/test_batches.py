@@ -303,7 +303,7 @@ class RestsAtFirst(Method):
         if self.rests:
             self.resting.grad = None
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         raise AssertionError("not asked for")
 
 

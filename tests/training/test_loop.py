@@ -248,7 +248,7 @@ class Momentum(Method):
     def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
         return self.weight.square().sum()
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         raise AssertionError("not asked for")
 
     def after_step(self, done: float) -> None:

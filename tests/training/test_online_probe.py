@@ -38,7 +38,7 @@ class Pixels(Method):
         h_alpha, h_beta = self.augmented(*maps, generator=generator, observe=observe)
         return (h_alpha - h_beta).square().mean()
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         with torch.no_grad():
             return self.encoder(graph.x.flatten(1).float() / 255)
 

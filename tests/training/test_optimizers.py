@@ -35,7 +35,7 @@ class Predicts(Method):
     def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
         return sum((one.sum() for one in self.parameters() if one.requires_grad), start=torch.zeros(()))
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         raise AssertionError("not asked for")
 
     def constant_rate(self) -> Iterable[nn.Parameter]:

@@ -29,7 +29,7 @@ class Area:
 AREAS = (
     Area("layer", "The layer and other spectral maps", ("spectral",)),
     Area("estimators", "Estimators", ("estimators",)),
-    Area("theory", "Theory", ("theory", "theory.rivals")),
+    Area("theory", "Theory", ("theory", "theory.rivals", "law")),
     Area("losses", "Losses", ("losses",)),
     Area("methods", "Methods", ("methods",)),
     Area("views", "Views and encoders", ("graph", "image")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from sfa.errors import InputError
 from sfa.evaluation import Score
 from sfa.ledger import Entry, mean_and_std
-from sfa.ledger.identity import INDIFFERENT, LATER, digest
+from sfa.ledger.identity import counts, digest
 from sfa.recipes import Recipe, load_recipe
 from sfa.studies import Summary, summary_of
 from sfa.tables.budgets import Budget
@@ -121,7 +120,7 @@ def _flat(recipe: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in recipe.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}.")
-        elif not (prefix == "training." and (key in INDIFFERENT or LATER.get(key, math.nan) == value)):
+        elif counts(f"{prefix}{key}", value):
             flat[f"{prefix}{key}"] = list(value) if isinstance(value, tuple) else value
     return flat
 

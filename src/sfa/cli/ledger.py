@@ -36,8 +36,10 @@ def run(
         raise InputError("`sfa ledger export` needs --out, the file to write; nothing else takes it.")
     if out is not None:
         check_export(out)
-    if (action == "import") != (file is not None):
-        raise InputError("`sfa ledger import` needs the exported file to read; nothing else takes one.")
+    if action == "import" and file is None:
+        raise InputError("`sfa ledger import` needs the exported file to read.")
+    if action != "import" and file is not None:
+        raise InputError(f"`sfa ledger {action}` takes no file: --ledger says which ledger; only import reads one.")
     everything = study is None and dataset is None and method is None and key is None and not failed
     if action == "remove" and everything:
         raise InputError("Say what to remove: --study, --dataset, --method, --key or --failed.")

@@ -80,7 +80,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         cls._check_level(parsed)
         sections = parsed.as_dict()
-        options: dict[str, Any] = {key: sections[key] for key in ("feature_norm", "feature_noise")}
+        options = {key: value for key, value in sections.items() if not isinstance(value, dict)}
         for name in ("method", "spectral", "sampler", "training"):
             options |= {f"{name}.{key}": value for key, value in sections[name].items() if key not in ("name", "seed")}
         options["sampler.name"] = sections["sampler"]["name"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.evaluation.class_parts import class_parts
 from sfa.evaluation.labels import class_name, labels_of
 from sfa.evaluation.splits import Split, Splits
 from sfa.levels import Level
@@ -81,15 +82,7 @@ def stratified_parts(
         shares: Of each class, at most half of it in all.
         rng: Source of randomness.
     """
-    shuffled = rng.permutation(items)
-    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
-    members = np.unique(y[items], return_counts=True)[1]
-    parts: list[list[NDArray[np.int64]]] = [[] for _ in range(len(shares) + 1)]
-    for own in np.split(by_class, members.cumsum()[:-1]):
-        sizes = [max(1, round(share * len(own))) for share in shares]
-        for part, piece in zip(parts, np.split(own, np.cumsum(sizes)), strict=True):
-            part.append(piece)
-    return [np.sort(np.concatenate(part)) for part in parts]
+    return class_parts(y, items, lambda members: [max(1, round(share * members)) for share in shares], rng)
 
 
 def _masks(images: Data, count: int) -> list[NDArray[np.bool_]] | None:

@@ -30,7 +30,7 @@ def rewired(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator |
     left_weight = None if weight is None else weight.index_select(0, kept)
     if not bool(add.any()):
         return with_edges(batch, left, left_weight)
-    new = _new_pairs(edge_index, batch.ptr, batch.batch, add, generator)
+    new = new_pairs(edge_index, batch.ptr, batch.batch, add, generator)
     row, col = torch.cat([left, new, new.flip(0)], dim=1)
     joined, given = sorted_edges(row, col, batch.num_nodes)
     if weight is None or left_weight is None:
@@ -39,18 +39,7 @@ def rewired(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator |
     return with_edges(batch, joined, torch.cat([left_weight, new_weight, new_weight]).index_select(0, given))
 
 
-def _kept(pattern: Pattern, graph: Tensor, drop: Tensor, generator: torch.Generator | None) -> Tensor:
-    """``(m,)``: which of the sorted edges, each in its graph, stay."""
-    given, edges = pattern.undirected
-    number = pattern.sorted(given)
-    graph_of = graph.new_empty(edges).index_copy_(0, number, graph)
-    ranks = random_ranks(graph_of, graph_of.bincount(minlength=len(drop)), generator)
-    return (ranks >= drop.index_select(0, graph_of)).index_select(0, number)
-
-
-def _new_pairs(
-    edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, generator: torch.Generator | None
-) -> Tensor:
+def new_pairs(edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, generator: torch.Generator | None) -> Tensor:
     """``(2, k)``: pairs of nodes without an edge, each once with the smaller node first, in so many of each graph.
 
     The ordered pairs of different nodes are numbered through all graphs, ``n_g - 1`` a row, and those without an edge
@@ -79,6 +68,15 @@ def _new_pairs(
     of_pair = graph.index_select(0, pairs[0])
     ranks = random_ranks(of_pair, of_pair.bincount(minlength=len(size)), generator)
     return pairs[:, ranks < add[of_pair]]
+
+
+def _kept(pattern: Pattern, graph: Tensor, drop: Tensor, generator: torch.Generator | None) -> Tensor:
+    """``(m,)``: which of the sorted edges, each in its graph, stay."""
+    given, edges = pattern.undirected
+    number = pattern.sorted(given)
+    graph_of = graph.new_empty(edges).index_copy_(0, number, graph)
+    ranks = random_ranks(graph_of, graph_of.bincount(minlength=len(drop)), generator)
+    return (ranks >= drop.index_select(0, graph_of)).index_select(0, number)
 
 
 def _weights(weight: Tensor, graph: Tensor, of_new: Tensor, graphs: int, generator: torch.Generator | None) -> Tensor:

@@ -9,8 +9,16 @@ from typing import Any
 
 INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every", "online_probe")
 """Keys of a recipe's training that its hash leaves out: the seed is told apart from it, the others change no bit."""
-LATER: dict[str, Any] = {"momentum": 0.9, "warmup_from": None, "precision": "32", "accumulate": 1}
-"""Keys that ledgers are older than, with the values that training had before: left out where they have them."""
+LATER: dict[str, Any] = {
+    "training.momentum": 0.9,
+    "training.warmup_from": None,
+    "training.precision": "32",
+    "training.accumulate": 1,
+    "spectral.passes": 1,
+    "smoothing": 0,
+    "edge_noise": 0.0,
+}
+"""Keys by path that ledgers are older than, with the values that runs had before: left out where they have them."""
 
 LENGTH = 16
 """Hexadecimal digits of a hash or key: 64 bits, for ledgers of far fewer than billions of runs."""
@@ -24,14 +32,25 @@ def recipe_hash(recipe: Mapping[str, Any]) -> str:
     >>> recipe_hash({"a": 1, "training": {"lr": 0.1, "seed": 3}}) == recipe_hash({"training": {"lr": 1e-1}, "a": 1})
     True
     """
-    training = recipe.get("training")
-    if isinstance(training, Mapping):
-        recipe = {**recipe, "training": {key: value for key, value in training.items() if _counts(key, value)}}
-    return digest(recipe)
+    return digest(_that_count(recipe))
 
 
-def _counts(key: str, value: Any) -> bool:
-    return key not in INDIFFERENT and not (key in LATER and value == LATER[key])
+def counts(path: str, value: Any) -> bool:
+    """Whether the hash of a recipe depends on this value of the key at this path.
+
+    >>> counts("training.lr", 0.1), counts("training.seed", 3), counts("smoothing", 0), counts("smoothing", 2)
+    (True, False, False, True)
+    """
+    section, _, key = path.rpartition(".")
+    return not (section == "training" and key in INDIFFERENT) and not (path in LATER and value == LATER[path])
+
+
+def _that_count(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    return {
+        key: _that_count(value, f"{prefix}{key}.") if isinstance(value, Mapping) else value
+        for key, value in section.items()
+        if counts(f"{prefix}{key}", value)
+    }
 
 
 def run_key(kind: str, recipe: Mapping[str, Any], fingerprint: str, seed: int) -> str:

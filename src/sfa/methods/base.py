@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.propagation import propagation_of
+from sfa.graph.smoothing import smoothed
 from sfa.levels import Level, num_items
 from sfa.methods.precision import full_precision
 from sfa.spectral import SpectralMap
@@ -69,14 +71,25 @@ class Method(nn.Module, ABC):
             )
         self.across_processes = False
         """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
+        self.smoothing = 0
+        """How often embeddings of nodes are spread over their graph (:func:`sfa.graph.smoothing.smoothed`)."""
 
     @abstractmethod
     def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         """The scalar to minimise: the loss of one step on a graph or on a batch."""
 
     @abstractmethod
+    def embeddings(self, graph: Data) -> Tensor:
+        """Embeddings ``(n, width)`` of the uncorrupted items: no views, no spectral map, no head, no smoothing."""
+
     def embed(self, graph: Data) -> Tensor:
-        """Embeddings ``(n, width)`` of the uncorrupted items: no views, no spectral map, no head."""
+        """:meth:`embeddings`, spread over the graph :attr:`smoothing` times."""
+        z = self.embeddings(graph)
+        if self.smoothing > 0:
+            adjacency = propagation_of(graph, z.dtype)
+            for _ in range(self.smoothing):
+                z = smoothed(z, adjacency)
+        return z
 
     def look_at(self, data: Data) -> None:
         """Called once on a new method with the data it will be trained on; what it notes of them lives in buffers."""

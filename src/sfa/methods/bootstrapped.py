@@ -87,5 +87,5 @@ class BootstrappedMethod(Method):
         follow(self.target, self.encoder, momentum)
         follow(self.target_projector, self.projector, momentum)
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)

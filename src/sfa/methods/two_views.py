@@ -43,6 +43,6 @@ class TwoViewMethod(Method):
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
             return self.loss(z_alpha, z_beta)
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         embeddings: Tensor = self.encoder.embed(graph)
         return embeddings

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
+from sfa.graph.edge_noise import replace_edges
 from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_noise, normalise_features
 from sfa.levels import DATA, ITEMS, Level, level_of
 from sfa.methods import METHODS, Method
@@ -53,7 +54,7 @@ class Training(BaseModel):
 
 
 class Recipe(BaseModel):
-    """A method, a spectral map and a sampler, each with its options; what is done to the features; training.
+    """A method, a spectral map and a sampler, each with its options; what is done to features and embeddings; training.
 
     Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults. The
     rest, where it is not given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
@@ -66,6 +67,8 @@ class Recipe(BaseModel):
     sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
     feature_norm: FeatureNormalisation = "row"
     feature_noise: NonNegative = 0.0
+    edge_noise: Share = 0.0
+    smoothing: Natural = 0
     training: Training = Field(default_factory=Training)
 
     @classmethod
@@ -82,11 +85,21 @@ class Recipe(BaseModel):
                 f"{method['name']} embeds images, which have no features to normalise or to add noise to: leave out "
                 "feature_norm and feature_noise."
             )
+        if method_class.level != "node" and recipe.edge_noise > 0:
+            raise InputError(
+                f"edge_noise replaces edges of one graph, and {method['name']} embeds {ITEMS[method_class.level]}: "
+                "leave it out."
+            )
         if method_class.level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
             raise InputError(
                 f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
                 "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
                 "features before."
+            )
+        if method_class.level != "node" and recipe.smoothing > 0:
+            raise InputError(
+                f"{method['name']} embeds {ITEMS[method_class.level]}, and only embeddings of nodes can be spread over "
+                "a graph: leave out smoothing."
             )
         return recipe.model_copy(
             update={
@@ -135,13 +148,15 @@ class Recipe(BaseModel):
         own = Recipe.parse({"method": self.method["name"]})
         kept: dict[str, Any] = {} if self.sampler == own.sampler else {"sampler": self.sampler}
         training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
-        shared = {"spectral": self.spectral, "feature_noise": self.feature_noise, "training": training}
-        return Recipe.parse({"method": name, **shared, **kept})
+        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", "smoothing")}
+        return Recipe.parse({"method": name, "spectral": self.spectral, **plain, "training": training, **kept})
 
     def prepare(self, graph: Data) -> Data:
-        """The graph with its features as training and embedding see them; images as they are."""
+        """The graph with its features and edges as training and embedding see them; images as they are."""
         if level_of(graph) == "image":
             return graph
+        if self.edge_noise > 0:
+            graph = replace_edges(graph, self.edge_noise, self.training.seed)
         if self.feature_noise > 0:
             graph = add_noise(graph, self.feature_noise, self.training.seed)
         return normalise_features(graph, self.feature_norm)
@@ -150,7 +165,8 @@ class Recipe(BaseModel):
     def preparation(self) -> str:
         """What :meth:`prepare` does, in a few words."""
         noise = f", noise of deviation {self.feature_noise:g} added before" if self.feature_noise else ""
-        return f"{MEANINGS[self.feature_norm]}{noise}"
+        edges = f", {100 * self.edge_noise:g} % of the edges replaced at random" if self.edge_noise else ""
+        return f"{MEANINGS[self.feature_norm]}{noise}{edges}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for YAML and JSON."""
@@ -168,6 +184,7 @@ class Recipe(BaseModel):
             spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
             size = num_nodes if method.transductive else in_features
             built: Method = method(size, spectral=spectral, **_options(self.method))
+        built.smoothing = self.smoothing
         return built
 
     def build_for(self, graph: Data) -> Method:

@@ -43,7 +43,7 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
     return on_unit_scale(h, lambda unit, scale: scale * spectral_function(unit, push_forward, detach=True))
 
 
-@torch.compiler.disable
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def _levelled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
     """:func:`sfa.law.levelled`, which is NumPy's: no part of a compiled graph."""
     return torch.from_numpy(levelled(sigma, iterations, strength=strength, passes=passes)).to(sigma)

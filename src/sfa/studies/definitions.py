@@ -1,4 +1,4 @@
-"""The studies of the paper, each a function from where it starts to the variants it compares."""
+"""The studies of the paper, and some beside them, each a function from where it starts to the variants it compares."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from sfa.studies.variants import Base, Variant
 
 ITERATIONS = (0, 1, 2, 4, 8)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
+EDGE_NOISES = (0.05, 0.1, 0.2, 0.4)
+PASSES = (8, 16, 64)
+LEVELLING = 8.0
+"""Directions' worth that so many passes take together, whatever the strength of one."""
 KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
 GRAPH_AUGMENTATION = ("edge_drop", "feature_drop")
 """Options of a method that its graph augmentation consists of."""
@@ -41,6 +45,20 @@ def iterations(base: Base) -> Iterator[Variant]:
         yield Variant(f"k = {k}", recipe, baseline=None if k == 0 else "k = 0")
 
 
+def passes(base: Base) -> Iterator[Variant]:
+    """What SFA balances and what it disturbs, apart: the same levelling by gentler passes, and without chance.
+
+    Not in the paper. One pass, then so many that 8 directions' worth are taken: the more, the less noise.
+    """
+    yield Variant("none", _with_map(base.recipe, "none"))
+    for count, total in ((1, 1.0), *((count, LEVELLING) for count in PASSES)):
+        gentle = {"passes": count, "strength": total / count}
+        words = f"{count} pass{'es' if count > 1 else ''} of {total / count:g}"
+        yield Variant(f"sfa, {words}", _with_map(base.recipe, "sfa", **gentle), baseline="none")
+        if count in (1, PASSES[-1]):
+            yield Variant(f"expectation, {words}", _with_map(base.recipe, "expectation", **gentle), baseline="none")
+
+
 def noisy_features(base: Base) -> Iterator[Variant]:
     """Noise ε N(0, I) added to the features, without and with SFA.
 
@@ -49,6 +67,18 @@ def noisy_features(base: Base) -> Iterator[Variant]:
     for noise in NOISES:
         noisy = base.recipe.updated({"feature_noise": noise})
         plain = f"ε = {noise:g}"
+        yield Variant(plain, _with_map(noisy, "none"))
+        yield Variant(f"{plain}, SFA", _with_map(noisy, "sfa"), baseline=plain)
+
+
+def noisy_edges(base: Base) -> Iterator[Variant]:
+    """A share of the edges replaced by random ones, without and with SFA.
+
+    Not in the paper, whose claim of robustness is of features.
+    """
+    for noise in EDGE_NOISES:
+        noisy = base.recipe.updated({"edge_noise": noise})
+        plain = f"{100 * noise:g} % random edges"
         yield Variant(plain, _with_map(noisy, "none"))
         yield Variant(f"{plain}, SFA", _with_map(noisy, "sfa"), baseline=plain)
 

@@ -38,7 +38,9 @@ STUDIES: dict[str, Study] = {
     for study in (
         Study("ablation", definitions.ablation),
         Study("iterations", definitions.iterations),
+        Study("passes", definitions.passes),
         Study("noisy-features", definitions.noisy_features),
+        Study("noisy-edges", definitions.noisy_edges),
         Study("spectral-maps", definitions.spectral_maps),
         Study("kappa", definitions.kappa),
         Study("clustering", definitions.clustering, protocols=("clustering",), many_methods=True),

@@ -45,17 +45,21 @@ class Variant:
     @property
     def decisive(self) -> dict[str, Any]:
         """The part of the recipe that decides what is measured."""
-        complete = self.recipe.as_dict()
-        if self.kind in ("trained", "timed"):
-            return complete
-        unused = ("spectral", "sampler", "training") + (() if self.kind == "untrained encoder" else ("method",))
-        used = {key: value for key, value in complete.items() if key not in unused}
+        used = {key: value for key, value in self.recipe.as_dict().items() if key not in self._unused}
         return {**used, "supervised": SETTINGS} if self.kind.startswith("supervised") else used
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        """Keys of the recipe without which the same is measured."""
+        if self.kind in ("trained", "timed"):
+            return () if self.kind == "trained" else ("smoothing",)
+        of_training = ("spectral", "sampler", "training")
+        return of_training if self.kind == "untrained encoder" else (*of_training, "method", "smoothing")
 
     @property
     def seed(self) -> int:
         """The seed it depends on; 0 if it depends on none."""
-        seedless = self.kind in SEEDLESS and self.recipe.feature_noise == 0
+        seedless = self.kind in SEEDLESS and self.recipe.feature_noise == self.recipe.edge_noise == 0
         return 0 if seedless else self.recipe.training.seed
 
 

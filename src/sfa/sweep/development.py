@@ -13,6 +13,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluation import Classification
+from sfa.evaluation.class_parts import class_parts
+from sfa.evaluation.few_splits import FewPerClass
 from sfa.evaluation.folds import StratifiedFolds, stratified_folds
 from sfa.evaluation.held_out_splits import stratified_parts
 from sfa.evaluation.labels import class_name, labels_of
@@ -26,6 +28,8 @@ FOLDS = 5
 FOLDED_MEMBERS = 7
 """Of every class, so that each fold leaves 5 of it to train on, for another five folds."""
 MOST_SPLITS = 10
+VALIDATION_SHARE = 0.1
+"""Of the labelled items at most, where a smaller share trains."""
 FOLDED_SHARE = 0.5
 """Of the labelled items, where a protocol tests each of them once."""
 MOST_SHARE = 0.75
@@ -87,11 +91,15 @@ def development_part(protocol: Classification, graph: Data) -> NDArray[np.int64]
 
     Where the protocol's test parts leave some items out (masks that come with the data, a part held out once), it is
     what trains and validates there. Where every item is tested in one split or another, it is drawn at random: twice
-    the share that trains, or half where there are folds; which items, does not depend on the labels of the others.
+    the share that trains, or that share and a tenth to validate on if it is less, or half where there are folds; which
+    items, does not depend on the labels of the others. Where splits have few labels of every class, it has as many of
+    each as one split trains and validates on.
     """
     if isinstance(protocol.splits, RandomSplits):
         members = 2 if protocol.splits.validation > 0 else FOLDED_MEMBERS
-        return _drawn(graph, min(FOLDED_SHARE, 2 * protocol.splits.train), members)
+        return _drawn(graph, _part_share(protocol.splits), members)
+    if isinstance(protocol.splits, FewPerClass):
+        return _few_of_each_class(protocol.splits, graph)
     if isinstance(protocol.splits, StratifiedFolds):
         return _drawn(graph, FOLDED_SHARE, FOLDED_MEMBERS)
     splits = protocol.draw(graph)
@@ -113,8 +121,7 @@ def validation_protocol(protocol: Classification, graph: Data) -> Classification
     """What a trial is judged by, on data whose other labels are hidden: the protocol's probe, on validation parts."""
     first, repeats = protocol.draw(graph)[0], min(protocol.repeats, MOST_SPLITS)
     if len(first.validation):
-        train = 0.5 if isinstance(protocol.splits, RandomSplits) else _share(first)
-        splits = ValidationSplits(train=train)
+        splits = ValidationSplits(train=_train_share(protocol.splits, first))
     else:
         splits, repeats = ValidationSplits(folds=FOLDS), FOLDS
     return replace(
@@ -139,8 +146,31 @@ def unseen_protocol(protocol: Classification, graph: Data) -> Classification | N
     return None if same else unseen
 
 
-def _share(split: Split) -> float:
-    return len(split.train) / (len(split.train) + len(split.validation))
+def _train_share(splits: Splits, first: Split) -> float:
+    """The share of the development part that trains: that of the protocol, or half where it validates on most."""
+    if isinstance(splits, RandomSplits):
+        return min(0.5, splits.train / _part_share(splits))
+    return len(first.train) / (len(first.train) + len(first.validation))
+
+
+def _part_share(splits: RandomSplits) -> float:
+    """The share of the labelled items that random splits have in the development part."""
+    validated = max(splits.train, min(splits.validation, VALIDATION_SHARE))
+    return min(FOLDED_SHARE, splits.train + validated)
+
+
+def _few_of_each_class(splits: FewPerClass, graph: Data) -> NDArray[np.int64]:
+    """As many random items of every class as a split has in its first two parts together."""
+    splits.of(graph, 1)  # raises where a class is too rare
+    y, members = labels_of(graph), splits.train + splits.validation
+    labelled = np.flatnonzero(y >= 0)
+    few, others = class_parts(y, labelled, lambda _: (members,), np.random.default_rng(SEED))
+    if len(few) > MOST_SHARE * len(labelled):
+        raise InputError(
+            f"A search needs {members} labelled {item_word(graph)} of every class to choose by, and enough others to "
+            f"test: {len(others)} of {len(labelled)} would be left."
+        )
+    return few
 
 
 def _drawn(graph: Data, share: float, members: int) -> NDArray[np.int64]:

@@ -29,6 +29,8 @@ def labelled(y: np.ndarray) -> Data:
     [
         ("honest-10-10-80", (30, 30, 240), 20),
         ("honest-10-10-80-sklearn", (30, 30, 240), 20),
+        ("honest-1-10-89", (3, 30, 267), 20),
+        ("few-5", (15, 15, 270), 20),
         ("pygcl-10-80-10", (30, 240, 30), 20),
         ("grace-10-90", (30, 0, 270), 3),
         ("bgrl-20-80", (60, 0, 240), 20),
@@ -53,6 +55,15 @@ def test_settings_are_those_of_the_authors() -> None:
     assert (bgrl.cs[0], bgrl.cs[-1], len(bgrl.cs), bgrl.selection) == (2**-10, 2**10, 21, "5 halves")
     assert grace.unit_rows
     assert bgrl.unit_rows
+
+
+def test_few_labels_are_judged_as_many_are() -> None:
+    for name in ("honest-1-10-89", "few-5"):
+        protocol = resolve(name)
+        assert isinstance(protocol, Classification)
+        assert protocol.probe == HONEST.probe  # type: ignore[attr-defined]
+        assert protocol.repeats == HONEST.repeats == 20
+        assert protocol.levels == HONEST.levels
 
 
 def test_the_score_holds_accuracy_choice_and_validation_of_every_split(blobs: Callable[..., Data]) -> None:
@@ -103,6 +114,13 @@ def test_pygcl_uses_rows_as_they_are(blobs: Callable[..., Data]) -> None:
     [
         ("honest-10-10-80", np.zeros(50, int), "at least 2 classes"),
         ("honest-10-10-80", np.array([0] * 48 + [1] * 2), "Class 1 has 2 labelled nodes; a split needs at least 3"),
+        ("honest-1-10-89", np.arange(200) % 3, "200 labelled nodes give a training part of 2, too few for 3 classes"),
+        (
+            "honest-1-10-89",
+            np.array([0] * 3000 + list(range(1, 21)) * 3),
+            "No random training part of 31 nodes with all 21 classes was found: a class is too rare",
+        ),
+        ("few-5", np.repeat([0, 1], [90, 10]), "Class 1 has 10 labelled nodes; a split needs at least 11 of every"),
         ("grace-10-90", np.array([0] * 49 + [1]), "at least 2, one for each of training and test"),
         ("bgrl-20-80", np.full(20, -1), "there are 0"),
         ("public", np.arange(50) % 2, "no public split here"),

@@ -104,7 +104,7 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("name", ["honest-10-10-80", *QUICK, "knn", "clustering"])
+@pytest.mark.parametrize("name", ["honest-10-10-80", "few-5", *QUICK, "knn", "clustering"])
 def test_other_protocols_score_graphs_as_they_score_nodes(
     name: str, blobs: Callable[..., Data], blob_set: Callable[..., Data]
 ) -> None:

@@ -12,6 +12,7 @@ from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.evaluation import LinkPrediction, resolve
 from sfa.evaluation.probes.links import predict_links
+from sfa.graph.edge_noise import replace_edges
 
 LINKS = resolve("link-prediction")
 assert isinstance(LINKS, LinkPrediction)
@@ -85,6 +86,13 @@ def test_features_made_of_the_edges_held_out_are_refused(kind: str, communities:
         LINKS.evaluate(lambda graph: graph.x, communities)
     communities.features_of = "random"
     LINKS.check(communities)
+
+
+def test_edges_that_are_noise_are_not_to_be_predicted(communities: Data) -> None:
+    noisy = replace_edges(communities, 0.1, 0)
+    with pytest.raises(InputError, match=r"an edge noise of 0\.1 has put random ones among them"):
+        LINKS.evaluate(lambda graph: graph.x, noisy)
+    LINKS.check(replace_edges(communities, 0, 0))
 
 
 def test_the_digest_is_of_the_pairs(communities: Data) -> None:

@@ -13,6 +13,7 @@ from sfa.data import build_graph, load
 from sfa.errors import InputError
 from sfa.evaluation import PROTOCOLS, Protocol, default_protocol, possible, resolve
 
+FEW_LABELS = ["honest-1-10-89", "few-5"]
 OF_GRAPHS = ["tu-svm-10fold", "tu-linear-10fold"]
 OF_NODES = ["public", "link-prediction"]
 OF_IMAGES = ["image-linear", "image-sgd", "image-knn"]
@@ -22,6 +23,7 @@ def test_all_are_there_under_their_names() -> None:
     assert list(PROTOCOLS) == [
         "honest-10-10-80",
         "honest-10-10-80-sklearn",
+        *FEW_LABELS,
         "pygcl-10-80-10",
         "grace-10-90",
         "bgrl-20-80",
@@ -48,10 +50,12 @@ def test_unknown_protocol_suggests_the_nearest() -> None:
 def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
     allowed, refused = possible(graph)
-    refused_here = ("public", "honest-10-10-80-sklearn", *OF_GRAPHS, *OF_IMAGES)
+    refused_here = ("public", "honest-10-10-80-sklearn", "honest-1-10-89", *OF_GRAPHS, *OF_IMAGES)
     assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
+    assert refused["honest-1-10-89"] == "100 labelled nodes give a training part of 1, too few for 3 classes."
+    assert "honest-1-10-89" in [p.name for p in possible(blobs(1000))[0]]
 
     unlabelled = build_graph(np.ones((30, 1)), np.stack([np.arange(29), np.arange(1, 30)]))
     allowed, refused = possible(unlabelled)
@@ -64,7 +68,7 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
 
 
 def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:
-    graphs = blob_set(100)
+    graphs = blob_set(600)
     allowed, refused = possible(graphs)
     refused_here = ("honest-10-10-80-sklearn", *OF_NODES, *OF_IMAGES)
     assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
@@ -126,6 +130,8 @@ def test_digests_are_those_that_ledgers_hold() -> None:
     assert {name: resolve(name).digest(cora)[:16] for name in PROTOCOLS if name not in OF_GRAPHS + OF_IMAGES} == {
         "honest-10-10-80": "f41214296f90354f",
         "honest-10-10-80-sklearn": "62006fa7e8605923",
+        "honest-1-10-89": "e34380fbb9f39c1c",
+        "few-5": "4347bdf197256f6b",
         "pygcl-10-80-10": "6ddd8a74f1f9c9fc",
         "grace-10-90": "4bc1fc5e8abb0df8",
         "bgrl-20-80": "a22147a581f2c3eb",

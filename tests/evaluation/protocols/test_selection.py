@@ -100,6 +100,8 @@ def test_test_labels_change_nothing_but_the_score(name: str, blobs: Callable[...
     [
         ("honest-10-10-80", "validation", 0.1),
         ("honest-10-10-80-sklearn", "validation", 0.1),
+        ("honest-1-10-89", "validation", 0.1),
+        ("few-5", "validation", 0.05),
         ("pygcl-10-80-10", "validation", 0.8),
         ("knn", "validation", 0.1),
         ("public", "validation", 0.1),

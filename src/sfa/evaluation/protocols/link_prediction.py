@@ -60,6 +60,12 @@ class LinkPrediction(Protocol):
                 f"{self.name} needs features of the nodes' own: {made_of} features were made of the graph's edges, "
                 "those to be held out among them."
             )
+        noise = getattr(graph, "edge_noise", 0)
+        if noise > 0:
+            raise InputError(
+                f"{self.name} holds out edges of the graph as it was given, and an edge noise of {noise:g} has put "
+                "random ones among them: score a run without it."
+            )
         check_edges(graph, self.validation, self.test)
 
     def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:

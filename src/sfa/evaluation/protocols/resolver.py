@@ -7,6 +7,7 @@ from dataclasses import replace
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
+from sfa.evaluation.few_splits import FewPerClass
 from sfa.evaluation.folds import StratifiedFolds
 from sfa.evaluation.held_out_splits import HeldOutSplits
 from sfa.evaluation.probes import (
@@ -43,6 +44,24 @@ PROTOCOLS: dict[str, Protocol] = {
             name="honest-10-10-80-sklearn",
             description=f"{HONEST.description}; fitted by scikit-learn, one after another",
             probe=LogisticProbe(solver="scikit-learn"),
+        ),
+        replace(
+            HONEST,
+            name="honest-1-10-89",
+            description=(
+                "20 random splits 1/10/89, few labels to train on: logistic regression on unit rows, C chosen on "
+                "validation, test read once"
+            ),
+            splits=RandomSplits(train=0.01, validation=0.1),
+        ),
+        replace(
+            HONEST,
+            name="few-5",
+            description=(
+                "20 random splits with 5 labels of every class to train on, 5 of every class to validate on and all "
+                "others tested: logistic regression on unit rows, C chosen on validation, test read once"
+            ),
+            splits=FewPerClass(train=5, validation=5),
         ),
         Classification(
             name="pygcl-10-80-10",

@@ -66,7 +66,7 @@ class InfoGraph(Method):
             self.local_discriminator(local), self.global_discriminator(summaries), graph.batch
         )
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)
 
 

@@ -142,7 +142,7 @@ class JOAO(Method):
             raise TrainingError("The loss of an augmentation is no longer a number: try a smaller learning rate.")
         self.probabilities.copy_(ascend(self.probabilities, losses, gamma=self.gamma, beta=self.beta))
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)
 
 

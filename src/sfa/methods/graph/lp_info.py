@@ -144,7 +144,7 @@ class LPInfo(Method):
         """GraphCL's loss of each graph, ``(b,)``."""
         return info_nce(anchors, positives, positive_in_denominator=False, tau=self.tau, of_each=True)
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)
 
 

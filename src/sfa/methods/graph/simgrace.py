@@ -79,7 +79,7 @@ class SimGRACE(Method):
             anchors = self.head(h_perturbed)
         return info_nce(anchors, self.head(h), positive_in_denominator=False, tau=self.tau)
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)
 
 

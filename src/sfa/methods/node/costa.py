@@ -111,6 +111,6 @@ class COSTA(Method):
         """InfoNCE with negatives from the other view alone."""
         return nt_xent(z_alpha, z_beta, tau=self.tau, intraview=False, precision=self.precision)
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         embeddings: Tensor = self.encoder.embed(graph)
         return embeddings

@@ -102,7 +102,7 @@ class DeepWalk(Method):
             negatives=self.negatives,
         )
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         """The centre embeddings ``(n, hidden)``; once it is trained, of no other graph."""
         self._transitions(graph)
         return self.centre.detach().clone()

@@ -63,5 +63,5 @@ class DGI(Method):
         s = summary(h)
         return jensen_shannon(self.discriminator(h, s), self.discriminator(h_shuffled, s))
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph)

@@ -53,7 +53,7 @@ class GAE(Method):
         (z_tilde,) = self.augmented(z, generator=generator, observe=observe, views=1)
         return reconstruction(z_tilde, *ones_and_zeros(graph, generator))
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         embeddings: Tensor = self.encoder.embed(graph)
         return embeddings
 

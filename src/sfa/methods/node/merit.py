@@ -118,7 +118,7 @@ class MERIT(Method):
         follow(self.target_encoder, self.encoder, self.momentum)
         follow(self.target_projector, self.projector, self.momentum)
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         diffused = Data(x=graph.x, edge_index=graph.edge_index, propagation=self.diffusion(graph))
         return self.encoder.embed(graph) + self.encoder.embed(diffused)
 

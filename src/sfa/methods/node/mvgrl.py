@@ -111,5 +111,5 @@ class MVGRL(Method):
             torch.cat([self.discriminator(corrupted_h_alpha, s_beta), self.discriminator(corrupted_h_beta, s_alpha)]),
         )
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         return self.encoder.embed(graph) + self.diffusion_encoder.embed(self.diffused(graph))

@@ -107,7 +107,7 @@ class SUGRL(Method):
         return dropout(x, rate, generator) if self.training else x
 
     @torch.no_grad()
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         # Nothing that the MLP does depends on the mode: what is dropped is dropped above.
         starts = range(0, len(graph.x), CHUNK)
         h = torch.cat([self.mlp(some_rows(graph.x, start, min(start + CHUNK, len(graph.x)))) for start in starts])

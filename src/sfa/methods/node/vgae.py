@@ -50,6 +50,6 @@ class VGAE(Method):
         divergence = kl_to_standard_normal(mu_tilde, log_sigma) / len(mu)
         return reconstruction(z, *ones_and_zeros(graph, generator)) + divergence
 
-    def embed(self, graph: Data) -> Tensor:
+    def embeddings(self, graph: Data) -> Tensor:
         """The means ``(n, hidden)``."""
         return self.encoder.embed(graph).chunk(2, dim=1)[0].contiguous()
