@@ -126,7 +126,7 @@ def test_all_that_need_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pyt
     result = run_sfa("figure", "all", out="new/pictures")
     assert result.code == 0, result.err
     stems = ["figure-1", "figure-10", "figure-2", "figure-3", "figure-3a", "figure-3b", "figure-3c", "figure-7"]
-    stems += ["figure-8", "surrogate-error"]
+    stems += ["figure-8", "levelling", "surrogate-error"]
     assert sorted({file.stem for file in (workplace / "new" / "pictures").iterdir()}) == stems
     assert len(list((workplace / "new" / "pictures").iterdir())) == 2 * len(stems)
     assert "Not drawn, as they need runs or run times: 4, 5, 6, 9" in result.err

@@ -13,12 +13,15 @@ from sfa.figures.theory import (
     bound,
     draw_bound,
     draw_density,
+    draw_levelling,
     draw_power_law,
     draw_push_forward,
     draw_simulation,
     draw_surrogate_error,
     draw_variants,
+    levelling,
     simulation,
+    tell_of_levelling,
 )
 from sfa.figures.theory.settings import spectra
 
@@ -74,6 +77,22 @@ def test_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(interlaced, theory.simulate(sigma, 1, 200).spectrum.mean(axis=0)[:-1])
 
 
+def test_levelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levelling, "DRAWS", 60)
+    harsh, _, gentle = draw_levelling().axes
+    assert (harsh.get_title(loc="left"), gentle.get_title(loc="left")) == (
+        "8 passes of strength 1",
+        "64 passes of strength 0.125",
+    )
+    flow = line(gentle, "flow")[1]
+    distance = {}
+    for panel in (harsh, gentle):
+        _, drawn = panel.containers[0].lines[0].get_data()
+        distance[panel] = np.abs(drawn - flow).max()
+    assert distance[gentle] < 0.05 < 0.4 < distance[harsh], "harsh passes delete what gentle ones level"
+    assert "from 6.3 to 1.2" in tell_of_levelling()
+
+
 def test_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bound, "MOST", 30)
     left, right = draw_bound().axes
@@ -113,7 +132,7 @@ def test_variants_show_every_map() -> None:
     titles = [panel.get_title(loc="left").split(",")[0] for panel in panels]
     from sfa.spectral import SPECTRAL_MAPS
 
-    assert sorted(titles) == sorted(set(SPECTRAL_MAPS) - {"none"})
+    assert sorted(titles) == sorted(set(SPECTRAL_MAPS) - {"none", "expectation"}), "the expectation is SFA's mean"
     for panel, title in zip(panels, titles, strict=True):
         sigma, drawn = panel.lines[0].get_data()
         of = {"sfa": lambda s: theory.push_forward(s, 1), "power-norm*": theory.rivals.power_norm_star}.get(
@@ -131,4 +150,4 @@ def test_variants_show_every_map() -> None:
 def test_all_theory_figures_can_be_asked_for() -> None:
     names = {name for name, figure in FIGURES.items() if figure.takes is Takes.NO_RUN}
     parts = {"density", "push-forward", "simulation", "surrogate-error"}
-    assert names == {"implicit-steps", "model", "toy", "variants", "bound", "power-law", *parts}
+    assert names == {"implicit-steps", "model", "toy", "variants", "bound", "power-law", "levelling", *parts}

@@ -18,6 +18,7 @@ from sfa.figures.theory import (
     draw_bound,
     draw_density,
     draw_implicit_steps,
+    draw_levelling,
     draw_model,
     draw_power_law,
     draw_push_forward,
@@ -28,6 +29,7 @@ from sfa.figures.theory import (
     tell_of_bound,
     tell_of_density,
     tell_of_implicit_steps,
+    tell_of_levelling,
     tell_of_model,
     tell_of_power_law,
     tell_of_push_forward,
@@ -179,6 +181,12 @@ FIGURES: dict[str, NamedFigure] = {
         number="10",
         caption="(σᵢ/σ₁)²ᵏ follows a power law.",
         tell=tell_of_power_law,
+    ),
+    "levelling": NamedFigure(
+        "The same levelling of a spectrum by harsh and by gentle passes of the layer.",
+        Takes.NO_RUN,
+        draw_levelling,
+        tell=tell_of_levelling,
     ),
     "surrogate-error": NamedFigure(
         "How far the paper's Gamma surrogate is from the exact law.", Takes.NO_RUN, draw_surrogate_error
