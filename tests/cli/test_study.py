@@ -215,12 +215,20 @@ def test_words_are_spread_over_their_option() -> None:
     ]
 
 
+def test_pairs_end_where_an_argument_begins() -> None:
+    words = ["--set", "a=1", "b=2", "cora", "--set=c=3", "--set", "d=4", "--quiet"]
+    spread_out = ["--set", "a=1", "--set", "b=2", "cora", "--set=c=3", "--set", "d=4", "--quiet"]
+    assert list(spread(words, {"--set"}, pairs={"--set"})) == spread_out
+    assert list(spread(["--set", "wrong"], {"--set"}, pairs={"--set"})) == ["--set", "wrong"], "which is told of later"
+
+
 def test_list_studies(run_sfa: RunSfa) -> None:
     result = run_sfa("list", "studies")
     names = [line.split()[0] for line in result.out.splitlines()]
     assert names == [
         "ablation",
         "iterations",
+        "passes",
         "noisy-features",
         "noisy-edges",
         "spectral-maps",

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
+from sfa.cli.many_values import ManyValues
 from sfa.cli.options import DataRoot, Device, Features, ImageSize, Labels, NodeFeatures, Quiet, SkipCorrupt, Threads
 
 
-@app.command(no_args_is_help=True)
+@app.command(cls=ManyValues, no_args_is_help=True)
 def train(
     data: Annotated[
         str | None,
