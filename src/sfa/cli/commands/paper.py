@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import ManyValues
+from sfa.cli.many_values import PAIR, ManyValues
 from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
 
 
@@ -56,7 +56,7 @@ def table(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of the recipes that the study starts from."),
+        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
     ] = None,
     own: Annotated[bool, typer.Option("--own", help="Leave out the runs that came with sfa.")] = False,
     ledger: LedgerPath = None,
@@ -171,7 +171,7 @@ def study(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of the recipes that the study starts from."),
+        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
     ] = None,
     protocol: Annotated[
         list[str] | None, typer.Option(help="Protocols (`sfa list protocols`). Default: the study's.")

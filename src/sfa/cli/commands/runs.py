@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import ManyValues
+from sfa.cli.many_values import PAIR, ManyValues
 from sfa.cli.options import DataRoot, Device, Features, ImageSize, Labels, NodeFeatures, Quiet, SkipCorrupt, Threads
 
 
@@ -54,7 +54,7 @@ def train(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other recipe key, e.g. `method.edge_drop=[0.2,0.4]`."),
+        typer.Option("--set", metavar=PAIR, help="Any other recipe key, e.g. `method.edge_drop=[0.2,0.4]`."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: a new one below runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,

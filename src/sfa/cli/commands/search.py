@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import ManyValues
+from sfa.cli.many_values import PAIR, ManyValues
 from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
 
 
@@ -71,9 +71,7 @@ def sweep(
     recipe: Annotated[
         str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other key of the recipe.")
-    ] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar=PAIR, help="Any other key of the recipe.")] = None,
     protocol: Annotated[
         str | None, typer.Option(help="Protocol of the report (`sfa list protocols`). Default: the level's.")
     ] = None,
