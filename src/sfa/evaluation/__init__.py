@@ -2,10 +2,12 @@
 
 from sfa.evaluation.comparison import Difference, paired_difference, score_difference
 from sfa.evaluation.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
+from sfa.evaluation.label_signal import label_signal
 from sfa.evaluation.protocols import (
     PROTOCOLS,
     Classification,
     Clustering,
+    LabelSignal,
     LinkPrediction,
     Protocol,
     default_protocol,
@@ -21,12 +23,14 @@ __all__ = [
     "Clustering",
     "Diagnostics",
     "Difference",
+    "LabelSignal",
     "LinkPrediction",
     "Protocol",
     "Score",
     "default_protocol",
     "diagnose",
     "effective_rank",
+    "label_signal",
     "paired_difference",
     "possible",
     "relative_view_distance",

@@ -30,6 +30,16 @@ def labels_of(graph: Data) -> NDArray[np.int64]:
     return y
 
 
+def labelled(graph: Data) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of the nodes, graphs or images with a label, and their labels; raises unless there are two classes."""
+    y = labels_of(graph)
+    items = np.flatnonzero(y >= 0)
+    classes = np.unique(y[items])
+    if len(classes) < 2:
+        raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+    return items, y[items]
+
+
 def class_name(label: int, names: Sequence[str] | None) -> str:
     """What a class is called in a sentence: its name in quotes, where it has one, or else its number."""
     return str(label) if names is None else repr(names[label])

@@ -30,6 +30,7 @@ def test_all_are_there_under_their_names() -> None:
         "public",
         "clustering",
         "knn",
+        "label-signal",
         "link-prediction",
         *OF_GRAPHS,
         *OF_IMAGES,
@@ -50,10 +51,11 @@ def test_unknown_protocol_suggests_the_nearest() -> None:
 def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
     allowed, refused = possible(graph)
-    refused_here = ("public", "honest-10-10-80-sklearn", "honest-1-10-89", *OF_GRAPHS, *OF_IMAGES)
+    refused_here = ("public", "honest-10-10-80-sklearn", "label-signal", "honest-1-10-89", *OF_GRAPHS, *OF_IMAGES)
     assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
+    assert refused["label-signal"] == "It is a diagnosis and no score: ask for it by name."
     assert refused["honest-1-10-89"] == "100 labelled nodes give a training part of 1, too few for 3 classes."
     assert "honest-1-10-89" in [p.name for p in possible(blobs(1000))[0]]
 
@@ -70,7 +72,7 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
 def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:
     graphs = blob_set(600)
     allowed, refused = possible(graphs)
-    refused_here = ("honest-10-10-80-sklearn", *OF_NODES, *OF_IMAGES)
+    refused_here = ("honest-10-10-80-sklearn", "label-signal", *OF_NODES, *OF_IMAGES)
     assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
     for name in OF_NODES:
         assert refused[name] == f"{name} scores the nodes of one graph, and pairs is a set of graphs."
@@ -138,5 +140,6 @@ def test_digests_are_those_that_ledgers_hold() -> None:
         "public": "e9c59a9750fc1751",
         "clustering": "d154f0525b42a46c",
         "knn": "e0bb58de9630a294",
+        "label-signal": "2618a1b0f5e5fd30",
         "link-prediction": "4c2f01edbb9ebfb3",
     }

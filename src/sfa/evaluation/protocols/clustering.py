@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
 from sfa.evaluation.agreement import (
     adjusted_rand_index,
     assignment_accuracy,
@@ -19,7 +18,7 @@ from sfa.evaluation.agreement import (
     normalised_mutual_information,
 )
 from sfa.evaluation.k_means import k_means
-from sfa.evaluation.labels import labels_of
+from sfa.evaluation.labels import labelled
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.rows import dense_rows, unit_rows
 from sfa.evaluation.scores import Score
@@ -44,12 +43,10 @@ class Clustering(Protocol):
     levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
 
     def check(self, graph: Data) -> None:
-        classes = np.unique(_labelled(graph)[1])
-        if len(classes) < 2:
-            raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+        labelled(graph)
 
     def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
-        return [_labelled(graph)[0]]
+        return [labelled(graph)[0]]
 
     def evaluate(
         self,
@@ -59,8 +56,7 @@ class Clustering(Protocol):
         name: str = "embedding",
         on_split: Callable[[], None] | None = None,
     ) -> Score:
-        self.check(graph)
-        items, y = _labelled(graph)
+        items, y = labelled(graph)
         z = dense_rows(embedding(graph) if callable(embedding) else embedding, num_items(graph), item_word(graph))
         clusters = self.clusters(z[torch.from_numpy(items)], len(np.unique(y)))
         values: dict[str, list[float]] = {metric: [] for metric in METRICS}
@@ -78,10 +74,3 @@ class Clustering(Protocol):
         found = k_means(unit_rows(z) if self.unit_rows else z, count, runs=self.repeats, generator=generator)
         labels: NDArray[np.int64] = found.labels.numpy()
         return labels
-
-
-def _labelled(graph: Data) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of the items with a label, and their labels."""
-    y = labels_of(graph)
-    items = np.flatnonzero(y >= 0)
-    return items, y[items]

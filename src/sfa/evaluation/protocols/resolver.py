@@ -22,6 +22,7 @@ from sfa.evaluation.probes import (
 from sfa.evaluation.protocols.base import Protocol
 from sfa.evaluation.protocols.classification import Classification
 from sfa.evaluation.protocols.clustering import Clustering
+from sfa.evaluation.protocols.label_signal import LabelSignal
 from sfa.evaluation.protocols.link_prediction import LinkPrediction
 from sfa.evaluation.public_splits import PublicSplits
 from sfa.evaluation.splits import RandomSplits
@@ -115,6 +116,13 @@ PROTOCOLS: dict[str, Protocol] = {
             splits=RandomSplits(train=0.1, validation=0.1),
             probe=NeighbourProbe(),
         ),
+        LabelSignal(
+            name="label-signal",
+            description=(
+                "no classifier: the share of the differences between classes that the strongest 1, 4 … 256 "
+                "directions of unit rows hold; all labels are read"
+            ),
+        ),
         LinkPrediction(
             name="link-prediction",
             description=(
@@ -176,8 +184,11 @@ PROTOCOLS: dict[str, Protocol] = {
     ]
 }
 
-TWINS = {"honest-10-10-80-sklearn": "honest-10-10-80"}
-"""Protocols that give another's scores, and take longer."""
+BY_NAME = {
+    "honest-10-10-80-sklearn": "It gives the scores of honest-10-10-80: ask for it by name.",
+    "label-signal": "It is a diagnosis and no score: ask for it by name.",
+}
+"""Protocols that are not meant by "all", and why."""
 
 DEFAULTS: dict[Level, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
 """What is used for nodes, for whole graphs and for images, where no protocol is named."""
@@ -199,8 +210,8 @@ def possible(graph: Data) -> tuple[list[Protocol], dict[str, str]]:
     """The protocols that these data allow, and why not for each of the others."""
     allowed, refused = [], {}
     for name, protocol in PROTOCOLS.items():
-        if name in TWINS:
-            refused[name] = f"It gives the scores of {TWINS[name]}: ask for it by name."
+        if name in BY_NAME:
+            refused[name] = BY_NAME[name]
             continue
         try:
             protocol.check(graph)
