@@ -30,6 +30,7 @@ format: $(INSTALLED)
 
 benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/sfa_overhead.py
+	$(BIN)/python benchmarks/passes.py
 	$(BIN)/python benchmarks/spectral_maps.py
 	$(BIN)/python benchmarks/epoch.py
 	$(BIN)/python benchmarks/probes.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -12,7 +13,8 @@ from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal
-from sfa.spectral.removal import Removal
+from sfa.spectral.many_passes import many_passes, pays
+from sfa.spectral.removal import Removal, unit
 
 
 def power_iteration(
@@ -36,7 +38,7 @@ def power_iteration(
         r^{(k)} = H^\top H\, r^{(k-1)}, \qquad
         \widetilde{H} = H - s\, \frac{H r^{(k)} r^{(k)\top}}{\lVert r^{(k)} \rVert_2^2}
 
-    The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix and no SVD.
+    The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD.
     ``r`` is normalised in every step, which changes nothing in exact arithmetic and keeps many ``iterations`` and
     entries of ``1e±20`` finite.
 
@@ -48,7 +50,8 @@ def power_iteration(
     ``H W`` with ``W = (I - s r₁ r₁ᵀ) ⋯ (I - s r_p r_pᵀ)``. Many gentle passes, of a ``strength`` below 1, level the top
     of the spectrum as far as one likes, with as little noise as one likes (:func:`sfa.theory.levelled`). A pass costs
     ``2 k`` products of ``h`` with a vector: ``W`` is kept in a compact form (:mod:`sfa.spectral.removal`) and
-    multiplied with once.
+    multiplied with once. Where there are many passes for the width, and ``r`` is a constant, they are made on the Gram
+    matrix instead (:mod:`sfa.spectral.many_passes`), and ``h`` is read twice, however many they are.
 
     Across processes, each of which holds some rows of one map, every one gets the ``r`` of the whole map: ``r⁽⁰⁾`` is
     that of rank 0, and a step is one all-reduce of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`.
@@ -79,11 +82,20 @@ def power_iteration(
     with torch.autocast(h.device.type, enabled=False):
         h_wide = h.to(dtype)
         source = h_wide.detach() if detach else h_wide
-        turn, removal = _turn_across_processes if spread else _turn, Removal()
-        for _ in range(passes):
-            r = normal((*h.shape[:-2], h.shape[-1], directions), h_wide, generator)
-            removal = removal.followed_by(_orthonormal(turn(source, r, iterations, removal)), strength)
+        starts = (normal((*h.shape[:-2], h.shape[-1], directions), h_wide, generator) for _ in range(passes))
+        if detach and directions == 1 and pays(h.shape[-1], iterations, passes):
+            removal = many_passes(source, torch.cat(list(starts), dim=-1), iterations, strength, spread=spread)
+        else:
+            removal = _one_by_one(source, starts, iterations, strength, spread=spread)
         return removal.applied_to(h_wide, is_constant=detach).to(h.dtype)
+
+
+def _one_by_one(h: Tensor, starts: Iterable[Tensor], iterations: int, strength: float, *, spread: bool) -> Removal:
+    """What passes remove that turn their starts ``(..., d, q)`` by products with the map itself."""
+    turn, removal = _turn_across_processes if spread else _turn, Removal()
+    for r in starts:
+        removal = removal.followed_by(_orthonormal(turn(h, r, iterations, removal)), strength)
+    return removal
 
 
 def _turn(h: Tensor, r: Tensor, iterations: int, removal: Removal) -> Tensor:
@@ -117,24 +129,16 @@ def _orthonormal(vectors: Tensor, negligible: float | None = None) -> Tensor:
     """``(..., m, q)`` columns made orthonormal by Gram–Schmidt; one that depends on those before becomes zero."""
     negligible = _NEGLIGIBLE * torch.finfo(vectors.dtype).eps if negligible is None else negligible
     if vectors.shape[-1] == 1:
-        return _unit(vectors)
-    basis = _unit(vectors[..., :1])
+        return unit(vectors)
+    basis = unit(vectors[..., :1])
     for j in range(1, vectors.shape[-1]):
-        column = _unit(vectors[..., j : j + 1])
+        column = unit(vectors[..., j : j + 1])
         for _ in range(2):  # Twice is enough (Kahan and Parlett): the second removes what rounding left of the first.
             column = column - basis @ (basis.mT @ column)
             length = torch.linalg.vector_norm(column.detach(), dim=-2, keepdim=True)
-            column = _unit(torch.where(length < negligible, 0, column))
+            column = unit(torch.where(length < negligible, 0, column))
         basis = torch.cat([basis, column], dim=-1)
     return basis
-
-
-def _unit(vector: Tensor) -> Tensor:
-    """``(..., m, 1)`` vectors scaled to length 1, a zero vector left at zero; no overflow or underflow on the way."""
-    largest = vector.detach().abs().amax(dim=-2, keepdim=True)
-    vector = vector / torch.where(largest > 0, largest, 1)
-    length = torch.linalg.vector_norm(vector, dim=-2, keepdim=True)
-    return vector / torch.where(length > 0, length, 1)
 
 
 class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):

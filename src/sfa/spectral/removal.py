@@ -8,6 +8,14 @@ import torch
 from torch import Tensor
 
 
+def unit(vector: Tensor) -> Tensor:
+    """``(..., m, 1)`` vectors scaled to length 1, a zero vector left at zero; no overflow or underflow on the way."""
+    largest = vector.detach().abs().amax(dim=-2, keepdim=True)
+    vector = vector / torch.where(largest > 0, largest, 1)
+    length = torch.linalg.vector_norm(vector, dim=-2, keepdim=True)
+    return vector / torch.where(length > 0, length, 1)
+
+
 class Removal(NamedTuple):
     r"""The matrix :math:`W = (I - s\,Q_1 Q_1^\top) \cdots (I - s\,Q_p Q_p^\top)`, kept as :math:`I - R T R^\top`.
 

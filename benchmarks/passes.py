@@ -1,0 +1,59 @@
+"""Many passes of the layer: on the Gram matrix of the map, and one by one on the map itself.
+
+    python benchmarks/passes.py [--rounds 5] [--rows 2708] [--passes 16 64] [--widths 64 128 256 512 1024]
+
+Every number is a ratio of the least times of things measured in turns in one run, forward and backward. Below 1 the Gram
+matrix is faster; `sfa.spectral.many_passes.pays` says where it is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+import torch
+from timing import side_by_side
+from torch import Tensor
+
+from sfa.spectral.many_passes import many_passes, pays
+from sfa.spectral.power_iteration import _one_by_one, power_iteration
+from sfa.spectral.removal import Removal
+
+
+def both_ways(removal: Removal, h: Tensor, gradient: Tensor) -> None:
+    h.grad = None
+    removal.applied_to(h, is_constant=True).backward(gradient)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=2708)
+    parser.add_argument("--passes", type=int, nargs="+", default=[16, 64])
+    parser.add_argument("--widths", type=int, nargs="+", default=[64, 128, 256, 512, 1024])
+    asked = parser.parse_args()
+    print(f"\n## {asked.rows} rows, k = 1\n")
+    print("| passes | width | Gram matrix / one by one | taken | layer / one pass of it |\n| --- | --- | --- | --- | --- |")
+    for passes in asked.passes:
+        for width in asked.widths:
+            h, gradient = torch.randn(asked.rows, width, requires_grad=True), torch.randn(asked.rows, width)
+            starts, map_ = torch.randn(width, passes), h.detach()
+
+            def at_once(h: Tensor = h, m: Tensor = map_, starts: Tensor = starts, g: Tensor = gradient) -> None:
+                both_ways(many_passes(m, starts, 1, 0.1), h, g)
+
+            def in_turn(h: Tensor = h, m: Tensor = map_, starts: Tensor = starts, g: Tensor = gradient) -> None:
+                both_ways(_one_by_one(m, torch.split(starts, 1, dim=-1), 1, 0.1, spread=False), h, g)
+
+            def layer(passes: int, h: Tensor = h, g: Tensor = gradient) -> None:
+                h.grad = None
+                power_iteration(h, 1, strength=0.1, passes=passes).backward(g)
+
+            things = {"gram": at_once, "map": in_turn, "layer": partial(layer, passes), "one": partial(layer, 1)}
+            times = side_by_side(things, asked.rounds)
+            ratio, taken = times["gram"] / times["map"], "Gram" if pays(width, 1, passes) else "one by one"
+            print(f"| {passes} | {width} | {ratio:.2f} | {taken} | {times['layer'] / times['one']:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

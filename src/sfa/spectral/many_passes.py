@@ -1,0 +1,60 @@
+"""Many passes of the layer at once: on the Gram matrix of a feature map, where a pass does not touch the map."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sfa import processes
+from sfa.spectral.removal import Removal, unit
+
+WIDTHS_A_PASS = 8
+"""Products with the Gram matrix pay if the map is at most so many times as wide as there are products with it: those
+are of ``d²`` numbers in cache instead of ``2 n d``, and the matrix itself is one fast product (measured,
+``benchmarks/passes.py``)."""
+
+
+def pays(features: int, iterations: int, passes: int) -> bool:
+    """Whether the Gram matrix is the faster way."""
+    return passes > 1 and features <= WIDTHS_A_PASS * iterations * passes
+
+
+def many_passes(h: Tensor, starts: Tensor, iterations: int, strength: float, *, spread: bool = False) -> Removal:
+    r"""What ``p`` passes of one direction each remove of a constant map.
+
+    With :math:`M_1 = H^\top H`, pass ``i`` turns its start by :math:`r_i = M_i^k r_i^{(0)}`, normalised, and leaves
+
+    .. math::
+        M_{i+1} = (I - s\, r_i r_i^\top)\, M_i\, (I - s\, r_i r_i^\top),
+
+    a change of rank two. The product of all :math:`I - s\, r_i r_i^\top` is :math:`I - R T R^\top` with
+    :math:`T^{-1} = s^{-1} I + \mathrm{striu}(R^\top R)`, as of Householder reflections.
+
+    Args:
+        h: Feature map(s) ``(..., n, d)``.
+        starts: The random starts as columns, ``(..., d, p)``.
+        iterations: ``k``.
+        strength: ``s``.
+        spread: The rows of ``h`` on all processes are one map; the starts are those of rank 0.
+    """
+    if spread:  # float64 has the range for squares; a common scale would take communication of its own
+        starts = processes.shared(starts).double()
+        m = processes.all_reduce_sum(h.double().mT @ h.double())
+    else:
+        largest = h.abs().amax(dim=(-2, -1), keepdim=True)
+        scaled = h / torch.where(largest > 0, largest, 1)
+        m = scaled.mT @ scaled
+    found = []
+    for start in torch.split(unit(starts), 1, dim=-1):
+        r = start
+        for _ in range(iterations):
+            r = unit(m @ r)
+        image = m @ r
+        half = r * (strength**2 / 2 * (r.mT @ image)) - strength * image
+        m = m + torch.cat([half, r], dim=-1) @ torch.cat([r, half], dim=-1).mT
+        found.append(r)
+    r = torch.cat(found, dim=-1)
+    eye = torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
+    inverse = eye + strength * (r.mT @ r).triu(1)  # of s T⁻¹, which is there for s = 0 too
+    weights = strength * torch.linalg.solve_triangular(inverse, eye.expand_as(inverse), upper=True)
+    return Removal(r, weights).to(h.dtype)
