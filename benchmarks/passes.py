@@ -2,8 +2,8 @@
 
     python benchmarks/passes.py [--rounds 5] [--rows 2708] [--passes 16 64] [--widths 64 128 256 512 1024]
 
-Every number is a ratio of the least times of things measured in turns in one run, forward and backward. Below 1 the Gram
-matrix is faster; `sfa.spectral.many_passes.pays` says where it is taken.
+Every number is a ratio of the least times of things measured in turns in one run, forward and backward. Below 1 the
+Gram matrix is faster; `sfa.spectral.many_passes.pays` says where it is taken.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--widths", type=int, nargs="+", default=[64, 128, 256, 512, 1024])
     asked = parser.parse_args()
     print(f"\n## {asked.rows} rows, k = 1\n")
-    print("| passes | width | Gram matrix / one by one | taken | layer / one pass of it |\n| --- | --- | --- | --- | --- |")
+    print("| passes | width | Gram matrix / one by one | taken | layer / one pass of it |\n" + "| --- " * 5 + "|")
     for passes in asked.passes:
         for width in asked.widths:
             h, gradient = torch.randn(asked.rows, width, requires_grad=True), torch.randn(asked.rows, width)

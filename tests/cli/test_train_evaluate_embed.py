@@ -22,6 +22,7 @@ from sfa.data import build_graph
 from sfa.evaluation import resolve
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.schema import GENTLE
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.training import RunFolder, load_tensors
 
@@ -210,7 +211,7 @@ def test_options_reach_the_recipe(planted_file: Path, run_sfa: RunSfa, tmp_path:
     expected = Recipe.parse(
         {
             "method": {"name": "grace", "edge_drop": [0.1, 0.3], "hidden": 4, "tau": 0.7},
-            "spectral": {"name": "sfa", "iterations": 3},
+            "spectral": {**GENTLE, "iterations": 3},
             "training": {"epochs": 2, "lr": 0.02, "seed": 5, "warmup": 1, "weight_decay": 1e-3, "patience": None},
         }
     )

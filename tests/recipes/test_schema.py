@@ -15,11 +15,22 @@ from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.run import record_of
 
 
-def test_an_empty_recipe_is_grace_with_sfa() -> None:
+def test_an_empty_recipe_is_grace_with_gentle_sfa() -> None:
     recipe = Recipe.parse({})
     assert (recipe.method["name"], recipe.spectral["name"]) == ("grace", "sfa")
     assert recipe.method["hidden"] == 128
-    assert recipe.spectral["iterations"] == 1
+    assert (recipe.spectral["iterations"], recipe.spectral["passes"], recipe.spectral["strength"]) == (1, 64, 0.125)
+
+
+@pytest.mark.parametrize("given", [{"spectral": "sfa"}, {"spectral": {}}, {"method": "graphcl"}, {"method": "simclr"}])
+def test_sfa_by_its_name_and_at_other_levels_is_algorithm_1(given: dict[str, Any]) -> None:
+    spectral = Recipe.parse(given).spectral
+    assert (spectral["name"], spectral["passes"], spectral["strength"]) == ("sfa", 1, 1.0)
+
+
+def test_another_method_for_nodes_keeps_the_gentle_map() -> None:
+    assert Recipe.parse({"method": "g-bt"}).spectral == Recipe.parse({}).spectral
+    assert Recipe.parse({}).updated({"method.name": "g-bt"}).spectral == Recipe.parse({}).spectral
 
 
 def test_defaults_are_those_of_the_class() -> None:

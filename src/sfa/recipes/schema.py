@@ -53,17 +53,22 @@ class Training(BaseModel):
         return self.model_dump(exclude={"online_probe"})
 
 
+GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
+"""The map of a method for nodes where nothing is said of one; ``sfa`` by its name alone is Algorithm 1 of the paper."""
+
+
 class Recipe(BaseModel):
     """A method, a spectral map and a sampler, each with its options; what is done to features and embeddings; training.
 
-    Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults. The
-    rest, where it is not given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
+    Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults. Where
+    nothing is said of a map it is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not
+    given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
-    spectral: dict[str, Any] = Field(default_factory=lambda: {"name": "sfa"})
+    spectral: dict[str, Any] = Field(default_factory=lambda: dict(GENTLE))
     sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
     feature_norm: FeatureNormalisation = "row"
     feature_noise: NonNegative = 0.0
@@ -75,6 +80,8 @@ class Recipe(BaseModel):
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
         """A complete recipe from a partial one; an unknown key or a wrong value is named in one sentence."""
         method_class = resolve_method(_with_name("method", given)["name"])
+        if method_class.level == "node":
+            given = {"spectral": GENTLE, **given}
         given = _with_settings(given, method_class.defaults)
         sections = {key: _with_name(key, given) for key in _NAMED}
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
@@ -146,10 +153,10 @@ class Recipe(BaseModel):
         if not isinstance(name, str) or name == self.method["name"]:
             return self
         own = Recipe.parse({"method": self.method["name"]})
-        kept: dict[str, Any] = {} if self.sampler == own.sampler else {"sampler": self.sampler}
+        kept = {key: getattr(self, key) for key in ("spectral", "sampler") if getattr(self, key) != getattr(own, key)}
         training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
         plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", "smoothing")}
-        return Recipe.parse({"method": name, "spectral": self.spectral, **plain, "training": training, **kept})
+        return Recipe.parse({"method": name, **plain, "training": training, **kept})
 
     def prepare(self, graph: Data) -> Data:
         """The graph with its features and edges as training and embedding see them; images as they are."""
