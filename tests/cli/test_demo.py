@@ -36,11 +36,13 @@ def test_demo(demo: tuple[Any, Path]) -> None:
     names = [score["name"] for score in written["scores"]]
     assert len(names) == len(set(names)) == 6
     assert names[:2] == ["raw features", "untrained encoder"]
-    assert [name.split(",")[0] for name in names[2:]] == ["GRACE", "GRACE + SFA"] * 2
+    assert [name.split(",")[0] for name in names[2:]] == ["GRACE", "GRACE + SFA", "GRACE", "GRACE + gentle SFA"]
     by_name = {score["name"]: score for score in written["scores"]}
     assert all(40 < score["mean"] < 90 and len(score["values"]["accuracy"]) == 2 for score in by_name.values())
-    for setting, difference in written["differences"].items():
-        plain, spectral = by_name[f"GRACE, {setting}"], by_name[f"GRACE + SFA, {setting}"]
+    pairs = [names[2:4], names[4:6]]
+    for (setting, difference), (without, layer) in zip(written["differences"].items(), pairs, strict=True):
+        plain, spectral = by_name[without], by_name[layer]
+        assert without == f"GRACE, {setting}"
         assert difference["mean"] == pytest.approx(spectral["mean"] - plain["mean"])
         assert difference["low"] <= difference["mean"] <= difference["high"]
 
@@ -64,4 +66,5 @@ def test_demo(demo: tuple[Any, Path]) -> None:
     runs = {path.parent.name: load_recipe(path) for path in out.glob("*/recipe.yaml")}
     assert len(runs) == 4
     assert {recipe.spectral["name"] for recipe in runs.values()} == {"none", "sfa"}
+    assert {recipe.spectral.get("passes") for recipe in runs.values()} == {None, 1, 64}
     assert {recipe.training.seed for recipe in runs.values()} == {0}

@@ -20,7 +20,7 @@ from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluation import Score, paired_difference
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.figures import draw_maps, draw_spectra, save_figure
-from sfa.recipes import load_recipe
+from sfa.recipes import Recipe, load_recipe
 from sfa.training import RunFolder
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
@@ -40,7 +40,8 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
-        return f"GRACE, {self.setting}", f"GRACE + SFA, {self.setting}"
+        layer = "gentle SFA" if self.spectral.recipe.spectral["passes"] > 1 else "SFA"
+        return f"GRACE, {self.setting}", f"GRACE + {layer}, {self.setting}"
 
     @property
     def embeddings(self) -> tuple[Tensor, Tensor]:
@@ -78,13 +79,11 @@ def _train_pair(setting: str, recipe_name: str, out: Path, epochs: int | None, d
     source = Source("cora")
     graph = source.load()
 
-    def train(spectral: str) -> Run:
-        path = out / f"{recipe_name.split('/')[1]}-{spectral}"
-        return start_run(
-            path, recipe.updated({"spectral.name": spectral}), graph, source, device="cpu", display=display
-        )
+    def train(recipe: Recipe) -> Run:
+        path = out / f"{recipe_name.split('/')[1]}-{recipe.spectral['name']}"
+        return start_run(path, recipe, graph, source, device="cpu", display=display)
 
-    return Pair(setting, train("none"), train("sfa"))
+    return Pair(setting, train(recipe.updated({"spectral.name": "none"})), train(recipe))
 
 
 def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> None:
