@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.methods import METHODS
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
+from sfa.recipes.schema import GENTLE
 
 # hidden, projection, lr, epochs, k, tau, activation of the table; edge and feature drop rates of the two views.
 PAPER = {
@@ -95,7 +96,9 @@ def test_a_family_is_resolved_by_the_data_set_in_any_case(dataset: str) -> None:
     assert load_recipe("paper", dataset) == load_recipe("paper/cora")
 
 
-def test_the_demo_pair_differs_in_graph_augmentation_alone() -> None:
+def test_the_demo_pair_differs_in_augmentation_alone() -> None:
     without, augmented = load_recipe("demo/without-augmentation"), load_recipe("demo/with-augmentation")
     assert without.method["edge_drop"] == without.method["feature_drop"] == (0, 0)
-    assert augmented.updated({"method.edge_drop": [0, 0], "method.feature_drop": [0, 0]}) == without
+    bare = {"method.edge_drop": [0, 0], "method.feature_drop": [0, 0]}
+    assert augmented.updated({**bare, "spectral": "sfa"}) == without
+    assert augmented.spectral == Recipe.parse({"spectral": GENTLE}).spectral
