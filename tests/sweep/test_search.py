@@ -180,6 +180,25 @@ def test_a_trial_of_another_process_is_left_to_it(search: MakeSearch) -> None:
             assert again.number == 1, "it was let go of unfinished"
 
 
+def test_a_trial_that_is_finished_meanwhile_is_not_taken_up(
+    search: MakeSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = search()
+    made.settings.settle(made.folder)
+    with made.trials() as ours, made.trials() as theirs:
+        with theirs.claimed("", 5) as trial:
+            assert trial is not None
+            before = ours._study("").get_trials()  # it is under way in these
+            theirs.finish("", trial, 50.0)
+        listed = ours._study("").get_trials
+        monkeypatch.setattr(
+            ours._study(""), "get_trials", lambda states=None, **how: before if states else listed(states=states, **how)
+        )
+        with ours.claimed("", 5) as other:
+            assert other is not None
+            assert other.number == 1
+
+
 @pytest.mark.usefixtures("no_training")
 def test_a_grid_is_gone_through_once(search: MakeSearch, tmp_path: Path) -> None:
     made = search(ranges=("spectral=none,sfa", "spectral.iterations=0..1", "method.tau=0.2,0.4"), sampler="grid")

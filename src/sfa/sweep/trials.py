@@ -169,9 +169,11 @@ class Trials:
         """A trial that is under way in no process: whoever was at it has ended."""
         import optuna
 
-        for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
+        running = optuna.trial.TrialState.RUNNING
+        for trial in study.get_trials(deepcopy=False, states=(running,)):
             with locked(self._lock(arm, trial.number), wait=False) as ours:
-                if ours:
+                # Whoever was at it may have finished since the list was made, and let go of it by that.
+                if ours and self._storage.get_trial(trial._trial_id).state == running:
                     self._require_unreported()
                     return optuna.trial.Trial(study, trial._trial_id)
         return None
