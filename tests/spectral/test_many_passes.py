@@ -1,0 +1,63 @@
+"""Passes on the Gram matrix are those on the map itself."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfa.spectral import power_iteration
+from sfa.spectral.many_passes import many_passes, pays
+from sfa.spectral.power_iteration import _one_by_one
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def product(h: Tensor, starts: Tensor, iterations: int, strength: float) -> Tensor:
+    """W = (I - s r₁ r₁ᵀ) ⋯ (I - s r_p r_pᵀ), a dense matrix, by the definition."""
+    eye = torch.eye(h.shape[-1], dtype=h.dtype)
+    w = eye.expand(*h.shape[:-2], -1, -1)
+    for r in torch.split(starts, 1, dim=-1):
+        left = h @ w
+        for _ in range(iterations):
+            r = left.mT @ (left @ r)
+        w = w @ (eye - strength * r @ r.mT / r.square().sum(-2, keepdim=True))
+    return w
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.125, 1.0, -0.5])
+@pytest.mark.parametrize("iterations", [0, 1, 2])
+@pytest.mark.parametrize(("shape", "passes"), [((30, 6), 9), ((4, 6), 3), ((2, 3, 8, 5), 4)])
+def test_against_the_definition(shape: tuple[int, ...], passes: int, iterations: int, strength: float) -> None:
+    h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64)
+    starts = torch.randn(*shape[:-2], shape[-1], passes, generator=seeded(1), dtype=torch.float64)
+    if strength == 1.0:
+        starts = starts[..., :2]  # of what is deleted for good only rounding would be left
+    expected = h @ product(h, starts, iterations, strength)
+    for found in (
+        many_passes(h, starts, iterations, strength),
+        _one_by_one(h, torch.split(starts, 1, dim=-1), iterations, strength, spread=False),
+    ):
+        torch.testing.assert_close(found.applied_to(h, is_constant=True), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_the_way_that_is_taken_changes_nothing_but_rounding() -> None:
+    h = torch.randn(200, 64, generator=seeded(0)) * torch.linspace(3, 0.01, 64)
+    assert pays(64, 1, 8)
+    assert not pays(64, 1, 7)
+    assert not pays(8, 1, 1), "Algorithm 1 has no Gram matrix"
+    for passes in (7, 8):
+        starts = torch.cat(
+            [torch.randn(64, 1, generator=generator) for generator in [seeded(5)] for _ in range(passes)], 1
+        )
+        expected = h.double() @ product(h.double(), starts.double(), 1, 0.3)
+        found = power_iteration(h, 1, strength=0.3, passes=passes, generator=seeded(5))
+        torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_what_is_not_finite_stays_so_and_nothing_raises() -> None:
+    h = torch.randn(20, 4, generator=seeded(0))
+    h[3, 2] = torch.nan
+    assert power_iteration(h, 1, strength=0.3, passes=8, generator=seeded(1)).isnan().any()
