@@ -370,7 +370,10 @@ def test_scores_are_no_secret_of_the_seed(trained_run: Path) -> None:
 def test_a_shipped_recipe_for_the_data_set_is_told_of(run_sfa: RunSfa, tmp_path: Path) -> None:
     options = ["--method", "cca-ssg", "--epochs", "1", "--hidden", "8", "--no-evaluate"]
     result = run_sfa("train", "cora", *options, out=tmp_path / "defaults")
-    assert "Settings are cca-ssg's defaults; --recipe cca-ssg --spectral sfa has those for cora." in result.err
+    best = "--recipe best the best that we know"
+    assert f"Settings are cca-ssg's defaults; --recipe cca-ssg has its authors' for cora, {best}." in result.err
+    result = run_sfa("train", "cora", *options, "--spectral", "whiten", out=tmp_path / "named")
+    assert f"; --recipe cca-ssg --spectral whiten has its authors' for cora, {best}." in result.err
     assert "rows divided by their absolute sum" in result.err
     result = run_sfa("train", "cora", "--recipe", "cca-ssg", *options[2:], out=tmp_path / "recipe")
     assert "defaults" not in result.err

@@ -102,3 +102,26 @@ def test_the_demo_pair_differs_in_augmentation_alone() -> None:
     bare = {"method.edge_drop": [0, 0], "method.feature_drop": [0, 0]}
     assert augmented.updated({**bare, "spectral": "sfa"}) == without
     assert augmented.spectral == Recipe.parse({"spectral": GENTLE}).spectral
+
+
+TUNED = {name for name in shipped_recipes() if name.startswith("tuned-")}
+
+
+@pytest.mark.parametrize("name", sorted(TUNED))
+def test_a_tuned_recipe_has_a_twin_without_sfa(name: str) -> None:
+    family, dataset = name.split("/")
+    off = family.endswith("-off")
+    twin = f"{family.removesuffix('-off') if off else f'{family}-off'}/{dataset}"
+    assert twin in TUNED
+    recipe = load_recipe(name)
+    assert recipe.method["name"] == family.removesuffix("-off").removeprefix("tuned-")
+    if off:
+        assert recipe.spectral["name"] == "none"
+    else:
+        assert recipe.spectral == Recipe.parse({"spectral": GENTLE}).spectral
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_recipes() if name.startswith("best/")])
+def test_the_best_is_one_of_the_tuned(name: str) -> None:
+    dataset = name.split("/")[1]
+    assert load_recipe(name) in [load_recipe(f"{family}/{dataset}") for family in ("tuned-grace", "tuned-g-bt")]

@@ -148,8 +148,12 @@ def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> 
     """A method's own defaults are its authors' for one data set; there may be settings for this one."""
     method, spectral = recipe.method["name"], recipe.spectral["name"]
     if f"{method}/{dataset}".lower() in shipped_recipes() and not _has_default(dataset):
-        same_map = "" if spectral == "none" else f" --spectral {spectral}"
-        display.say(f"Settings are {method}'s defaults; --recipe {method}{same_map} has those for {dataset}.")
+        unnamed = recipe.spectral == Recipe.parse({"method": method}).spectral
+        same_map = "" if unnamed or spectral == "none" else f" --spectral {spectral}"
+        best = ", --recipe best the best that we know" if f"best/{dataset}".lower() in shipped_recipes() else ""
+        display.say(
+            f"Settings are {method}'s defaults; --recipe {method}{same_map} has its authors' for {dataset}{best}."
+        )
 
 
 def _load(source: Source, display: Display) -> Data:
