@@ -84,12 +84,14 @@ report(
 RECIPES = {
     "grace + sfa": {
         "method": {"name": "grace", "hidden": 128, "projection": 128, "tau": 0.4},
+        "spectral": "sfa",
         "sampler": {"name": "random-walks", "batch_size": 1024, "length": 3},
         "training": {"epochs": 1, "lr": 1e-3, "diagnose_every": 0},
         "feature_norm": "none",
     },
     "g-bt + sfa": {
         "method": {"name": "g-bt", "hidden": 128},
+        "spectral": "sfa",
         "sampler": {"name": "random-walks", "batch_size": 1024, "length": 3},
         "training": {"epochs": 1, "lr": 1e-3, "diagnose_every": 0},
         "feature_norm": "none",

@@ -180,7 +180,7 @@ def test_nothing_to_score_is_an_error_under_all_protocols_too(
 def test_the_hint_at_a_recipe_keeps_the_map(run_sfa: RunSfa, tmp_path: Path) -> None:
     options = {"epochs": 1, "batch_size": 1}
     result = run_sfa("train", "mutag", "--no-evaluate", *TINY, **options, out=tmp_path / "run")
-    assert "--recipe graphcl has its authors' for mutag." in result.err
+    assert "--recipe graphcl --spectral sfa has its authors' for mutag." in result.err
     assert "batches of 2 (graphs)" in result.err
 
 

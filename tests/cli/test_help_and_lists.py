@@ -29,6 +29,7 @@ RunSfa = Callable[..., Any]
             "spectral",
             [
                 "none",
+                "gentle",
                 "sfa",
                 "expectation",
                 "maxexp",

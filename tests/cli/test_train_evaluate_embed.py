@@ -22,7 +22,6 @@ from sfa.data import build_graph
 from sfa.evaluation import resolve
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.schema import GENTLE
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.training import RunFolder, load_tensors
 
@@ -211,7 +210,7 @@ def test_options_reach_the_recipe(planted_file: Path, run_sfa: RunSfa, tmp_path:
     expected = Recipe.parse(
         {
             "method": {"name": "grace", "edge_drop": [0.1, 0.3], "hidden": 4, "tau": 0.7},
-            "spectral": {**GENTLE, "iterations": 3},
+            "spectral": {"name": "sfa", "iterations": 3},
             "training": {"epochs": 2, "lr": 0.02, "seed": 5, "warmup": 1, "weight_decay": 1e-3, "patience": None},
         }
     )
@@ -262,7 +261,7 @@ def test_resuming_with_the_same_options(trained_run: Path, planted_file: Path, t
         *("train", planted_file, "--resume", "--no-evaluate"),
         out=run,
         method="grace",
-        spectral="sfa",
+        spectral="gentle",
         hidden=8,
         epochs=5,
     )
@@ -371,7 +370,10 @@ def test_a_shipped_recipe_for_the_data_set_is_told_of(run_sfa: RunSfa, tmp_path:
     options = ["--method", "cca-ssg", "--epochs", "1", "--hidden", "8", "--no-evaluate"]
     result = run_sfa("train", "cora", *options, out=tmp_path / "defaults")
     best = "--recipe best the best that we know"
-    assert f"Settings are cca-ssg's defaults; --recipe cca-ssg has its authors' for cora, {best}." in result.err
+    assert (
+        f"Settings are cca-ssg's defaults; --recipe cca-ssg --spectral gentle has its authors' for cora, {best}."
+        in result.err
+    )
     result = run_sfa("train", "cora", *options, "--spectral", "whiten", out=tmp_path / "named")
     assert f"; --recipe cca-ssg --spectral whiten has its authors' for cora, {best}." in result.err
     assert "rows divided by their absolute sum" in result.err

@@ -22,10 +22,27 @@ def test_an_empty_recipe_is_grace_with_gentle_sfa() -> None:
     assert (recipe.spectral["iterations"], recipe.spectral["passes"], recipe.spectral["strength"]) == (1, 64, 0.125)
 
 
-@pytest.mark.parametrize("given", [{"spectral": "sfa"}, {"spectral": {}}, {"method": "graphcl"}, {"method": "simclr"}])
+@pytest.mark.parametrize(
+    "given", [{"spectral": "sfa"}, {"spectral": {"name": "sfa"}}, {"method": "graphcl"}, {"method": "simclr"}]
+)
 def test_sfa_by_its_name_and_at_other_levels_is_algorithm_1(given: dict[str, Any]) -> None:
     spectral = Recipe.parse(given).spectral
     assert (spectral["name"], spectral["passes"], spectral["strength"]) == ("sfa", 1, 1.0)
+
+
+def test_gentle_is_a_name_and_what_options_without_one_are_of() -> None:
+    gentle = Recipe.parse({})
+    given: list[dict[str, Any]] = [{"spectral": "gentle"}, {"spectral": {}}, {"spectral": {"name": "gentle"}}]
+    assert all(Recipe.parse(one) == gentle for one in given)
+    twice = gentle.updated({"spectral.iterations": 2})
+    assert twice == Recipe.parse({"spectral": {"iterations": 2}}) != gentle
+    assert twice.spectral["passes"] == 64
+    plain = gentle.updated({"spectral.name": "sfa"})
+    assert plain == Recipe.parse({"spectral": "sfa"})
+    assert plain.updated({"spectral.name": "gentle"}) == gentle == plain.updated({"spectral": "gentle"})
+    assert Recipe.parse({"method": "graphcl", "spectral": "gentle"}).spectral == gentle.spectral
+    mine = Recipe.parse({"spectral": {"name": "sfa", "passes": 3}})
+    assert mine.updated({"spectral.name": "sfa"}) == mine, "the same name keeps its options"
 
 
 def test_another_method_for_nodes_keeps_the_gentle_map() -> None:

@@ -14,6 +14,7 @@ from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
+from sfa.recipes.schema import GENTLE
 from sfa.sampling import SAMPLERS
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.studies import STUDIES
@@ -35,6 +36,8 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield from ((name, f"{method.level}s", _summary(method)) for name, method in METHODS.items())
     elif kind == "spectral":
         yield "none", "The plain method: no spectral map."
+        gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")
+        yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
         maps = {name: spectral for name, spectral in SPECTRAL_MAPS.items() if name != "none"}
         yield from ((name, _summary(spectral), spectral().extra_repr()) for name, spectral in maps.items())
     elif kind == "samplers":

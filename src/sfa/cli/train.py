@@ -29,6 +29,7 @@ from sfa.levels import Level, level_of, num_items
 from sfa.methods import DEFAULTS, METHODS
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
+from sfa.recipes.schema import name_of
 from sfa.training import RunFolder, Steps, load_tensors, make_fabric
 from sfa.training.loggers import Loggers
 
@@ -146,10 +147,9 @@ def _has_default(dataset: str | None) -> bool:
 
 def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> None:
     """A method's own defaults are its authors' for one data set; there may be settings for this one."""
-    method, spectral = recipe.method["name"], recipe.spectral["name"]
+    method, spectral = recipe.method["name"], name_of(recipe.spectral)
     if f"{method}/{dataset}".lower() in shipped_recipes() and not _has_default(dataset):
-        unnamed = recipe.spectral == Recipe.parse({"method": method}).spectral
-        same_map = "" if unnamed or spectral == "none" else f" --spectral {spectral}"
+        same_map = "" if spectral == "none" else f" --spectral {spectral}"
         best = ", --recipe best the best that we know" if f"best/{dataset}".lower() in shipped_recipes() else ""
         display.say(
             f"Settings are {method}'s defaults; --recipe {method}{same_map} has its authors' for {dataset}{best}."

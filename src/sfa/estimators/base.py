@@ -46,7 +46,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """What it must know of the data it was fitted to: attributes of theirs, its own with ``_`` at the end, by kind."""
 
     method: str
-    spectral: str | None
+    spectral: str
     hidden: int | None
     iterations: int | None
     tau: float | None
@@ -188,8 +188,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError(
                 "An online probe needs labels, which no embedder looks at: use `sfa train --online-probe`."
             )
-        named_map = {} if self.spectral is None else {"spectral": self.spectral}
-        plain = Recipe.parse({"method": self.method, **named_map})
+        plain = Recipe.parse({"method": self.method, "spectral": self.spectral})
         self._check_level(plain)
         if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
             return plain.updated(options).updated({**given, "training.seed": int(seed)})

@@ -21,8 +21,8 @@ class NodeEmbedder(Embedder):
 
     Args:
         method: Name of the method; ``sfa list methods`` shows them.
-        spectral: Name of the spectral map between encoder and head. Left at ``None`` it is SFA in 64 gentle passes;
-            ``sfa`` is the paper's Algorithm 1, and ``none`` the plain method, which leaves the options of maps aside.
+        spectral: Name of the spectral map between encoder and head: ``gentle`` is SFA in 64 gentle passes, ``sfa`` the
+            paper's Algorithm 1, and ``none`` the plain method, which leaves the options of maps aside.
         hidden: Width of the embeddings.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
@@ -56,7 +56,7 @@ class NodeEmbedder(Embedder):
     def __init__(
         self,
         method: str = "grace",
-        spectral: str | None = None,
+        spectral: str = "gentle",
         *,
         hidden: int | None = None,
         iterations: int | None = None,

@@ -54,14 +54,14 @@ class Training(BaseModel):
 
 
 GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
-"""The map of a method for nodes where nothing is said of one; ``sfa`` by its name alone is Algorithm 1 of the paper."""
+"""What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""
 
 
 class Recipe(BaseModel):
     """A method, a spectral map and a sampler, each with its options; what is done to features and embeddings; training.
 
     Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults. Where
-    nothing is said of a map it is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not
+    no map is named it is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not
     given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
     """
 
@@ -80,8 +80,7 @@ class Recipe(BaseModel):
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
         """A complete recipe from a partial one; an unknown key or a wrong value is named in one sentence."""
         method_class = resolve_method(_with_name("method", given)["name"])
-        if method_class.level == "node":
-            given = {"spectral": GENTLE, **given}
+        given = {**given, "spectral": _spectral(given.get("spectral", {}), method_class.level)}
         given = _with_settings(given, method_class.defaults)
         sections = {key: _with_name(key, given) for key in _NAMED}
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
@@ -138,7 +137,7 @@ class Recipe(BaseModel):
                 section = section.get(parent, None) if isinstance(section, dict) else None  # type: ignore[assignment]
                 if not isinstance(section, dict):
                     raise unknown_name("recipe key", path, given)
-            if key == "name" and section.get("name") != value:
+            if key == "name" and name_of(section) != value:
                 kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
                 section.clear()
                 section.update(kept)
@@ -209,6 +208,20 @@ class Recipe(BaseModel):
     def make_sampler(self) -> Callable[[Data], Sampler]:
         """What makes the sampler of a graph."""
         return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
+
+
+def name_of(section: Mapping[str, Any]) -> Any:
+    """The name that stands for a section: that of its class, or ``gentle``."""
+    return "gentle" if GENTLE.items() <= section.items() else section.get("name")
+
+
+def _spectral(section: Any, level: Level) -> Any:
+    """The map's section with ``gentle`` written out; options without a name are of that, for nodes."""
+    if section == "gentle":
+        return GENTLE
+    if isinstance(section, Mapping) and section.get("name", "gentle" if level == "node" else "") == "gentle":
+        return {**GENTLE, **section, "name": GENTLE["name"]}
+    return section
 
 
 _NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": ("whole", "whole")}

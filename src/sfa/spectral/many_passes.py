@@ -8,14 +8,14 @@ from torch import Tensor
 from sfa import processes
 from sfa.spectral.removal import Removal, unit
 
-WIDTHS_A_PASS = 8
+WIDTHS_A_PASS = 2
 """Products with the Gram matrix pay if the map is at most so many times as wide as there are products with it: those
 are of ``d²`` numbers in cache instead of ``2 n d``, and the matrix itself is one fast product (measured,
 ``benchmarks/passes.py``)."""
 
 
 def pays(features: int, iterations: int, passes: int) -> bool:
-    """Whether the Gram matrix is the faster way."""
+    """Whether the Gram matrix is the faster way; the rows have no say, as they differ between processes."""
     return passes > 1 and features <= WIDTHS_A_PASS * iterations * passes
 
 
@@ -32,29 +32,35 @@ def many_passes(h: Tensor, starts: Tensor, iterations: int, strength: float, *, 
 
     Args:
         h: Feature map(s) ``(..., n, d)``.
-        starts: The random starts as columns, ``(..., d, p)``.
+        starts: The random starts as columns, ``(..., d, p)``; each pass takes one.
         iterations: ``k``.
         strength: ``s``.
         spread: The rows of ``h`` on all processes are one map; the starts are those of rank 0.
     """
-    if spread:  # float64 has the range for squares; a common scale would take communication of its own
-        starts = processes.shared(starts).double()
-        m = processes.all_reduce_sum(h.double().mT @ h.double())
+    wide = h.double()  # has the digits for squares of singular values, and the range
+    if spread:  # a common scale would take communication of its own
+        starts, m = processes.shared(starts), processes.all_reduce_sum(wide.mT @ wide)
     else:
-        largest = h.abs().amax(dim=(-2, -1), keepdim=True)
-        scaled = h / torch.where(largest > 0, largest, 1)
-        m = scaled.mT @ scaled
+        wide = wide / _largest(wide)
+        m = wide.mT @ wide
     found = []
-    for start in torch.split(unit(starts), 1, dim=-1):
+    for start in torch.split(unit(starts.double()), 1, dim=-1):
         r = start
         for _ in range(iterations):
             r = unit(m @ r)
         image = m @ r
         half = r * (strength**2 / 2 * (r.mT @ image)) - strength * image
         m = m + torch.cat([half, r], dim=-1) @ torch.cat([r, half], dim=-1).mT
+        m = m / _largest(m)  # only directions count
         found.append(r)
     r = torch.cat(found, dim=-1)
     eye = torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
     inverse = eye + strength * (r.mT @ r).triu(1)  # of s T⁻¹, which is there for s = 0 too
     weights = strength * torch.linalg.solve_triangular(inverse, eye.expand_as(inverse), upper=True)
     return Removal(r, weights).to(h.dtype)
+
+
+def _largest(x: Tensor) -> Tensor:
+    """The largest size of an entry of each matrix, ``(..., 1, 1)``; 1 if there is none but zero."""
+    largest = x.abs().amax(dim=(-2, -1), keepdim=True)
+    return torch.where(largest > 0, largest, 1)

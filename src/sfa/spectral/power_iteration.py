@@ -54,7 +54,8 @@ def power_iteration(
     matrix instead (:mod:`sfa.spectral.many_passes`), and ``h`` is read twice, however many they are.
 
     Across processes, each of which holds some rows of one map, every one gets the ``r`` of the whole map: ``r⁽⁰⁾`` is
-    that of rank 0, and a step is one all-reduce of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`.
+    that of rank 0, and a step is one all-reduce of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`; of
+    many passes the Gram matrix is reduced, once.
 
     Args:
         h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets directions of its own.

@@ -213,7 +213,7 @@ def starting_point(
 
     def recipe_of(method: str) -> Recipe:
         own = f"{method}/{dataset}".lower()
-        found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method, "spectral": "none"})
+        found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method, "spectral": "sfa"})
         return found.updated(settings)
 
     if recipe is not None:

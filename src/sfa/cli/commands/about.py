@@ -67,6 +67,8 @@ def demo(
 ) -> None:
     """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. Some 3 minutes.
 
+    Without graph augmentation it is the paper's Algorithm 1, with graph augmentation its gentle form.
+
     **Examples**
 
     * `sfa demo`

@@ -27,7 +27,9 @@ def train(
             help="Method (`sfa list methods`). Default: grace for a graph, graphcl for graphs, simclr for images."
         ),
     ] = None,
-    spectral: Annotated[str | None, typer.Option(help="Spectral map (`sfa list spectral`). Default: sfa.")] = None,
+    spectral: Annotated[
+        str | None, typer.Option(help="Spectral map (`sfa list spectral`). Default: gentle for a graph, else sfa.")
+    ] = None,
     iterations: Annotated[int | None, typer.Option(help="Power iterations k of the spectral map.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
     hidden: Annotated[

@@ -120,7 +120,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="label-signal",
             description=(
                 "no classifier: the share of the differences between classes that the strongest 1, 4 … 256 "
-                "directions of unit rows hold; all labels are read"
+                "directions of unit rows hold, by chance 1/(n-1) each; all labels are read"
             ),
         ),
         LinkPrediction(
