@@ -93,8 +93,10 @@ def test_protocols_for_other_data_are_one_line(
     shutil.copytree(image_run, tmp_path / "run")
     result = run_sfa("evaluate", tmp_path / "run", "--quiet", protocol="all")
     assert result.code == 0, result.err
-    others = [name for name in PROTOCOLS if name != "clustering" and not name.startswith("image-")]
-    (line,) = [line for line in result.out.splitlines() if line.startswith("not here")]
+    fitting = ("clustering", "label-signal")
+    others = [name for name in PROTOCOLS if name not in fitting and not name.startswith("image-")]
+    by_name, line = [line for line in result.out.splitlines() if line.startswith("not here")]
+    assert by_name == "not here, label-signal: It is a diagnosis and no score: ask for it by name."
     of = "the nodes of one graph or whole graphs"
     assert line == f"not here, {len(others)} protocols for {of}: {', '.join(others)}"
     assert _of_other_levels(["image-knn"]) == "not here, 1 protocol for images: image-knn"
