@@ -70,6 +70,7 @@ def test_a_name_is_short_for_a_section() -> None:
         ({"method": {"taus": 0.5}}, "tau"),
         ({"method": {"edge_dropp": [0, 0]}}, "edge_drop"),
         ({"spectral": "sfaa"}, "sfa"),
+        ({"spectral": "gentel"}, "gentle"),
         ({"spectral": {"iteration": 2}}, "iterations"),
         ({"training": {"epoch": 5}}, "epochs"),
         ({"training": {"patients": 5}}, "patience"),

@@ -20,7 +20,7 @@ from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.sampling import Sampler
 from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
-from sfa.spectral import SpectralMap
+from sfa.spectral import SPECTRAL_MAPS, SpectralMap
 from sfa.spectral import resolve as resolve_spectral
 from sfa.training.optimizers import OptimizerName
 from sfa.training.precision import PrecisionName
@@ -83,6 +83,8 @@ class Recipe(BaseModel):
         given = {**given, "spectral": _spectral(given.get("spectral", {}), method_class.level)}
         given = _with_settings(given, method_class.defaults)
         sections = {key: _with_name(key, given) for key in _NAMED}
+        if sections["spectral"]["name"] not in SPECTRAL_MAPS:
+            raise unknown_name("spectral map", sections["spectral"]["name"], ("gentle", *SPECTRAL_MAPS))
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
         method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
         _check_fit(method["name"], sampler["name"])
