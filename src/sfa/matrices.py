@@ -1,4 +1,4 @@
-"""Matrices that are not simply dense in memory: compressed rows (CSR), and rows that lie on disk."""
+"""Rows of matrices: compressed (CSR), in chunks, of length one, and on disk."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ def row_chunks(shape: tuple[int, ...]) -> Iterator[slice]:
     """The rows of a table ``(n, d)`` in pieces that take some 16 MB as float32, and at least one row."""
     step = max(1, CHUNK_BYTES // (4 * shape[1]))
     return (slice(start, start + step) for start in range(0, shape[0], step))
+
+
+def unit_rows(rows: Tensor) -> Tensor:
+    """Rows of length one; those of length zero stay."""
+    length = torch.linalg.vector_norm(rows, dim=1, keepdim=True, dtype=torch.float64)
+    unit: Tensor = rows / length.where(length > 0, 1).to(rows.dtype)
+    return unit
 
 
 def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:

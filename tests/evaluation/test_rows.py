@@ -9,7 +9,8 @@ import torch
 from scipy import sparse
 
 from sfa.errors import InputError
-from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows, unit_rows
+from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows
+from sfa.matrices import unit_rows
 
 
 def test_every_form_gives_the_same_rows() -> None:

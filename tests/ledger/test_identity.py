@@ -72,6 +72,7 @@ def test_what_changes_no_result_of_a_seed_is_left_out(key: str) -> None:
         {"feature_norm": "none"},
         {"feature_noise": 1e-4},
         {"smoothing": 1},
+        {"own_features": 1.0},
         {"spectral.passes": 2},
         {"training.momentum": 0.8},
         {"edge_noise": 0.05},

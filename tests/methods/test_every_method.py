@@ -268,9 +268,21 @@ class TestEveryNodeMethod:
         batch = first_batch(graph, Recipe.parse({"method": name}))
         assert torch.equal(smooth(batch, seeded(1)), plain(batch, seeded(1)))
 
-    def test_a_recipe_says_how_often(self, name: str, planted: Data) -> None:
-        recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "smoothing": 2})
+    def test_puts_features_beside_what_it_has_smoothed(self, name: str, planted: Data) -> None:
+        plain, beside = (build(name, planted) for _ in range(2))
+        assert plain.own_features == 0
+        plain.smoothing = beside.smoothing = 1
+        beside.own_features = 2.0
+        z, found = plain.embed(planted), beside.embed(planted)
+        torch.testing.assert_close(found[:, : z.shape[1]], torch.nn.functional.normalize(z))
+        torch.testing.assert_close(found[:, z.shape[1] :], 2 * torch.nn.functional.normalize(planted.x))
+        batch = first_batch(planted, Recipe.parse({"method": name}))
+        assert torch.equal(beside(batch, seeded(1)), plain(batch, seeded(1)))
+
+    def test_a_recipe_says_how(self, name: str, planted: Data) -> None:
+        recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "smoothing": 2, "own_features": 0.5})
         assert recipe.build_for(planted).smoothing == 2
+        assert recipe.build_for(planted).own_features == 0.5
         assert recipe.updated({"smoothing": 0}).build_for(planted).smoothing == 0
 
 

@@ -103,6 +103,8 @@ def test_an_unknown_name_or_key_is_told_with_the_nearest(given: dict[str, Any], 
         ({"spectral.iterations": -1}, "iterations"),
         ({"feature_norm": "column"}, "feature_norm"),
         ({"smoothing": -1}, "smoothing"),
+        ({"own_features": -1}, "own_features"),
+        ({"own_features": float("inf")}, "own_features"),
         ({"smoothing": 1.5}, "smoothing"),
         ({"smoothing": None}, "smoothing"),
         ({"method": "graphcl", "feature_norm": "standard"}, "would depend on the graphs beside it"),
@@ -343,6 +345,14 @@ def test_what_has_no_graph_to_be_spread_over_is_not_smoothed(method: str, items:
         smooth.updated({"method.name": method})
     assert smooth.updated({"method.name": method, "smoothing": 0}) == Recipe.parse({"method": method})
     assert Recipe.parse({"method": method, "smoothing": 0}).smoothing == 0
+
+
+@pytest.mark.parametrize(("method", "items"), [("graphcl", "graphs"), ("simclr", "images")])
+def test_what_has_no_nodes_has_no_features_of_their_own(method: str, items: str) -> None:
+    said = f"^{method} embeds {items}, and only nodes have features of their own .*: leave out own_features\\.$"
+    with pytest.raises(InputError, match=said):
+        Recipe.parse({"method": method, "own_features": 1})
+    assert Recipe.parse({"own_features": 1}).updated({"method.name": "dgi"}).own_features == 1
 
 
 def test_smoothing_is_not_the_methods_affair() -> None:

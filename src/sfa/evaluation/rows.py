@@ -62,13 +62,6 @@ def is_sparse(z: Any) -> bool:
     return bool(z.layout != torch.strided if isinstance(z, Tensor) else sparse.issparse(z))
 
 
-def unit_rows(rows: Tensor) -> Tensor:
-    """Rows of length one; those of length zero stay."""
-    length = torch.linalg.vector_norm(rows, dim=1, keepdim=True, dtype=torch.float64)
-    unit: Tensor = rows / length.where(length > 0, 1).to(rows.dtype)
-    return unit
-
-
 def _check(shape: tuple[int, ...], finite: bool, count: int, items: str) -> None:
     if len(shape) != 2 or not finite:
         raise InputError(f"An embedding is a finite matrix (n, d), not one of shape {shape} with NaN or infinity.")

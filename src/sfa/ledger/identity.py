@@ -16,6 +16,7 @@ LATER: dict[str, Any] = {
     "training.accumulate": 1,
     "spectral.passes": 1,
     "smoothing": 0,
+    "own_features": 0.0,
     "edge_noise": 0.0,
 }
 """Keys by path that ledgers are older than, with the values that runs had before: left out where they have them."""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.own_features import beside_own_features
 from sfa.graph.propagation import propagation_of
 from sfa.graph.smoothing import smoothed
 from sfa.levels import Level, num_items
@@ -73,6 +74,8 @@ class Method(nn.Module, ABC):
         """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
         self.smoothing = 0
         """How often embeddings of nodes are spread over their graph (:func:`sfa.graph.smoothing.smoothed`)."""
+        self.own_features = 0.0
+        """Weight of a node's own features beside its embedding (:func:`sfa.graph.own_features.beside_own_features`)."""
 
     @abstractmethod
     def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
@@ -80,15 +83,17 @@ class Method(nn.Module, ABC):
 
     @abstractmethod
     def embeddings(self, graph: Data) -> Tensor:
-        """Embeddings ``(n, width)`` of the uncorrupted items: no views, no spectral map, no head, no smoothing."""
+        """Embeddings ``(n, width)`` of the uncorrupted items, as the encoder alone gives them."""
 
     def embed(self, graph: Data) -> Tensor:
-        """:meth:`embeddings`, spread over the graph :attr:`smoothing` times."""
+        """:meth:`embeddings`, spread over the graph :attr:`smoothing` times, with :attr:`own_features` beside them."""
         z = self.embeddings(graph)
         if self.smoothing > 0:
             adjacency = propagation_of(graph, z.dtype)
             for _ in range(self.smoothing):
                 z = smoothed(z, adjacency)
+        if self.own_features > 0:
+            z = beside_own_features(z, graph.x, self.own_features)
         return z
 
     def look_at(self, data: Data) -> None:

@@ -55,6 +55,8 @@ class Training(BaseModel):
 
 GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
 """What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""
+AT_INFERENCE = ("smoothing", "own_features")
+"""Keys of what is done to embeddings once they are learnt; training does not see them."""
 
 
 class Recipe(BaseModel):
@@ -65,7 +67,7 @@ class Recipe(BaseModel):
     given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
     spectral: dict[str, Any] = Field(default_factory=lambda: dict(GENTLE))
@@ -74,6 +76,7 @@ class Recipe(BaseModel):
     feature_noise: NonNegative = 0.0
     edge_noise: Share = 0.0
     smoothing: Natural = 0
+    own_features: NonNegative = 0.0
     training: Training = Field(default_factory=Training)
 
     @classmethod
@@ -108,6 +111,11 @@ class Recipe(BaseModel):
             raise InputError(
                 f"{method['name']} embeds {ITEMS[method_class.level]}, and only embeddings of nodes can be spread over "
                 "a graph: leave out smoothing."
+            )
+        if method_class.level != "node" and recipe.own_features > 0:
+            raise InputError(
+                f"{method['name']} embeds {ITEMS[method_class.level]}, and only nodes have features of their own to "
+                "put beside their embeddings: leave out own_features."
             )
         return recipe.model_copy(
             update={
@@ -156,7 +164,7 @@ class Recipe(BaseModel):
         own = Recipe.parse({"method": self.method["name"]})
         kept = {key: getattr(self, key) for key in ("spectral", "sampler") if getattr(self, key) != getattr(own, key)}
         training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
-        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", "smoothing")}
+        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", *AT_INFERENCE)}
         return Recipe.parse({"method": name, **plain, "training": training, **kept})
 
     def prepare(self, graph: Data) -> Data:
@@ -192,7 +200,7 @@ class Recipe(BaseModel):
             spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
             size = num_nodes if method.transductive else in_features
             built: Method = method(size, spectral=spectral, **_options(self.method))
-        built.smoothing = self.smoothing
+        built.smoothing, built.own_features = self.smoothing, self.own_features
         return built
 
     def build_for(self, graph: Data) -> Method:

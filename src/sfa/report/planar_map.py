@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sfa.evaluation.probes.neighbours import nearest_rows
-from sfa.evaluation.rows import unit_rows
 from sfa.figures.embedding_map import plane
+from sfa.matrices import unit_rows
 
 Points = NDArray[np.float64]
 

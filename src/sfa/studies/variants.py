@@ -13,6 +13,7 @@ from sfa.levels import Level
 from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe
+from sfa.recipes.schema import AT_INFERENCE
 
 SEEDLESS = {name for of_level in UNTRAINED.values() for name in of_level}
 """Embeddings of the data alone."""
@@ -52,9 +53,9 @@ class Variant:
     def _unused(self) -> tuple[str, ...]:
         """Keys of the recipe without which the same is measured."""
         if self.kind in ("trained", "timed"):
-            return () if self.kind == "trained" else ("smoothing",)
+            return () if self.kind == "trained" else AT_INFERENCE
         of_training = ("spectral", "sampler", "training")
-        return of_training if self.kind == "untrained encoder" else (*of_training, "method", "smoothing")
+        return of_training if self.kind == "untrained encoder" else (*of_training, "method", *AT_INFERENCE)
 
     @property
     def seed(self) -> int:

@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.evaluation.probes import LogisticProbe
-from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.splits import random_splits
+from sfa.matrices import unit_rows
 
 
 def quiet() -> None:

@@ -14,8 +14,8 @@ from torch_geometric.data import Data
 
 from sfa.evaluation.probes import NeighbourProbe, neighbours
 from sfa.evaluation.probes.neighbours import nearest_votes
-from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.splits import random_splits
+from sfa.matrices import unit_rows
 
 
 @settings(max_examples=30)

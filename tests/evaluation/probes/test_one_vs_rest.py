@@ -17,8 +17,8 @@ from sfa.errors import InputError
 from sfa.evaluation.probes import OneVsRestProbe
 from sfa.evaluation.probes import one_vs_rest as module
 from sfa.evaluation.probes.one_vs_rest import one_vs_rest
-from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.splits import Split, random_splits
+from sfa.matrices import unit_rows
 
 CS = (0.05, 1.0, 20.0)
 

@@ -16,8 +16,8 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluation.probes import WeightedNeighbourProbe, neighbours
 from sfa.evaluation.probes.weighted_neighbours import weighted_votes
-from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.splits import Split, random_splits
+from sfa.matrices import unit_rows
 
 
 def votes(query: Tensor, rows: Tensor, labels: Tensor, k: int, temperature: float) -> dict[int, float]:

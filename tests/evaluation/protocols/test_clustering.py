@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from torch_geometric.data import Data
 
 from sfa.evaluation import resolve
-from sfa.evaluation.rows import unit_rows
+from sfa.matrices import unit_rows
 
 CLUSTERING = resolve("clustering")
 

@@ -16,8 +16,8 @@ from sfa.evaluation import PROTOCOLS, Classification, paired_difference, resolve
 from sfa.evaluation.held_out_splits import HeldOutSplits
 from sfa.evaluation.probes import LogisticProbe, NeighbourProbe, SgdProbe, WeightedNeighbourProbe
 from sfa.evaluation.probes.base import best_labels, top_accuracy
-from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.supervised import can_be_supervised
+from sfa.matrices import unit_rows
 
 OF_IMAGES = ["image-linear", "image-sgd", "image-knn"]
 

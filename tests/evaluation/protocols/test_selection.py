@@ -19,9 +19,9 @@ from sfa.evaluation.links import Pairs
 from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
 from sfa.evaluation.probes.links import predict_links
 from sfa.evaluation.protocols import link_prediction
-from sfa.evaluation.rows import unit_rows
 from sfa.evaluation.splits import Split, Splits
 from sfa.levels import Level
+from sfa.matrices import unit_rows
 
 QUICK: dict[str, Probe] = {
     "pygcl-10-80-10": AdamProbe(steps=100),

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sfa.evaluation.links import Pairs
 from sfa.evaluation.logistic_regression import logistic_regression
-from sfa.evaluation.rows import unit_rows
+from sfa.matrices import unit_rows
 
 ROWS_TOGETHER = 2**14
 """Pairs whose products are held at a time when they are scored."""

@@ -15,10 +15,11 @@ from sfa.evaluation.probes import Prediction, Probe
 from sfa.evaluation.probes.base import RANKS, accuracy, top_accuracy
 from sfa.evaluation.protocols.base import Protocol, no_news
 from sfa.evaluation.public_splits import PublicSplits
-from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows, unit_rows
+from sfa.evaluation.rows import dense_rows, is_sparse, sparse_rows
 from sfa.evaluation.scores import Score
 from sfa.evaluation.splits import Split, Splits
 from sfa.levels import Level, item_word, level_of
+from sfa.matrices import unit_rows
 
 
 @dataclass(frozen=True, kw_only=True)

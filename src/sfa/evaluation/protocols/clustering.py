@@ -20,9 +20,10 @@ from sfa.evaluation.agreement import (
 from sfa.evaluation.k_means import k_means
 from sfa.evaluation.labels import labelled
 from sfa.evaluation.protocols.base import Protocol, no_news
-from sfa.evaluation.rows import dense_rows, unit_rows
+from sfa.evaluation.rows import dense_rows
 from sfa.evaluation.scores import Score
 from sfa.levels import Level, item_word, num_items
+from sfa.matrices import unit_rows
 
 METRICS = {"nmi": normalised_mutual_information, "ari": adjusted_rand_index, "accuracy": assignment_accuracy}
 

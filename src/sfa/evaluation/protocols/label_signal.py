@@ -14,9 +14,10 @@ from torch_geometric.data import Data
 from sfa.evaluation.label_signal import label_signal
 from sfa.evaluation.labels import labelled
 from sfa.evaluation.protocols.base import Protocol, no_news
-from sfa.evaluation.rows import dense_rows, unit_rows
+from sfa.evaluation.rows import dense_rows
 from sfa.evaluation.scores import Score
 from sfa.levels import Level, item_word, num_items
+from sfa.matrices import unit_rows
 
 DIRECTIONS = (1, 4, 16, 64, 256)
 
