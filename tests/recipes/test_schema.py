@@ -347,7 +347,7 @@ def test_what_has_no_graph_to_be_spread_over_is_not_smoothed(method: str, items:
     assert Recipe.parse({"method": method, "smoothing": 0}).smoothing == 0
 
 
-@pytest.mark.parametrize(("method", "items"), [("graphcl", "graphs"), ("simclr", "images")])
+@pytest.mark.parametrize(("method", "items"), [("graphcl", "whole graphs"), ("simclr", "images")])
 def test_what_has_no_nodes_has_no_features_of_their_own(method: str, items: str) -> None:
     said = f"^{method} embeds {items}, and only nodes have features of their own .*: leave out own_features\\.$"
     with pytest.raises(InputError, match=said):
