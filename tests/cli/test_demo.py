@@ -34,12 +34,12 @@ def test_demo(demo: tuple[Any, Path]) -> None:
 
     written = json.loads((out / "scores.json").read_text())
     names = [score["name"] for score in written["scores"]]
-    assert len(names) == len(set(names)) == 6
-    assert names[:2] == ["raw features", "untrained encoder"]
-    assert [name.split(",")[0] for name in names[2:]] == ["GRACE", "GRACE + SFA", "GRACE", "GRACE + gentle SFA"]
+    assert len(names) == len(set(names)) == 7
+    assert names[:3] == ["raw features", "propagated features", "untrained encoder"]
+    assert [name.split(",")[0] for name in names[3:]] == ["GRACE", "GRACE + SFA", "GRACE", "GRACE + gentle SFA"]
     by_name = {score["name"]: score for score in written["scores"]}
     assert all(40 < score["mean"] < 90 and len(score["values"]["accuracy"]) == 2 for score in by_name.values())
-    pairs = [names[2:4], names[4:6]]
+    pairs = [names[3:5], names[5:7]]
     for (setting, difference), (without, layer) in zip(written["differences"].items(), pairs, strict=True):
         plain, spectral = by_name[without], by_name[layer]
         assert without == f"GRACE, {setting}"
@@ -60,7 +60,7 @@ def test_demo(demo: tuple[Any, Path]) -> None:
     page = (out / "report.html").read_text()
     (shown,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     own = [run["scores"][-1] for run in json.loads(shown)["runs"]]
-    assert [score["mean"] for score in own] == [by_name[name]["mean"] for name in names[2:]]
+    assert [score["mean"] for score in own] == [by_name[name]["mean"] for name in names[3:]]
     assert f"Open {out / 'report.html'} in a browser" in result.out.splitlines()[-2]
 
     runs = {path.parent.name: load_recipe(path) for path in out.glob("*/recipe.yaml")}

@@ -21,7 +21,7 @@ from sfa.evaluation import PROTOCOLS, Classification
 from sfa.evaluation.probes import AdamProbe, OneVsRestProbe
 
 RunSfa = Callable[..., Any]
-ROWS = ["raw features", "untrained encoder", "grace + sfa"]
+ROWS = ["raw features", "propagated features", "untrained encoder", "grace + sfa"]
 
 
 @pytest.fixture(autouse=True)

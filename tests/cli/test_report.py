@@ -63,7 +63,7 @@ def test_a_page_of_one_run_in_its_folder(runs: tuple[Path, Path], run_sfa: RunSf
     (found,) = data["runs"]
     assert found["name"] == str(runs[0])
     names = [row["embedding"] for row in found["scores"]]
-    assert names == ["raw features", "untrained encoder", "grace + sfa"]
+    assert names == ["raw features", "propagated features", "untrained encoder", "grace + sfa"]
     kept = json.loads((runs[0] / "scores-honest-10-10-80.json").read_text())["scores"]
     assert [score["name"] for score in kept] == names
     assert [row["values"] for row in found["scores"]] == [score["values"]["accuracy"] for score in kept]
@@ -115,20 +115,20 @@ def test_nothing_is_scored_twice(runs: tuple[Path, Path], run_sfa: RunSfa, monke
 
     monkeypatch.setattr(shared_scores, "score_all", counting)
     assert run_sfa("report", *runs, "-q", protocol="knn").code == 0
-    assert scored == [4], "raw features and untrained encoder once, and each run"
+    assert scored == [5], "raw and propagated features and untrained encoder once, and each run"
     assert run_sfa("report", *runs, "-q", protocol="knn").code == 0
-    assert scored == [4], "all is kept"
+    assert scored == [5], "all is kept"
 
     kept = json.loads((runs[1] / SCORES).read_text())
     more = {**kept["scores"][0], "name": "MLP, supervised"}
     (runs[1] / SCORES).write_text(json.dumps({**kept, "scores": [more, kept["scores"][-1]]}))
     assert run_sfa("report", *runs, "-q", protocol="knn").code == 0
-    assert scored == [4], "the other run has the same"
+    assert scored == [5], "the other run has the same"
     assert json.loads((runs[1] / SCORES).read_text())["scores"] == [*kept["scores"], more], "and nothing is lost"
 
     (runs[1] / SCORES).write_text(json.dumps({**kept, "checkpoint": "0" * 64}))
     assert run_sfa("report", *runs, "-q", protocol="knn").code == 0
-    assert scored == [4, 1], "of other weights"
+    assert scored == [5, 1], "of other weights"
     assert json.loads((runs[1] / SCORES).read_text()) == kept
 
 
@@ -265,7 +265,7 @@ def test_scores_that_cannot_be_kept_are_shown(
     result = run_sfa("report", runs[0], out=tmp_path / "page.html", protocol="knn")
     assert result.code == 0
     assert "could not be kept" in result.err
-    assert len(data_of(tmp_path / "page.html")["runs"][0]["scores"]) == 3
+    assert len(data_of(tmp_path / "page.html")["runs"][0]["scores"]) == 4
 
 
 def test_the_page_is_opened_only_if_asked_and_if_somebody_is_there(

@@ -150,7 +150,12 @@ def test_evaluate(trained_run: Path, tmp_path: Path, run_sfa: RunSfa) -> None:
     assert (result.code, result.err) == (0, "")
     printed = json.loads(result.out)
     assert printed["protocol"] == "honest-10-10-80"
-    assert [score["name"] for score in printed["scores"]] == ["raw features", "untrained encoder", "grace + sfa"]
+    assert [score["name"] for score in printed["scores"]] == [
+        "raw features",
+        "propagated features",
+        "untrained encoder",
+        "grace + sfa",
+    ]
     for score in printed["scores"]:
         test = score["values"]["accuracy"]
         assert len(test) == len(score["validation"]) == len(score["chosen"]) == 20

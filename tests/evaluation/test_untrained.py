@@ -1,16 +1,37 @@
-"""Embeddings of image sets without an encoder."""
+"""Embeddings of nodes and of image sets without an encoder."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
 
+from sfa.data import build_graph
 from sfa.evaluation import untrained
 from sfa.evaluation.untrained import UNTRAINED
 
 raw_pixels = UNTRAINED["image"]["raw pixels"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_propagated_features_by_hand(sparse: bool) -> None:
+    """A path of three nodes and one alone, the last of the path without features."""
+    x = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 0], [3, 0, 4]], dtype=np.float32)
+    graph = build_graph(x, np.array([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    if sparse:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            graph.x = graph.x.to_sparse_csr()
+    a = np.array([[1 / 2, 6**-0.5, 0, 0], [6**-0.5, 1 / 3, 6**-0.5, 0], [0, 6**-0.5, 1 / 2, 0], [0, 0, 0, 1]])
+    hops = [x, a @ x, a @ a @ x]
+    lengths = [np.linalg.norm(h, axis=1, keepdims=True) for h in hops]
+    expected = np.hstack([h / np.where(length > 0, length, 1) for h, length in zip(hops, lengths, strict=True)])
+    found = UNTRAINED["node"]["propagated features"](graph)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
 
 
 def some_images(*shape: int) -> Data:

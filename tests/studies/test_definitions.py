@@ -144,7 +144,7 @@ def test_methods_with_and_without_sfa(study: str) -> None:
         ("g-bt", "none", None),
         ("g-bt", "sfa", "g-bt"),
     ]
-    yardsticks = ["raw features"] + (
+    yardsticks = ["raw features", "propagated features"] + (
         ["untrained encoder", "supervised mlp", "supervised gcn"] if study == "methods" else []
     )
     assert [variant.kind for variant in found.values() if variant.kind != "trained"] == yardsticks
@@ -186,13 +186,13 @@ def test_what_a_recipe_says_of_a_map_holds_on() -> None:
 def test_a_yardstick_depends_on_no_more_than_it_uses() -> None:
     """So that it is the same run whatever method and training it stands beside."""
     one, other = (variants("methods", base(**changes)) for changes in ({}, {"training__lr": 1.0, "spectral": "none"}))
-    for label in ("raw features", "untrained encoder", "supervised MLP", "supervised GCN"):
+    for label in ("raw features", "propagated features", "untrained encoder", "supervised MLP", "supervised GCN"):
         assert one[label].decisive == other[label].decisive
     wider = variants("methods", base(method__hidden=64))
     assert one["raw features"].decisive == wider["raw features"].decisive
     assert one["untrained encoder"].decisive != wider["untrained encoder"].decisive
     smooth = variants("methods", base(smoothing=2, own_features=1.0))
-    for label in ("raw features", "supervised MLP", "supervised GCN"):
+    for label in ("raw features", "propagated features", "supervised MLP", "supervised GCN"):
         assert one[label].decisive == smooth[label].decisive
     assert one["untrained encoder"].decisive != smooth["untrained encoder"].decisive
     assert one["grace"].decisive != smooth["grace"].decisive

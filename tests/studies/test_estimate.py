@@ -61,7 +61,7 @@ def test_the_median_and_what_is_done(plan: NewPlan) -> None:
 
 def test_in_words(plan: NewPlan) -> None:
     study = plan("methods", methods=["grace"])
-    raw, trained = study.cells[0], study.cells[4]
+    raw, trained = study.cells[0], study.cells[5]
     estimator = Estimator([entry(trained, 10.0, 40.0)])
     assert estimator.total([trained, trained]) == "about 3 min"
     assert estimator.total([trained], {trained.key: 6.0}) == "about 40 s"

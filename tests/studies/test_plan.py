@@ -35,6 +35,7 @@ def test_what_depends_on_no_seed_is_run_once(plan: NewPlan) -> None:
         counts[cell.variant.label] += 1
     assert counts == {
         "raw features": 1,
+        "propagated features": 1,
         "untrained encoder": 3,
         "supervised MLP": 3,
         "supervised GCN": 3,

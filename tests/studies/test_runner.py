@@ -18,6 +18,7 @@ from sfa.errors import TrainingError
 from sfa.evaluation import Classification, resolve
 from sfa.evaluation import supervised as supervised_module
 from sfa.evaluation.supervised import supervised
+from sfa.evaluation.untrained import UNTRAINED
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
 from sfa.studies import Dataset, Plan, Runner, Study, cells_folder, make_plan, summarise
@@ -123,21 +124,23 @@ def test_yardsticks(plan: NewPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPat
     quick = partial(supervised, epochs=3)
     monkeypatch.setattr(supervised_module, "supervised", quick)
     study = plan("methods", methods=["grace"], seeds=(4, 5))
-    run(ledger, shortened(study, 4))
-    raw, untrained, mlp, gcn = ledger.select()
+    run(ledger, shortened(study, 5))
+    raw, propagated, untrained, mlp, gcn = ledger.select()
     recipe, graph = study.cells[0].variant.recipe, study.cells[0].dataset.load()
     prepared, honest = recipe.prepare(graph), resolve("honest-10-10-80")
     assert isinstance(honest, Classification)
     assert raw.scores[0].values == honest.evaluate(prepared.x, prepared).values
+    hops = UNTRAINED["node"]["propagated features"](prepared)
+    assert propagated.scores[0].values == honest.evaluate(hops, prepared).values
     z = recipe.build(graph.num_features).embed(prepared)
     assert untrained.scores[0].values == honest.evaluate(z, prepared).values
     for entry, model in ((mlp, "mlp"), (gcn, "gcn")):
         expected = quick(prepared, honest.draw(prepared), model=model, seed=4)
         assert entry.scores[0].values == {"accuracy": tuple(result.test for result in expected)}
         assert entry.scores[0].name == entry.kind == f"supervised {model}"
-    assert [entry.method for entry in (raw, untrained, mlp, gcn)] == [None, "grace", None, None]
-    assert [entry.seed for entry in (raw, untrained, mlp, gcn)] == [0, 4, 4, 4]
-    assert [entry.epochs for entry in (raw, untrained, mlp, gcn)] == [None] * 4
+    assert [entry.method for entry in (raw, propagated, untrained, mlp, gcn)] == [None, None, "grace", None, None]
+    assert [entry.seed for entry in (raw, propagated, untrained, mlp, gcn)] == [0, 0, 4, 4, 4]
+    assert [entry.epochs for entry in (raw, propagated, untrained, mlp, gcn)] == [None] * 5
 
 
 def test_a_cell_that_fails_is_entered_and_the_study_goes_on(

@@ -14,7 +14,7 @@ PLAIN_INTERVAL = 5.0
 """Seconds between two lines when the output is not a terminal."""
 
 
-PLAIN_WIDTH = 200
+PLAIN_WIDTH = 220
 """Columns of tables when the output is not a terminal, so that no path is cut."""
 
 

@@ -49,7 +49,7 @@ class Pair:
 
 
 def run(*, out: Path | None, epochs: int | None, threads: int | None, show: bool, quiet: bool) -> None:
-    """Train four times, score six embeddings, draw two pictures, write a page."""
+    """Train four times, score seven embeddings, draw two pictures, write a page."""
     display = Display(quiet)
     set_threads(threads)
     out = free_path(Path("runs/demo")) if out is None else out

@@ -45,7 +45,7 @@ def _fitting(scores: Mapping[str, Sequence[Score]], console: Console) -> Table:
         wide.add_row(name, *(cells.get(name, "") for _, _, cells in columns))
     if console.measure(wide, options=console.options.update(width=UNBOUNDED)).maximum <= console.width:
         return wide
-    tall = Table()
+    tall = Table(padding=0)  # 80 columns hold four embeddings
     for heading in ("protocol", "metric"):
         tall.add_column(heading)
     for name in embeddings:

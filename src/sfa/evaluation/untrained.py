@@ -10,10 +10,15 @@ from torch_geometric.data import Data
 from sfa.evaluation.protocols import Embedder
 from sfa.evaluation.rows import MOST_BYTES
 from sfa.graph.histograms import degree_histogram, label_histogram
+from sfa.graph.propagation import propagation_of
+from sfa.graph.smoothing import smoothed
 from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
 from sfa.image import to_float
 from sfa.levels import Level
+from sfa.matrices import unit_rows
 
+HOPS = 2
+"""Over which features are propagated."""
 CELLS = 32
 """Of a side of an image, at most, where all pixels would be too many."""
 TOGETHER = 1024
@@ -24,6 +29,18 @@ def raw_features(graph: Data) -> Tensor:
     """What the nodes have."""
     features: Tensor = graph.x
     return features
+
+
+def propagated_features(graph: Data) -> Tensor:
+    r"""What nodes have, what is around them, and what is around that: unit rows side by side, ``(n, 3d)`` in float32.
+
+    :math:`[X, \hat A X, \hat A^2 X]` with :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}`: what an encoder of two
+    graph convolutions is given, with nothing learnt.
+    """
+    adjacency, hops = propagation_of(graph, torch.float32), [graph.x.to_dense().float()]
+    for _ in range(HOPS):
+        hops.append(smoothed(hops[-1], adjacency))
+    return torch.cat([unit_rows(h) for h in hops], 1)
 
 
 def raw_pixels(images: Data) -> Tensor:
@@ -41,7 +58,7 @@ def raw_pixels(images: Data) -> Tensor:
 
 
 UNTRAINED: dict[Level, dict[str, Embedder]] = {
-    "node": {"raw features": raw_features},
+    "node": {"raw features": raw_features, "propagated features": propagated_features},
     "graph": {
         "label histogram": label_histogram,
         "degree histogram": degree_histogram,

@@ -156,7 +156,7 @@ def evaluate(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score a run's embeddings beside what needs no training: raw features or counts, and the untrained encoder.
+    """Score a run's embeddings beside what needs no training: features, raw or propagated, counts, untrained encoder.
 
     **Examples**
 
