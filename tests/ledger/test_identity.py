@@ -71,6 +71,7 @@ def test_what_changes_no_result_of_a_seed_is_left_out(key: str) -> None:
         {"spectral": "none"},
         {"feature_norm": "none"},
         {"feature_noise": 1e-4},
+        {"without_leading": 1},
         {"smoothing": 1},
         {"own_features": 1.0},
         {"spectral.passes": 2},

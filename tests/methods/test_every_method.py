@@ -13,6 +13,7 @@ from torch_geometric.loader import DataLoader
 from sfa.data import as_graphs, build_graph, load
 from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
+from sfa.graph.propagation import propagation_of
 from sfa.levels import num_items
 from sfa.methods import METHODS, Method, resolve
 from sfa.methods.base import FeatureMaps
@@ -271,7 +272,7 @@ class TestEveryNodeMethod:
     def test_puts_features_beside_what_it_has_smoothed(self, name: str, planted: Data) -> None:
         plain, beside = (build(name, planted) for _ in range(2))
         assert plain.own_features == 0
-        plain.smoothing = beside.smoothing = 1
+        plain.without_leading = beside.without_leading = plain.smoothing = beside.smoothing = 1
         beside.own_features = 2.0
         z, found = plain.embed(planted), beside.embed(planted)
         torch.testing.assert_close(found[:, : z.shape[1]], torch.nn.functional.normalize(z))
@@ -279,8 +280,19 @@ class TestEveryNodeMethod:
         batch = first_batch(planted, Recipe.parse({"method": name}))
         assert torch.equal(beside(batch, seeded(1)), plain(batch, seeded(1)))
 
+    def test_takes_leading_directions_out_before_it_smooths(self, name: str, planted: Data) -> None:
+        plain, without = (build(name, planted) for _ in range(2))
+        assert plain.without_leading == 0
+        without.without_leading, without.smoothing = 1, 1
+        u, sigma, v = torch.linalg.svd(plain.embed(planted).double(), full_matrices=False)
+        expected = propagation_of(planted, torch.float64) @ (u[:, 1:] * sigma[1:] @ v[1:])
+        torch.testing.assert_close(without.embed(planted).double(), expected, rtol=0, atol=1e-4 * float(sigma[0]))
+        batch = first_batch(planted, Recipe.parse({"method": name}))
+        assert torch.equal(without(batch, seeded(1)), plain(batch, seeded(1)))
+
     def test_a_recipe_says_how(self, name: str, planted: Data) -> None:
         recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "smoothing": 2, "own_features": 0.5})
+        assert recipe.updated({"without_leading": 3}).build_for(planted).without_leading == 3
         assert recipe.build_for(planted).smoothing == 2
         assert recipe.build_for(planted).own_features == 0.5
         assert recipe.updated({"smoothing": 0}).build_for(planted).smoothing == 0

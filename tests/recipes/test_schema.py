@@ -348,10 +348,10 @@ def test_what_has_no_graph_to_be_spread_over_is_not_smoothed(method: str, items:
 
 
 @pytest.mark.parametrize(("method", "items"), [("graphcl", "whole graphs"), ("simclr", "images")])
-def test_what_has_no_nodes_has_no_features_of_their_own(method: str, items: str) -> None:
-    said = f"^{method} embeds {items}, and only nodes have features of their own .*: leave out own_features\\.$"
-    with pytest.raises(InputError, match=said):
-        Recipe.parse({"method": method, "own_features": 1})
+def test_what_has_no_nodes_has_neither_features_of_their_own_nor_directions(method: str, items: str) -> None:
+    for key in ("own_features", "without_leading"):
+        with pytest.raises(InputError, match=f"^{method} embeds {items}, and only .*nodes .*: leave out {key}\\.$"):
+            Recipe.parse({"method": method, key: 1})
     assert Recipe.parse({"own_features": 1}).updated({"method.name": "dgi"}).own_features == 1
 
 

@@ -191,7 +191,7 @@ def test_a_yardstick_depends_on_no_more_than_it_uses() -> None:
     wider = variants("methods", base(method__hidden=64))
     assert one["raw features"].decisive == wider["raw features"].decisive
     assert one["untrained encoder"].decisive != wider["untrained encoder"].decisive
-    smooth = variants("methods", base(smoothing=2, own_features=1.0))
+    smooth = variants("methods", base(without_leading=1, smoothing=2, own_features=1.0))
     for label in ("raw features", "propagated features", "supervised MLP", "supervised GCN"):
         assert one[label].decisive == smooth[label].decisive
     assert one["untrained encoder"].decisive != smooth["untrained encoder"].decisive

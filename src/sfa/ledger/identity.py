@@ -15,6 +15,7 @@ LATER: dict[str, Any] = {
     "training.precision": "32",
     "training.accumulate": 1,
     "spectral.passes": 1,
+    "without_leading": 0,
     "smoothing": 0,
     "own_features": 0.0,
     "edge_noise": 0.0,

@@ -17,6 +17,7 @@ from sfa.graph.smoothing import smoothed
 from sfa.levels import Level, num_items
 from sfa.methods.precision import full_precision
 from sfa.spectral import SpectralMap
+from sfa.spectral.leading import without_leading
 
 
 class FeatureMaps(NamedTuple):
@@ -72,6 +73,8 @@ class Method(nn.Module, ABC):
             )
         self.across_processes = False
         """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
+        self.without_leading = 0
+        """How many leading directions embeddings of nodes go without (:func:`sfa.spectral.leading.without_leading`)."""
         self.smoothing = 0
         """How often embeddings of nodes are spread over their graph (:func:`sfa.graph.smoothing.smoothed`)."""
         self.own_features = 0.0
@@ -86,8 +89,10 @@ class Method(nn.Module, ABC):
         """Embeddings ``(n, width)`` of the uncorrupted items, as the encoder alone gives them."""
 
     def embed(self, graph: Data) -> Tensor:
-        """:meth:`embeddings`, spread over the graph :attr:`smoothing` times, with :attr:`own_features` beside them."""
+        """:meth:`embeddings` after :attr:`without_leading`, :attr:`smoothing` and :attr:`own_features`, in turn."""
         z = self.embeddings(graph)
+        if self.without_leading > 0:
+            z = without_leading(z, self.without_leading)
         if self.smoothing > 0:
             adjacency = propagation_of(graph, z.dtype)
             for _ in range(self.smoothing):

@@ -55,8 +55,12 @@ class Training(BaseModel):
 
 GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
 """What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""
-AT_INFERENCE = ("smoothing", "own_features")
-"""Keys of what is done to embeddings once they are learnt; training does not see them."""
+AT_INFERENCE = {
+    "without_leading": "only embeddings of nodes are made of one graph, all at once, and have leading directions",
+    "smoothing": "only embeddings of nodes can be spread over a graph",
+    "own_features": "only nodes have features of their own to put beside their embeddings",
+}
+"""Keys of what is done to embeddings of nodes once they are learnt, in turn, and why not to others."""
 
 
 class Recipe(BaseModel):
@@ -75,6 +79,7 @@ class Recipe(BaseModel):
     feature_norm: FeatureNormalisation = "row"
     feature_noise: NonNegative = 0.0
     edge_noise: Share = 0.0
+    without_leading: Natural = 0
     smoothing: Natural = 0
     own_features: NonNegative = 0.0
     training: Training = Field(default_factory=Training)
@@ -107,16 +112,9 @@ class Recipe(BaseModel):
                 "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
                 "features before."
             )
-        if method_class.level != "node" and recipe.smoothing > 0:
-            raise InputError(
-                f"{method['name']} embeds {ITEMS[method_class.level]}, and only embeddings of nodes can be spread over "
-                "a graph: leave out smoothing."
-            )
-        if method_class.level != "node" and recipe.own_features > 0:
-            raise InputError(
-                f"{method['name']} embeds {ITEMS[method_class.level]}, and only nodes have features of their own to "
-                "put beside their embeddings: leave out own_features."
-            )
+        for key, why in AT_INFERENCE.items():
+            if method_class.level != "node" and getattr(recipe, key) > 0:
+                raise InputError(f"{method['name']} embeds {ITEMS[method_class.level]}, and {why}: leave out {key}.")
         return recipe.model_copy(
             update={
                 "method": _complete(method, method_class, "method"),
@@ -200,7 +198,8 @@ class Recipe(BaseModel):
             spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
             size = num_nodes if method.transductive else in_features
             built: Method = method(size, spectral=spectral, **_options(self.method))
-        built.smoothing, built.own_features = self.smoothing, self.own_features
+        for key in AT_INFERENCE:
+            setattr(built, key, getattr(self, key))
         return built
 
     def build_for(self, graph: Data) -> Method:

@@ -53,7 +53,7 @@ class Variant:
     def _unused(self) -> tuple[str, ...]:
         """Keys of the recipe without which the same is measured."""
         if self.kind in ("trained", "timed"):
-            return () if self.kind == "trained" else AT_INFERENCE
+            return () if self.kind == "trained" else tuple(AT_INFERENCE)
         of_training = ("spectral", "sampler", "training")
         return of_training if self.kind == "untrained encoder" else (*of_training, "method", *AT_INFERENCE)
 
