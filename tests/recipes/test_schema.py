@@ -355,6 +355,13 @@ def test_what_has_no_nodes_has_neither_features_of_their_own_nor_directions(meth
     assert Recipe.parse({"own_features": 1}).updated({"method.name": "dgi"}).own_features == 1
 
 
+def test_something_must_be_left_of_embeddings() -> None:
+    recipe = Recipe.parse({"method": {"name": "grace", "hidden": 4}, "without_leading": 3})
+    assert recipe.build(5).without_leading == 3
+    with pytest.raises(InputError, match="^without_leading=4 would leave nothing of embeddings of width 4\\.$"):
+        recipe.updated({"without_leading": 4}).build(5)
+
+
 def test_smoothing_is_not_the_methods_affair() -> None:
     recipe = Recipe.parse({"smoothing": 2})
     assert recipe.updated({"method.name": "dgi"}).smoothing == 2

@@ -198,6 +198,10 @@ class Recipe(BaseModel):
             spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
             size = num_nodes if method.transductive else in_features
             built: Method = method(size, spectral=spectral, **_options(self.method))
+        if self.without_leading >= built.width:
+            raise InputError(
+                f"without_leading={self.without_leading} would leave nothing of embeddings of width {built.width}."
+            )
         for key in AT_INFERENCE:
             setattr(built, key, getattr(self, key))
         return built
