@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -32,6 +33,25 @@ def test_propagated_features_by_hand(sparse: bool) -> None:
     found = UNTRAINED["node"]["propagated features"](graph)
     assert found.dtype == torch.float32
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr])
+def test_wide_features_are_projected_first(
+    planted: Data, layout: torch.layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which nearly keeps the angles between nodes."""
+    wide = copy.copy(planted)
+    wide.x = torch.nn.functional.one_hot(torch.arange(60) % 20, 2000).float() + planted.x.mean(1, keepdim=True) / 100
+    exact = UNTRAINED["node"]["propagated features"](wide)
+    assert exact.shape == (60, 6000)
+    monkeypatch.setattr(untrained, "MOST_BYTES", 4 * 60 * 6000 - 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        wide.x = wide.x if layout == torch.strided else wide.x.to_sparse_csr()
+    rows = UNTRAINED["node"]["propagated features"](wide)
+    assert rows.shape == (60, 3 * 256)
+    assert torch.equal(rows, UNTRAINED["node"]["propagated features"](wide))
+    assert (rows @ rows.T - exact @ exact.T).abs().mean() < 0.15
 
 
 def some_images(*shape: int) -> Data:

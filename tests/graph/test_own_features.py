@@ -22,9 +22,12 @@ def sparse(x: Tensor) -> Tensor:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("chunk", [1, 3, 7, 100])
 @pytest.mark.parametrize("layout", [lambda x: x, sparse])
-def test_rows_of_length_one_side_by_side(dtype: torch.dtype, chunk: int, layout: type) -> None:
+def test_rows_of_length_one_side_by_side(
+    dtype: torch.dtype, chunk: int, layout: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfa.matrices.CHUNK_BYTES", 4 * 8 * chunk)
     z, x = Z.to(dtype), X.to(dtype)
-    found = beside_own_features(z, layout(x), 0.5, chunk=chunk)  # type: ignore[call-arg]
+    found = beside_own_features(z, layout(x), 0.5)  # type: ignore[call-arg]
     expected = [
         [value / math.hypot(*row) for value in row] + [0.5 * value / math.hypot(*own) for value in own]
         for row, own in zip(z.tolist(), x.tolist(), strict=True)

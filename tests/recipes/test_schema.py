@@ -358,7 +358,7 @@ def test_what_has_no_nodes_has_neither_features_of_their_own_nor_directions(meth
 def test_something_must_be_left_of_embeddings() -> None:
     recipe = Recipe.parse({"method": {"name": "grace", "hidden": 4}, "without_leading": 3})
     assert recipe.build(5).without_leading == 3
-    with pytest.raises(InputError, match="^without_leading=4 would leave nothing of embeddings of width 4\\.$"):
+    with pytest.raises(InputError, match=r"^without_leading=4 would leave nothing of embeddings of width 4\.$"):
         recipe.updated({"without_leading": 4}).build(5)
 
 

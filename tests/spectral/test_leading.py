@@ -45,6 +45,14 @@ def test_zeros_few_rows_and_none() -> None:
     assert not without_leading(embeddings().requires_grad_(), 1).requires_grad
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_embeddings_that_are_not_finite(value: float) -> None:
+    z = embeddings()
+    z[3, 2] = value
+    with pytest.raises(InputError, match=r"^Embeddings with NaN or infinity have no leading directions\.$"):
+        without_leading(z, 1)
+
+
 @pytest.mark.parametrize("count", [6, 7])
 def test_nothing_would_be_left(count: int) -> None:
     with pytest.raises(InputError, match=f"^Embeddings of width 6 without their {count} leading directions"):

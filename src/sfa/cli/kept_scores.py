@@ -13,6 +13,7 @@ from sfa.cli.console import Display
 from sfa.cli.run import Run
 from sfa.errors import InputError
 from sfa.evaluation import Protocol, Score
+from sfa.recipes.schema import AT_INFERENCE
 
 
 def path_of(run: Run, protocol: Protocol) -> Path:
@@ -37,9 +38,10 @@ def kept_scores(run: Run, protocol: Protocol) -> dict[str, Score]:
     """What is kept that is of these data, splits and weights, by the names of the embeddings; perhaps nothing."""
     try:
         record = json.loads(path_of(run, protocol).read_text(encoding="utf-8"))
-        if {key: record[key] for key in ("protocol", "data", "splits", "checkpoint")} != _identity(run, protocol):
+        scores = record.pop("scores")
+        if record != _identity(run, protocol):
             return {}
-        return {score.name: score for score in map(Score.from_dict, record["scores"])}
+        return {score.name: score for score in map(Score.from_dict, scores)}
     except (OSError, InputError, KeyError, TypeError, ValueError, RecursionError):  # as good as none: it is made again
         return {}
 
@@ -50,9 +52,11 @@ def kept_score(run: Run, protocol: Protocol) -> Score | None:
 
 
 def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:
+    at_inference = {key: getattr(run.recipe, key) for key in AT_INFERENCE if getattr(run.recipe, key) > 0}
     return {
         "protocol": protocol.name,
         "data": run.folder.record["fingerprint"],
         "splits": protocol.digest(run.graph),
         "checkpoint": hashlib.sha256(run.folder.checkpoint.read_bytes()).hexdigest(),
+        **at_inference,
     }

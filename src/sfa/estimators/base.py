@@ -115,7 +115,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Embeddings ``(n, width)``, of what it was fitted to or of other data."""
+        """Embeddings, a row an item, of what it was fitted to or of other data."""
         self._check_fitted("call fit() or load() first")
         data = self._read(X)
         self._check(data)

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from sfa.evaluation.protocols import Embedder
 from sfa.evaluation.rows import MOST_BYTES
 from sfa.graph.histograms import degree_histogram, label_histogram
+from sfa.graph.products import feature_product
 from sfa.graph.propagation import propagation_of
 from sfa.graph.smoothing import smoothed
 from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
@@ -19,6 +20,8 @@ from sfa.matrices import unit_rows
 
 HOPS = 2
 """Over which features are propagated."""
+PROJECTED = 256
+"""Columns of projected features."""
 CELLS = 32
 """Of a side of an image, at most, where all pixels would be too many."""
 TOGETHER = 1024
@@ -35,12 +38,20 @@ def propagated_features(graph: Data) -> Tensor:
     r"""What nodes have, what is around them, and what is around that: unit rows side by side, ``(n, 3d)`` in float32.
 
     :math:`[X, \hat A X, \hat A^2 X]` with :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}`: what an encoder of two
-    graph convolutions is given, with nothing learnt.
+    graph convolutions is given, with nothing learnt. Where that would take more than a gigabyte, features are brought
+    to 256 columns first by a random projection, always the same, which nearly keeps angles.
     """
-    adjacency, hops = propagation_of(graph, torch.float32), [graph.x.to_dense().float()]
-    for _ in range(HOPS):
-        hops.append(smoothed(hops[-1], adjacency))
-    return torch.cat([unit_rows(h) for h in hops], 1)
+    x: Tensor = graph.x
+    n, width = x.shape
+    if 4 * (HOPS + 1) * n * width > MOST_BYTES:
+        projection = torch.randn(width, PROJECTED, generator=torch.Generator().manual_seed(0))
+        x, width = feature_product(x, projection.to(x)), PROJECTED
+    adjacency, h = propagation_of(graph, torch.float32), x.to_dense().float()
+    rows = h.new_empty(n, (HOPS + 1) * width)
+    for hop, block in enumerate(torch.split(rows, width, 1)):
+        h = smoothed(h, adjacency) if hop else h
+        block.copy_(unit_rows(h))
+    return rows
 
 
 def raw_pixels(images: Data) -> Tensor:

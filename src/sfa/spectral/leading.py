@@ -23,6 +23,8 @@ def without_leading(z: Tensor, count: int) -> Tensor:
     if count >= width:
         raise InputError(f"Embeddings of width {width} without their {count} leading directions would be nothing.")
     largest = z.abs().amax() if n else z.new_ones(())
+    if not largest.isfinite():
+        raise InputError("Embeddings with NaN or infinity have no leading directions.")
     scale = torch.where(largest > 0, largest, 1)  # so that no square overflows
     gram = torch.zeros(width, width, dtype=torch.float64, device=z.device)
     for chunk in row_chunks((n, width)):
