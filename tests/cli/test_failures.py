@@ -45,7 +45,7 @@ def test_scores_are_printed_even_if_they_cannot_be_kept(
     monkeypatch.setattr("sfa.cli.kept_scores.write_text", fail)
     result = run_sfa("evaluate", trained_run, "--json")
     assert result.code == 0
-    assert len(json.loads(result.out)["scores"]) == 3
+    assert len(json.loads(result.out)["scores"]) == 4
     assert "could not be kept" in result.err
 
 
