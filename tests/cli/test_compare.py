@@ -81,14 +81,28 @@ def test_kept_scores_are_used_again_and_only_if_they_fit(
         {"data": "0" * 64},
         {"scores": [{}]},
         {"scores": []},
+        {"own_features": 1.0},
     ):
         (runs[0] / "scores-clustering.json").write_text(json.dumps({**first, **damage}))
         result = run_sfa("compare", *runs, protocol="clustering")
         assert f"{runs[0]}: scoring by clustering" in result.err
         assert f"{runs[1]}: scoring" not in result.err
         assert json.loads((runs[0] / "scores-clustering.json").read_text()) == first
-    (runs[0] / "scores-clustering.json").write_text("{torn")
-    assert run_sfa("compare", *runs, "-q", protocol="clustering").code == 0
+    for torn in ("{torn", '"scores"', "5", "null", "[]"):
+        (runs[0] / "scores-clustering.json").write_text(torn)
+        assert run_sfa("compare", *runs, "-q", protocol="clustering").code == 0
+
+
+def test_scores_of_what_is_embedded_otherwise_are_made_anew(runs: tuple[Path, Path], run_sfa: RunSfa) -> None:
+    """The same weights, and features beside the embeddings from now on."""
+    assert run_sfa("compare", *runs, "-q", protocol="knn").code == 0
+    recipe = runs[0] / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("own_features: 0.0", "own_features: 1.0"))
+    result = run_sfa("compare", *runs, protocol="knn")
+    assert result.code == 0, result.err
+    assert f"{runs[0]}: scoring by knn" in result.err
+    assert f"{runs[1]}: scoring" not in result.err
+    assert json.loads((runs[0] / "scores-knn.json").read_text())["own_features"] == 1.0
 
 
 def test_scores_of_a_run_that_went_on_are_made_anew(runs: tuple[Path, Path], run_sfa: RunSfa) -> None:

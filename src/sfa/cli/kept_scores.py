@@ -38,8 +38,8 @@ def kept_scores(run: Run, protocol: Protocol) -> dict[str, Score]:
     """What is kept that is of these data, splits and weights, by the names of the embeddings; perhaps nothing."""
     try:
         record = json.loads(path_of(run, protocol).read_text(encoding="utf-8"))
-        scores = record.pop("scores")
-        if record != _identity(run, protocol):
+        scores = record["scores"]
+        if record != {**_identity(run, protocol), "scores": scores}:
             return {}
         return {score.name: score for score in map(Score.from_dict, scores)}
     except (OSError, InputError, KeyError, TypeError, ValueError, RecursionError):  # as good as none: it is made again
