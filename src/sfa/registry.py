@@ -1,0 +1,181 @@
+"""One registry for every part that has a name: methods, encoders, augmentations, spectral maps, samplers, protocols …
+
+>>> resolve("spectral", "sfa").__name__
+'SpectralFeatureAugmentation'
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from sfa.errors import InputError, unknown_name
+
+Part = TypeVar("Part")
+
+HOMES: dict[str, str] = {
+    "method": "sfa.methods",
+    "encoder": "sfa.nn",
+    "augmentation": "sfa.augment",
+    "spectral": "sfa.spectral",
+    "postprocess": "sfa.postprocess",
+    "sampler": "sfa.sampling",
+    "protocol": "sfa.evaluation.protocols",
+    "dataset": "sfa.data",
+    "logger": "sfa.training.loggers",
+    "study": "sfa.studies",
+    "figure": "sfa.figures",
+}
+"""Every kind of part, and the package that registers the built-in ones when it is imported."""
+
+WORDS = {"spectral": "spectral map", "postprocess": "postprocessing step", "dataset": "data set"}
+"""What error messages call a kind, where that differs from its name."""
+
+_PATH = re.compile(r"(?P<module>[\w.]+|.+\.py):(?P<attribute>[A-Za-z_]\w*)")
+"""``package.module:Class``, or ``folder/file.py:Class``."""
+
+_parts: dict[str, dict[str, Any]] = {kind: {} for kind in HOMES}
+
+
+@overload
+def register(kind: str, name: str) -> Callable[[Part], Part]: ...
+
+
+@overload
+def register(kind: str, name: str, part: Part) -> Part: ...
+
+
+def register(kind: str, name: str, part: Any = None) -> Any:
+    """Give a part a name, by which recipes, the command line and the estimators know it.
+
+    Use it as a function, ``sfa.register("method", "mine", MyMethod)``, or as a decorator of the class. Packages can
+    register parts without being imported: by an entry point ``name = "package.module:Class"`` in the group
+    ``sfa.method`` (or ``sfa.encoder``, ``sfa.spectral``, …).
+
+    Args:
+        kind: One of :data:`HOMES`, for instance ``method`` or ``spectral``.
+        name: The name, without ``:`` and spaces.
+        part: The class or function; left out when used as a decorator.
+
+    Returns:
+        The part itself.
+    """
+    if part is None:
+        return lambda decorated: register(kind, name, decorated)
+    _check_kind(kind)
+    if not isinstance(name, str) or not name or re.search(r"[:\s]", name):
+        raise InputError(f"The name of a {_word(kind)} is a word without ':' and spaces, not {name!r}.")
+    known = _parts[kind].get(name)
+    if known is not None and known is not part and not _is_same_definition(known, part):
+        raise InputError(f"There is a {_word(kind)} called {name!r} already, {known!r}: choose another name.")
+    _parts[kind][name] = part
+    return part
+
+
+def registered(kind: str) -> Mapping[str, Any]:
+    """Return all parts of a kind by name: the built-in ones, those of installed packages, and your own."""
+    _check_kind(kind)
+    importlib.import_module(HOMES[kind])
+    for entry in entry_points(group=f"sfa.{kind}"):
+        if entry.name not in _parts[kind]:
+            register(kind, entry.name, _load_entry_point(kind, entry.name))
+    return dict(_parts[kind])
+
+
+def resolve(kind: str, name: str) -> Any:
+    """Return the part of a kind with this name, or the one that ``package.module:Class`` names.
+
+    Modules are also looked for in the current folder, and ``folder/file.py:Class`` names a class in a file.
+    """
+    _check_kind(kind)
+    importlib.import_module(HOMES[kind])
+    if name not in _parts[kind] and (path := _PATH.fullmatch(name)):
+        return _import_attribute(path["module"], path["attribute"], kind)
+    if name not in _parts[kind]:
+        parts = registered(kind)
+        if name not in parts:
+            raise unknown_name(_word(kind), name, parts)
+    return _parts[kind][name]
+
+
+def is_path(name: str) -> bool:
+    """Tell whether a name has the form ``package.module:Class`` or ``folder/file.py:Class``."""
+    return _PATH.fullmatch(name) is not None
+
+
+def _load_entry_point(kind: str, name: str) -> Any:
+    (entry,) = (one for one in entry_points(group=f"sfa.{kind}") if one.name == name)
+    try:
+        return entry.load()
+    except Exception as error:
+        raise InputError(
+            f"The {_word(kind)} {name!r} of the installed package {entry.module.partition('.')[0]} cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _import_attribute(module: str, attribute: str, kind: str) -> Any:
+    try:
+        found = _import_file(Path(module)) if module.endswith(".py") else _import_module(module)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"The {_word(kind)} {module}:{attribute} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    if not hasattr(found, attribute):
+        public = [name for name in vars(found) if not name.startswith("_")]
+        raise unknown_name(f"{_word(kind)} of {module}", attribute, public)
+    return getattr(found, attribute)
+
+
+def _import_module(name: str) -> Any:
+    """Import a module, which may lie in the current folder: console scripts do not search that by themselves."""
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    finally:
+        if added:
+            sys.path.remove(here)
+
+
+def _import_file(path: Path) -> Any:
+    path = path.expanduser().resolve()
+    name = "sfa_user_" + re.sub(r"\W", "_", str(path))
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _is_same_definition(one: Any, other: Any) -> bool:
+    """Tell whether two objects are the same definition, read twice: a notebook cell that was run again."""
+    names = [(getattr(part, "__module__", None), getattr(part, "__qualname__", None)) for part in (one, other)]
+    return names[0] == names[1] and None not in names[0]
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in _parts:
+        raise unknown_name("kind of part", kind, _parts)
+
+
+def _word(kind: str) -> str:
+    return WORDS.get(kind, kind)
