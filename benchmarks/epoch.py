@@ -26,7 +26,7 @@ from yardstick import Yardstick
 from sfa.data import load
 from sfa.graph.features import normalise_features
 from sfa.losses import nt_xent
-from sfa.methods.node import GRACE
+from sfa.methods import GRACE
 from sfa.recipes import load_recipe
 
 ROUNDS = 10

@@ -24,7 +24,7 @@ from torch_geometric.nn import GINConv, global_add_pool
 from torch_geometric.utils import subgraph
 
 from sfa.graph import Rates
-from sfa.methods.graph.graphcl import GraphCL
+from sfa.methods.graphcl import GraphCL
 
 RATES = Rates()
 """The authors'; GraphCL's own defaults."""

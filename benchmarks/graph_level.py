@@ -22,8 +22,8 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 from sfa.data import load
-from sfa.methods.graph.graphcl import GraphCL
-from sfa.methods.graph.random_views import RANDOM, Augmentation
+from sfa.methods.graphcl import GraphCL
+from sfa.augment.graph import RANDOM, Augmentation
 from sfa.sampling.graphs import Graphs
 
 BATCH = 128

@@ -22,7 +22,7 @@ from timing import side_by_side
 from torch import Tensor, nn
 
 from sfa.data import build_images
-from sfa.image.views import STRENGTHS, random_view
+from sfa.augment.image import STRENGTHS, random_view
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
 from sfa.sampling import Images

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-from sfa.methods.node import GRACE
+from sfa.methods import GRACE
 
 
 class Yardstick(nn.Module):

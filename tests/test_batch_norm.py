@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sfa import processes
-from sfa.batch_norm import BatchNorm, BatchNorm2d
+from sfa.nn.batch_norm import BatchNorm, BatchNorm2d
 from sfa.errors import InputError
 from tests.processes import run_in_processes
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sfa import processes
-from sfa.batch_norm import BatchNorm
+from sfa.nn.batch_norm import BatchNorm
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
 from sfa.spectral import SPECTRAL_MAPS, GaussianNoise, SpectralFeatureAugmentation, SpectralMap, Whiten

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -102,6 +103,18 @@ def resolve(kind: str, name: str) -> Any:
         if name not in parts:
             raise unknown_name(_word(kind), name, parts)
     return _parts[kind][name]
+
+
+def build(kind: str, section: Mapping[str, Any], *args: Any) -> Any:
+    """Build a part from a section of a recipe: a name and keyword arguments; ``args`` go before them."""
+    options = {key: value for key, value in section.items() if key != "name"}
+    return resolve(kind, section["name"])(*args, **options)
+
+
+def import_modules(package: str, path: Iterable[str]) -> None:
+    """Import all modules of a package, so that a new file registers its parts without being named anywhere."""
+    for module in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module.name}")
 
 
 def is_path(name: str) -> bool:

@@ -16,7 +16,7 @@ from sfa.errors import InputError
 from sfa.evaluation import supervised as module
 from sfa.evaluation.splits import Split, random_splits
 from sfa.evaluation.supervised import GraphClassifier, SupervisedResult, Yardstick, supervised
-from sfa.graph.dropout import dropout
+from sfa.nn.dropout import dropout
 from sfa.graph.features import normalise_features
 from sfa.graph.propagation import propagation_of
 from sfa.matrices import csr_matrix

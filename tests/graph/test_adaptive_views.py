@@ -17,7 +17,7 @@ from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.graph import adaptive_views as module
 from sfa.graph import random_views
-from sfa.graph.adaptive_views import adaptive_views, edge_weights, feature_weights
+from sfa.augment.adaptive import adaptive_views, edge_weights, feature_weights
 from sfa.graph.centrality import CENTRALITIES, Centrality
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.graph.dropout import dropout
+from sfa.nn.dropout import dropout
 from sfa.matrices import csr_matrix
 
 

@@ -8,7 +8,7 @@ from torch_geometric.utils import to_dense_adj, to_undirected
 
 from sfa.errors import InputError
 from sfa.graph import GCN
-from sfa.graph.activations import ACTIVATIONS, RandomisedReLU
+from sfa.nn.activations import ACTIVATIONS, RandomisedReLU
 from sfa.graph.propagation import Adjacency
 from sfa.matrices import csr_matrix
 

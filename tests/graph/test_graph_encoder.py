@@ -15,8 +15,8 @@ from torch_geometric.loader import DataLoader
 from sfa import processes
 from sfa.errors import InputError
 from sfa.graph import GIN, GraphEncoder, PooledGCN, make_encoder, sum_pool
-from sfa.graph.graph_encoder import whole_graphs
-from sfa.graph.graph_encoders import ENCODERS, EncoderName
+from sfa.nn.graph_encoder import whole_graphs
+from sfa.nn.graph_encoders import ENCODERS, EncoderName
 from tests.graph.graph_batches import (
     WIDTH,
     assert_sound,

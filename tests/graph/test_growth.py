@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.growth import grown
+from sfa.augment.growth import grown
 from tests.graph.graph_batches import (
     batches,
     copies_of,

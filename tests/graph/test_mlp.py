@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from sfa.errors import InputError
-from sfa.graph.dropout import dropout
-from sfa.graph.mlp import MLP
+from sfa.nn.dropout import dropout
+from sfa.nn.mlp import MLP
 from sfa.matrices import csr_matrix
 
 

@@ -7,7 +7,7 @@ import torch
 
 from sfa.errors import InputError
 from sfa.image import ImageEncoder, make_encoder
-from sfa.image.encoders import ENCODERS, EncoderName
+from sfa.nn.image_encoders import ENCODERS, EncoderName
 
 WIDTHS: dict[EncoderName, int] = {"small": 4, "small-strided": 4, "resnet18": 8, "resnet18-imagenet": 8}
 MAPS: dict[EncoderName, int] = {"small": 32, "small-strided": 16, "resnet18": 34, "resnet18-imagenet": 16}

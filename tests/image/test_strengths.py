@@ -9,7 +9,7 @@ import pytest
 
 from sfa.errors import InputError
 from sfa.image import STRENGTHS, Strengths
-from sfa.image.strengths import Augmentation
+from sfa.augment.strengths import Augmentation
 
 COLOUR = ("brightness", "contrast", "saturation", "hue")
 

@@ -18,7 +18,7 @@ from sfa.image import STRENGTHS, Strengths, random_view, views
 from sfa.image.blur import blurred
 from sfa.image.colour import greyed, jittered, solarised
 from sfa.image.crops import boxes_of, cropped
-from sfa.image.strengths import Augmentation
+from sfa.augment.strengths import Augmentation
 
 NOTHING = STRENGTHS["identity"][0]
 SIMCLR = STRENGTHS["strong"][0]

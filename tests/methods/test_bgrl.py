@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.graph import random_views
-from sfa.methods.node import BGRL
+from sfa.methods import BGRL
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.graph import random_views
-from sfa.methods.node import CCASSG
+from sfa.methods import CCASSG
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 
 

@@ -15,7 +15,7 @@ from sfa.errors import InputError
 from sfa.evaluation import resolve as resolve_protocol
 from sfa.graph import random_views
 from sfa.methods.base import FeatureMaps
-from sfa.methods.node import COSTA
+from sfa.methods import COSTA
 from sfa.recipes import Recipe
 from sfa.spectral import Costa, SpectralFeatureAugmentation, costa, power_iteration
 from sfa.training import train

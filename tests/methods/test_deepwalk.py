@@ -17,7 +17,7 @@ from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.estimators import NodeEmbedder
 from sfa.graph.walks import Transitions
-from sfa.methods.node import DeepWalk, Node2Vec, deepwalk
+from sfa.methods import DeepWalk, Node2Vec, deepwalk
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap

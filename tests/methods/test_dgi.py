@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.methods.node import DGI
+from sfa.methods import DGI
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder

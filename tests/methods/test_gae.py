@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.methods import Method
-from sfa.methods.node import GAE, VGAE, gae
+from sfa.methods import GAE, VGAE, gae
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.adaptive_views import adaptive_views
+from sfa.augment.adaptive import adaptive_views
 from sfa.graph.centrality import CENTRALITIES, Centrality
-from sfa.methods.node import GCA, GRACE
+from sfa.methods import GCA, GRACE
 from sfa.spectral import SpectralFeatureAugmentation
 
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.graph import random_views
-from sfa.methods.node import MERIT
+from sfa.methods import MERIT
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_pagerank

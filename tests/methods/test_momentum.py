@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from sfa.batch_norm import BatchNorm
+from sfa.nn.batch_norm import BatchNorm
 from sfa.errors import InputError
-from sfa.methods.momentum import cosine_momentum, follow, target_of
+from sfa.nn.momentum import cosine_momentum, follow, target_of
 
 
 def network(seed: int = 0) -> nn.Sequential:

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.graph.diffusion import personalised_pagerank
-from sfa.methods.node import MVGRL
+from sfa.methods import MVGRL
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank

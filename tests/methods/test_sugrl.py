@@ -12,12 +12,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data import build_graph
-from sfa.graph.dropout import dropout
+from sfa.nn.dropout import dropout
 from sfa.graph.propagation import Adjacency
 from sfa.losses import multiplet
 from sfa.matrices import csr_matrix
-from sfa.methods.node import SUGRL
-from sfa.methods.node.sugrl import sampled_means, shuffles
+from sfa.methods import SUGRL
+from sfa.methods.sugrl import sampled_means, shuffles
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
@@ -105,7 +105,7 @@ def test_embeddings_are_the_propagated_anchors_whatever_the_chunk(
     method = make(SpectralFeatureAugmentation())
     expected = Adjacency.of(planted).matrix.to_dense() @ method.mlp(planted.x).detach()
     torch.testing.assert_close(method.embed(planted), expected)
-    monkeypatch.setattr("sfa.methods.node.sugrl.CHUNK", 7)
+    monkeypatch.setattr("sfa.methods.sugrl.CHUNK", 7)
     torch.testing.assert_close(method.embed(planted), expected)
 
 

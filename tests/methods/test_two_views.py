@@ -9,7 +9,7 @@ from sfa.graph import random_views
 from sfa.losses import barlow_twins, nt_xent
 from sfa.methods import TwoViewMethod
 from sfa.methods.base import FeatureMaps
-from sfa.methods.node import GBT, GRACE
+from sfa.methods import GBT, GRACE
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 
 

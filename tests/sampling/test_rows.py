@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from sfa.matrices import csr_matrix
-from sfa.sampling.rows import row_entries, take_rows
+from sfa.graph.rows import row_entries, take_rows
 
 
 def as_csr(dense: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -13,7 +13,6 @@ from sfa.cli.console import Display
 from sfa.cli.run import Run
 from sfa.errors import InputError
 from sfa.evaluation import Protocol, Score
-from sfa.recipes.schema import AT_INFERENCE
 
 
 def path_of(run: Run, protocol: Protocol) -> Path:
@@ -52,11 +51,11 @@ def kept_score(run: Run, protocol: Protocol) -> Score | None:
 
 
 def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:
-    at_inference = {key: getattr(run.recipe, key) for key in AT_INFERENCE if getattr(run.recipe, key) > 0}
+    done = flatten({"postprocess": run.recipe.as_dict()["postprocess"]})  # named as in files that are older
     return {
         "protocol": protocol.name,
         "data": run.folder.record["fingerprint"],
         "splits": protocol.digest(run.graph),
         "checkpoint": hashlib.sha256(run.folder.checkpoint.read_bytes()).hexdigest(),
-        **at_inference,
+        **done,
     }

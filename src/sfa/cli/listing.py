@@ -12,7 +12,7 @@ from sfa.cli.console import results_console
 from sfa.data import DatasetInfo, locate, names
 from sfa.evaluation import PROTOCOLS
 from sfa.figures import FIGURES
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.recipes import shipped_recipes
 from sfa.recipes.schema import GENTLE
 from sfa.sampling import SAMPLERS
@@ -33,7 +33,7 @@ def run(kind: str, data_root: Path | None) -> None:
 
 def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
     if kind == "methods":
-        yield from ((name, f"{method.level}s", _summary(method)) for name, method in METHODS.items())
+        yield from ((name, f"{method.level}s", _summary(method)) for name, method in available_methods().items())
     elif kind == "spectral":
         yield "none", "The plain method: no spectral map."
         gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")

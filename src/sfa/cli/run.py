@@ -16,9 +16,9 @@ from sfa.data import fingerprint, left_out_remark, load, names, remark
 from sfa.data.files.images import holds_images
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
-from sfa.methods import resolve as resolve_method
 from sfa.recipes import load_recipe
 from sfa.recipes.run import Run as Run
+from sfa.registry import resolve
 from sfa.training import RunFolder, load_checkpoint
 
 
@@ -91,7 +91,7 @@ def open_run(path: Path, *, data_root: Path | None = None, source: Source | None
             )
         features = counted(graph.num_features, "feature")
         raise InputError(f"The graph has {features}; the run in {path} was trained on {expected}.")
-    if source is not None and level_of(graph) == "node" and resolve_method(recipe.method["name"]).level == "graph":
+    if source is not None and level_of(graph) == "node" and resolve("method", recipe.method["name"]).level == "graph":
         raise InputError(
             f"The run in {path} embeds whole graphs, and {graph.name} is one: put its file into a folder, "
             "which is a set."

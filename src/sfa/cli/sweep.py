@@ -21,7 +21,6 @@ from sfa.errors import InputError
 from sfa.evaluation import default_protocol
 from sfa.ledger import Ledger, default_path
 from sfa.levels import level_of
-from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe
 from sfa.studies import starting_point
 from sfa.sweep import (
@@ -190,7 +189,7 @@ def _given_ranges(asked: Asked) -> list[Range]:
 def _settings(source: Source, graph: Data, asked: Asked, given: Sequence[Range]) -> Settings:
     level = level_of(graph)
     if asked.method is not None:
-        resolve_method(asked.method)
+        resolve("method", asked.method)
     methods = [] if asked.method is None else [asked.method]
     base = starting_point(SWEEP, str(graph.name), level, methods=methods, recipe=asked.recipe, changes=asked.changes)
     recipe = base.recipe

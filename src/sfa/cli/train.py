@@ -26,7 +26,7 @@ from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.probes.base import RANKS
 from sfa.evaluation.protocols import default_protocol
 from sfa.levels import Level, level_of, num_items
-from sfa.methods import DEFAULTS, METHODS
+from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.recipes.schema import name_of
@@ -101,8 +101,8 @@ def run(
 def _asked_recipe(recipe: str | None, level: Level, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
     """The recipe of the command line, with all that is changed in it."""
     method = changes.get("method.name", changes.get("method"))
-    if isinstance(method, str) and method not in METHODS:
-        raise unknown_name("method", method, [name for name, one in METHODS.items() if one.level == level])
+    if isinstance(method, str) and not is_path(method) and method not in available_methods():
+        raise unknown_name("method", method, available_methods(level))
     return _chosen_recipe(recipe, level, dataset, changes.get("method.name")).updated(changes)
 
 

@@ -19,9 +19,9 @@ from sfa.errors import InputError, unknown_name
 from sfa.evaluation.protocols import Classification, Protocol
 from sfa.evaluation.scores import Score
 from sfa.evaluation.splits import Split
-from sfa.graph.dropout import dropout
-from sfa.graph.gcn import Convolution
-from sfa.graph.mlp import MLP
+from sfa.nn.dropout import dropout
+from sfa.nn.gcn import Convolution
+from sfa.nn.mlp import MLP
 from sfa.graph.propagation import Propagation, propagation_of
 from sfa.levels import item_word, level_of
 from sfa.ranges import check_whole

@@ -12,11 +12,11 @@ from sfa.evaluation.rows import MOST_BYTES
 from sfa.graph.histograms import degree_histogram, label_histogram
 from sfa.graph.products import feature_product
 from sfa.graph.propagation import propagation_of
-from sfa.graph.smoothing import smoothed
 from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
-from sfa.image import to_float
+from sfa.image.pixels import to_float
 from sfa.levels import Level
 from sfa.matrices import unit_rows
+from sfa.postprocess import propagate
 
 HOPS = 2
 """Over which features are propagated."""
@@ -49,7 +49,7 @@ def propagated_features(graph: Data) -> Tensor:
     adjacency, h = propagation_of(graph, torch.float32), x.to_dense().float()
     rows = h.new_empty(n, (HOPS + 1) * width)
     for hop, block in enumerate(torch.split(rows, width, 1)):
-        h = smoothed(h, adjacency) if hop else h
+        h = propagate(h, adjacency) if hop else h
         block.copy_(unit_rows(h))
     return rows
 

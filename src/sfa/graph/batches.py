@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.views import Rate, check_rate
+from sfa.graph.rates import Rate, check_rate
 
 
 def check_batch(batch: Data) -> None:

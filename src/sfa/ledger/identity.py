@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from sfa.recipes.legacy import flatten
+
 INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every", "online_probe")
 """Keys of a recipe's training that its hash leaves out: the seed is told apart from it, the others change no bit."""
 LATER: dict[str, Any] = {
@@ -14,6 +16,7 @@ LATER: dict[str, Any] = {
     "training.warmup_from": None,
     "training.precision": "32",
     "training.accumulate": 1,
+    "training.restore_best": False,
     "spectral.passes": 1,
     "without_leading": 0,
     "smoothing": 0,
@@ -27,14 +30,15 @@ LENGTH = 16
 
 
 def recipe_hash(recipe: Mapping[str, Any]) -> str:
-    """A recipe's content in a few letters, whatever the order of its keys; the seed is left out.
+    """Hash a recipe's content, whatever the order of its keys; the seed is left out.
 
     Give it the complete values of :meth:`sfa.recipes.Recipe.as_dict`: there a default is the same as one written out.
+    The hash is that of the old layout of recipes, where it can be said so (:func:`sfa.recipes.legacy.flatten`).
 
     >>> recipe_hash({"a": 1, "training": {"lr": 0.1, "seed": 3}}) == recipe_hash({"training": {"lr": 1e-1}, "a": 1})
     True
     """
-    return digest(_that_count(recipe))
+    return digest(_that_count(flatten(recipe)))
 
 
 def counts(path: str, value: Any) -> bool:

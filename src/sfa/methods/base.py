@@ -1,9 +1,9 @@
-"""What every method shares: a training loss, a spectral slot, plain embeddings."""
+"""What every method shares: an encoder, an augmentation, a spectral slot, a loss, and plain embeddings."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -11,13 +11,18 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.own_features import beside_own_features
-from sfa.graph.propagation import propagation_of
-from sfa.graph.smoothing import smoothed
 from sfa.levels import Level, num_items
-from sfa.methods.precision import full_precision
-from sfa.spectral import SpectralMap
-from sfa.spectral.leading import without_leading
+from sfa.methods.settings import settings_of
+from sfa.modes import full_precision
+from sfa.nn.adapt import as_encoder
+from sfa.postprocess import Postprocess
+from sfa.registry import build
+from sfa.spectral import SpectralMap, as_spectral
+
+Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]]
+"""An augmentation: ``(data, generator) -> (view, view)``."""
+Spectral = SpectralMap | Sequence[SpectralMap] | None
+"""What goes into the spectral slot: a map, several that are applied in order, or nothing."""
 
 
 class FeatureMaps(NamedTuple):
@@ -35,99 +40,111 @@ Observer = Callable[[FeatureMaps], None]
 
 
 class Method(nn.Module, ABC):
-    """A published method: calling it on a graph gives the loss of a step, :meth:`embed` the plain embeddings.
+    """A self-supervised method: calling it on data gives the loss of a step, :meth:`embed` the embeddings.
 
-    At graph level, what it is called on is a batch of graphs: their disjoint union, with ``ptr`` and ``batch``. At
-    image level it is a batch of images, ``x`` ``(b, height, width, channels)`` in uint8.
+    The data are a graph, a batch of graphs (their disjoint union, with ``ptr`` and ``batch``), or a batch of images
+    (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`level` says.
 
-    Every feature map that enters the loss goes through :meth:`augmented`, the one slot for a spectral map, so that
+    Every feature map that enters the loss goes through :meth:`apply_spectral`, the one slot for a spectral map, so that
     every method works with every map.
 
     Args:
-        spectral: The map applied to the feature maps while training; none if not given.
-        width: Of the feature maps.
+        encoder: Any module that embeds the data (:func:`sfa.nn.as_encoder`); ``None`` for a method without one.
+        augmentation: Makes two views of the data, ``(data, generator) -> (view, view)``; by default the authors'.
+        spectral: The map applied to the feature maps while training, or several in order; none if not given.
+        width: Of the feature maps; the encoder's if not given.
     """
 
     defaults: ClassVar[Mapping[str, Any]] = {}
-    """Its authors' settings outside the method itself, by recipe path: ``{"training.lr": 1e-3}``."""
+    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the level's
+    (:func:`~sfa.methods.settings.settings_of`)."""
     level: ClassVar[Level] = "node"
     """What it embeds: the nodes of one graph, the graphs of a set, or images."""
+    takes_views: ClassVar[bool] = False
+    """Whether its constructor takes an augmentation."""
     transductive: ClassVar[bool] = False
-    """It has weights for each node: built for a number of nodes, not of features, it embeds no other graph."""
-    rows_are_nodes: ClassVar[bool] = False
+    """It has weights for each node in place of an encoder: built for a number of nodes, it embeds no other graph."""
+    requires_row_identity: ClassVar[bool] = False
     """Its loss looks for nodes among the rows of a feature map, which no spectral map may then mix."""
     samplers: ClassVar[tuple[str, ...]] = ()
     """The samplers it works with, by name; any, if there are none here."""
     spans_processes: ClassVar[bool] = False
     """Whether the nodes, graphs or images of a step may be spread over several processes."""
 
-    def __init__(self, spectral: SpectralMap | None, width: int) -> None:
+    encoder: Any
+    postprocess: Sequence[Postprocess]
+
+    def __init__(
+        self,
+        encoder: nn.Module | None,
+        augmentation: Views | None = None,
+        *,
+        spectral: Spectral = None,
+        width: int | None = None,
+    ) -> None:
         super().__init__()
-        self.spectral = SpectralMap() if spectral is None else spectral
-        self.spectral.check_width(width)
-        self.width = width
-        if self.rows_are_nodes and not self.spectral.keeps_rows:
+        self.spectral = as_spectral(spectral)
+        self.encoder = None if encoder is None else as_encoder(encoder, self.level)
+        if augmentation is None and self.takes_views:
+            augmentation = build("augmentation", settings_of(self)["augmentation"])
+        self.augmentation: Any = augmentation
+        self.width = int(self.encoder.width if width is None else width)
+        self.spectral.check_width(self.width)
+        if self.requires_row_identity and not self.spectral.keeps_rows:
             raise InputError(
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
                 f"row a {self.level}: choose another spectral map."
             )
         self.across_processes = False
         """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
-        self.without_leading = 0
-        """How many leading directions embeddings of nodes go without (:func:`sfa.spectral.leading.without_leading`)."""
-        self.smoothing = 0
-        """How often embeddings of nodes are spread over their graph (:func:`sfa.graph.smoothing.smoothed`)."""
-        self.own_features = 0.0
-        """Weight of a node's own features beside its embedding (:func:`sfa.graph.own_features.beside_own_features`)."""
+        self.postprocess = ()
+        """Steps that embeddings go through, in order (:mod:`sfa.postprocess`)."""
 
     @abstractmethod
-    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        """The scalar to minimise: the loss of one step on a graph or on a batch."""
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        """Compute the loss of one step on a graph or on a batch, a scalar to minimize."""
 
-    @abstractmethod
-    def embeddings(self, graph: Data) -> Tensor:
-        """Embeddings ``(n, width)`` of the uncorrupted items, as the encoder alone gives them."""
+    def embeddings(self, data: Data) -> Tensor:
+        """Compute embeddings ``(n, width)`` of the uncorrupted items, as the encoder alone gives them."""
+        embeddings: Tensor = self.encoder.embed(data)
+        return embeddings
 
-    def embed(self, graph: Data) -> Tensor:
-        """:meth:`embeddings` after :attr:`without_leading`, :attr:`smoothing` and :attr:`own_features`, in turn."""
-        z = self.embeddings(graph)
-        if self.without_leading > 0:
-            z = without_leading(z, self.without_leading)
-        if self.smoothing > 0:
-            adjacency = propagation_of(graph, z.dtype)
-            for _ in range(self.smoothing):
-                z = smoothed(z, adjacency)
-        if self.own_features > 0:
-            z = beside_own_features(z, graph.x, self.own_features)
+    def embed(self, data: Data) -> Tensor:
+        """Compute :meth:`embeddings`, and apply the steps of :attr:`postprocess`."""
+        z = self.embeddings(data)
+        for step in self.postprocess:
+            z = step(z, data)
         return z
 
-    def look_at(self, data: Data) -> None:
-        """Called once on a new method with the data it will be trained on; what it notes of them lives in buffers."""
+    def setup(self, data: Data) -> None:
+        """Look at the data once, before training; what a method notes of them lives in buffers."""
+        if hasattr(self.encoder, "setup"):
+            self.encoder.setup(data)
 
     def constant_rate(self) -> Iterable[nn.Parameter]:
-        """Weights whose learning rate stays at its peak, whatever the schedule."""
+        """Return the weights whose learning rate stays at its peak, whatever the schedule."""
         return ()
 
     def before_step(self, epochs: float) -> None:
-        """Called before each step with the epochs that are done, as a fraction within one."""
+        """Prepare a step; ``epochs`` are those that are done, as a fraction within one."""
 
     def after_backward(self) -> None:
-        """Called when the gradients of a step are there, before the optimiser uses them."""
+        """Change the gradients of a step before the optimizer uses them."""
 
     def after_step(self, done: float) -> None:
-        """Called when the optimiser has taken its step, with the share of training that is done, in ``(0, 1]``."""
+        """Follow up on the optimizer's step; ``done`` is the fraction of training that is done, in ``(0, 1]``."""
 
     def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
-        """Called at the end of an epoch with its batches once more, each with a generator that no step has used.
+        """Look at the batches of an epoch once more, each with a generator that no step has used.
 
-        They are made as they are asked for: who does not look at them pays nothing. What is learnt here and must
+        They are made as they are asked for: who does not look at them pays nothing. What is learned here and must
         survive an interruption lives in buffers.
         """
 
-    def augmented(
+    def apply_spectral(
         self, *maps: Tensor, generator: torch.Generator | None, observe: Observer | None = None, views: int = 2
     ) -> tuple[Tensor, ...]:
-        """All feature maps of a step after the spectral map; the first ``views`` of them, 1 or 2, can be observed."""
+        """Apply the spectral map to all feature maps of a step; the first ``views`` of them, 1 or 2, are observed."""
         with full_precision(*maps) as maps:
             tilde = self.spectral.forward_all(*maps, generator=generator)
         if observe is not None:
@@ -135,7 +152,11 @@ class Method(nn.Module, ABC):
             observe(FeatureMaps(*shown[0], *shown[1]))  # type: ignore[arg-type]
         return tilde
 
+    def encode(self, encoder: nn.Module, views: Iterable[Any], data: Data, generator: torch.Generator | None) -> Any:
+        """Compute the feature maps ``(n, width)`` of views, of the seed nodes of a sampled batch alone."""
+        return [encoder(view, generator)[: num_seed_nodes(data)] for view in views]
 
-def roots(graph: Data) -> int:
-    """How many of the first rows of a feature map count; the other nodes of a sampled batch only send messages."""
-    return int(graph.get("roots", num_items(graph)))
+
+def num_seed_nodes(batch: Data) -> int:
+    """Return how many of the first rows of a feature map count; the other nodes of a batch only send messages."""
+    return int(batch.get("roots", num_items(batch)))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph import GCN
-from sfa.graph.graph_encoder import GraphEncoder
-from sfa.image.image_encoder import ImageEncoder
 from sfa.losses import bootstrap_latent
-from sfa.methods.base import Method, Observer, roots
-from sfa.methods.momentum import cosine_momentum, follow, target_of
-from sfa.methods.precision import full_precision
-from sfa.spectral import SpectralMap
+from sfa.methods.base import Method, Observer, Spectral, Views
+from sfa.modes import full_precision
+from sfa.nn.momentum import cosine_momentum, make_target, update_target_
 
 
 class BootstrappedMethod(Method):
@@ -30,53 +25,51 @@ class BootstrappedMethod(Method):
     with the online encoder's maps :math:`H`, the target encoder's :math:`T`, which are constants, the predictor
     :math:`p`, and the projectors :math:`g` and :math:`\bar g`, online and target, which BGRL does without. The spectral
     map acts on all four maps. After each step the target's weights move towards the online ones, with a momentum that
-    rises to 1 along a cosine (Grill et al., 2020; Thakoor et al., 2022). A published method is a subclass that builds
-    the parts and says what its views are.
+    rises to 1 along a cosine (Grill et al., 2020; Thakoor et al., 2022). A method is a subclass that sets its
+    ``predictor`` and calls :meth:`make_targets`.
 
     Args:
-        encoder: The online one, of nodes, graphs or images; the target starts as a copy.
-        predictor: Rows of a feature map, or of a projection, to rows of the same width.
+        encoder: The online encoder; the target starts as a copy.
+        augmentation: Makes two views of the data; by default the authors'.
         momentum: Of the target at the start of training.
-        spectral: The map applied to the four feature maps while training.
-        width: Of the feature maps.
-        projector: Rows of a feature map to rows of another width; the target has a copy that follows too. None if not
-            given.
+        spectral: The map applied to the four feature maps while training, or several in order.
     """
 
+    takes_views = True
     spans_processes = True
+    predictor: nn.Module
 
     def __init__(
         self,
-        encoder: GCN | GraphEncoder | ImageEncoder,
-        predictor: nn.Module,
-        momentum: float,
-        spectral: SpectralMap | None,
-        width: int,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
         *,
-        projector: nn.Module | None = None,
+        momentum: float = 0.99,
+        spectral: Spectral = None,
     ) -> None:
-        super().__init__(spectral, width)
-        self.encoder = encoder
-        self.target = target_of(encoder)
-        self.projector = nn.Identity() if projector is None else projector
-        self.target_projector = target_of(self.projector)
-        self.predictor = predictor
+        super().__init__(encoder, augmentation, spectral=spectral)
         self.momentum = momentum
 
-    @abstractmethod
-    def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Any, Any]:
-        """The two corrupted views, alpha and beta, in the form that the encoder takes."""
+    def make_targets(self, projector: nn.Module | None = None) -> None:
+        """Make the target encoder and the projectors, online and target; none if none is given."""
+        self.target = make_target(self.encoder)
+        self.projector = nn.Identity() if projector is None else projector
+        self.target_projector = make_target(self.projector)
 
-    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        views = self.views(graph, generator)
-        online = [self.encoder(view, generator)[: roots(graph)] for view in views]
+    def setup(self, data: Data) -> None:
+        super().setup(data)
+        self.target.load_state_dict(self.encoder.state_dict())
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = self.augmentation(data, generator)
+        online = self.encode(self.encoder, views, data, generator)
         with torch.no_grad():
-            target = [self.target(view, generator)[: roots(graph)] for view in views]
-        h_alpha, h_beta, t_alpha, t_beta = self.augmented(*online, *target, generator=generator, observe=observe)
+            target = self.encode(self.target, views, data, generator)
+        h_alpha, h_beta, t_alpha, t_beta = self.apply_spectral(*online, *target, generator=generator, observe=observe)
         return (self.loss(h_alpha, t_beta) + self.loss(h_beta, t_alpha)) / 2
 
     def loss(self, h: Tensor, t: Tensor) -> Tensor:
-        """How badly the online map ``h`` of one view predicts the target's map ``t`` of the other."""
+        """Compute how badly the online map ``h`` of one view predicts the target's map ``t`` of the other."""
         with torch.no_grad():
             z = self.target_projector(t)
         with full_precision(self.predictor(self.projector(h)), z) as (q, z):
@@ -84,8 +77,5 @@ class BootstrappedMethod(Method):
 
     def after_step(self, done: float) -> None:
         momentum = cosine_momentum(done, self.momentum)
-        follow(self.target, self.encoder, momentum)
-        follow(self.target_projector, self.projector, momentum)
-
-    def embeddings(self, graph: Data) -> Tensor:
-        return self.encoder.embed(graph)
+        update_target_(self.target, self.encoder, momentum)
+        update_target_(self.target_projector, self.projector, momentum)

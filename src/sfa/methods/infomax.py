@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
-
-from sfa.sampling.rows import take_rows
-
-
-def shuffled(graph: Data, generator: torch.Generator | None = None) -> Data:
-    """The corruption of DGI: the same edges, and each node with the features of another, all in one random order."""
-    corrupted = copy.copy(graph)
-    corrupted.x = take_rows(graph.x, torch.randperm(len(graph.x), generator=generator, device=graph.x.device))
-    return corrupted
 
 
 def summary(h: Tensor) -> Tensor:
-    r"""The readout of DGI: :math:`s = \sigma\big( \tfrac1n \sum_i h_i \big)`, ``(d,)`` of a feature map ``(n, d)``."""
+    r"""Compute the readout of DGI, :math:`s = \sigma\big( \tfrac1n \sum_i h_i \big)`, ``(d,)`` of a map ``(n, d)``."""
     return h.mean(0).sigmoid()
 
 
@@ -35,5 +23,5 @@ class Discriminator(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, width)))
 
     def forward(self, h: Tensor, s: Tensor) -> Tensor:
-        """``(n,)`` scores of a feature map ``(n, d)`` with a summary ``(d,)``."""
+        """Compute scores ``(n,)`` of a feature map ``(n, d)`` with a summary ``(d,)``."""
         return h @ (self.weight @ s)

@@ -9,40 +9,40 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph import GCN, GraphEncoder
-from sfa.image.image_encoder import ImageEncoder
-from sfa.methods.base import Method, Observer, roots
-from sfa.methods.precision import full_precision
-from sfa.spectral import SpectralMap
+from sfa.methods.base import Method, Observer, Spectral, Views
+from sfa.modes import full_precision
 
 
 class TwoViewMethod(Method):
     """Views → encoder → spectral map → head → loss (the paper's framework figure).
 
-    A published method is a subclass that builds the parts and says what its views and its loss are.
+    A method is a subclass that says what its :meth:`loss` is, and sets its ``head`` if it has one.
+
+    Args:
+        encoder: Any module that embeds the data (:func:`sfa.nn.as_encoder`).
+        augmentation: Makes two views of the data, ``(data, generator) -> (view, view)``; by default the authors'.
+        spectral: The map applied to both feature maps while training, or several in order.
     """
 
-    def __init__(
-        self, encoder: GCN | GraphEncoder | ImageEncoder, head: nn.Module, spectral: SpectralMap | None, width: int
-    ) -> None:
-        super().__init__(spectral, width)
-        self.encoder = encoder
-        self.head = head
+    takes_views = True
 
-    @abstractmethod
-    def views(self, graph: Data, generator: torch.Generator | None) -> tuple[Any, Any]:
-        """The two corrupted views, alpha and beta, in the form that the encoder takes."""
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        spectral: Spectral = None,
+    ) -> None:
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.head: nn.Module = nn.Identity()
 
     @abstractmethod
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        """The scalar to minimise."""
+        """Compute the scalar to minimize from the two views' projections ``(n, p)``."""
 
-    def forward(self, graph: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        maps = [self.encoder(view, generator)[: roots(graph)] for view in self.views(graph, generator)]
-        h_alpha, h_beta = self.augmented(*maps, generator=generator, observe=observe)
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = self.augmentation(data, generator)
+        maps = self.encode(self.encoder, views, data, generator)
+        h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
             return self.loss(z_alpha, z_beta)
-
-    def embeddings(self, graph: Data) -> Tensor:
-        embeddings: Tensor = self.encoder.embed(graph)
-        return embeddings

@@ -11,8 +11,8 @@ import yaml
 
 from sfa.errors import InputError, unknown_name
 from sfa.levels import Level
-from sfa.methods import resolve as resolve_method
 from sfa.recipes.schema import Recipe
+from sfa.registry import resolve
 
 
 def load_recipe(
@@ -53,7 +53,8 @@ def _shipped(name: str) -> Recipe:
 
 
 def _level_of(name: str) -> Level:
-    return resolve_method(_shipped(name).method["name"]).level
+    level: Level = resolve("method", _shipped(name).method["name"]).level
+    return level
 
 
 @cache

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, get_type_hints
+from types import MappingProxyType
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from torch import nn
 from torch_geometric.data import Data
 
+from sfa.augment import Compose
 from sfa.errors import InputError, unknown_name
 from sfa.graph.edge_noise import replace_edges
 from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_noise, normalise_features
 from sfa.levels import DATA, ITEMS, Level, level_of
-from sfa.methods import METHODS, Method
-from sfa.methods import resolve as resolve_method
+from sfa.methods import Method, available_methods
+from sfa.methods.settings import settings_of
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
+from sfa.recipes.legacy import STEPS, modern_paths, modernize, with_step
+from sfa.recipes.sections import complete, is_object, named, names_of, validated
+from sfa.registry import build, registered, resolve
 from sfa.sampling import Sampler
-from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
-from sfa.spectral import SPECTRAL_MAPS, SpectralMap
-from sfa.spectral import resolve as resolve_spectral
+from sfa.spectral import as_spectral
 from sfa.training.optimizers import OptimizerName
 from sfa.training.precision import PrecisionName
+
+NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Training(BaseModel):
@@ -42,6 +49,7 @@ class Training(BaseModel):
     precision: Annotated[PrecisionName, BeforeValidator(str)] = "32"  # YAML reads 32 as a number
     accumulate: Count = 1
     patience: Count | None = 20
+    restore_best: bool = False
     seed: Natural = 0
     checkpoint_every: Count = 25
     diagnose_every: Natural = 10
@@ -49,88 +57,79 @@ class Training(BaseModel):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What training itself is called with; a probe is made of the data, which are not known here."""
+        """Return what training itself is called with; a probe is made of the data, which are not known here."""
         return self.model_dump(exclude={"online_probe"})
 
 
 GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
 """What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""
-AT_INFERENCE = {
-    "without_leading": "only embeddings of nodes are made of one graph, all at once, and have leading directions",
-    "smoothing": "only embeddings of nodes can be spread over a graph",
-    "own_features": "only nodes have features of their own to put beside their embeddings",
-}
-"""Keys of what is done to embeddings of nodes once they are learnt, in turn, and why not to others."""
+
+SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
+"""Sections that a name alone can stand for."""
 
 
 class Recipe(BaseModel):
-    """A method, a spectral map and a sampler, each with its options; what is done to features and embeddings; training.
+    """A method, its encoder, augmentation and spectral map, postprocessing, a sampler, features, and training.
 
-    Options of a method, map or sampler are the keyword arguments of its class; those not given have its defaults. Where
-    no map is named it is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not
-    given, is as the method's authors had it (:attr:`~sfa.methods.Method.defaults`).
+    Each of the first is a name and its keyword arguments; those not given have their defaults. ``augmentation`` and
+    ``spectral`` may be lists, which are applied in order, and ``postprocess`` always is one. Where no map is named it
+    is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not given, is as the method's
+    authors had it (:func:`~sfa.methods.settings.settings_of`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
-    spectral: dict[str, Any] = Field(default_factory=lambda: dict(GENTLE))
+    encoder: dict[str, Any] | None = None
+    augmentation: dict[str, Any] | list[dict[str, Any]] | None = None
+    spectral: dict[str, Any] | list[dict[str, Any]] = Field(default_factory=lambda: dict(GENTLE))
+    postprocess: list[dict[str, Any]] = Field(default_factory=list)
     sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
     feature_norm: FeatureNormalisation = "row"
     feature_noise: NonNegative = 0.0
     edge_noise: Share = 0.0
-    without_leading: Natural = 0
-    smoothing: Natural = 0
-    own_features: NonNegative = 0.0
     training: Training = Field(default_factory=Training)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
-        """A complete recipe from a partial one; an unknown key or a wrong value is named in one sentence."""
-        method_class = resolve_method(_with_name("method", given)["name"])
-        given = {**given, "spectral": _spectral(given.get("spectral", {}), method_class.level)}
-        given = _with_settings(given, method_class.defaults)
-        sections = {key: _with_name(key, given) for key in _NAMED}
-        if sections["spectral"]["name"] not in SPECTRAL_MAPS:
-            raise unknown_name("spectral map", sections["spectral"]["name"], ("gentle", *SPECTRAL_MAPS))
-        recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
-        method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
-        _check_fit(method["name"], sampler["name"])
-        if method_class.level == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0):
-            raise InputError(
-                f"{method['name']} embeds images, which have no features to normalise or to add noise to: leave out "
-                "feature_norm and feature_noise."
-            )
-        if method_class.level != "node" and recipe.edge_noise > 0:
-            raise InputError(
-                f"edge_noise replaces edges of one graph, and {method['name']} embeds {ITEMS[method_class.level]}: "
-                "leave it out."
-            )
-        if method_class.level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
-            raise InputError(
-                f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
-                "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
-                "features before."
-            )
-        for key, why in AT_INFERENCE.items():
-            if method_class.level != "node" and getattr(recipe, key) > 0:
-                raise InputError(f"{method['name']} embeds {ITEMS[method_class.level]}, and {why}: leave out {key}.")
-        return recipe.model_copy(
-            update={
-                "method": _complete(method, method_class, "method"),
-                "spectral": _complete(spectral, resolve_spectral(spectral["name"]), "spectral"),
-                "sampler": _complete(sampler, resolve_sampler(sampler["name"]), "sampler"),
-            }
-        )
+        """Make a complete recipe of a partial one; an unknown key or a wrong value is named in one sentence."""
+        given = modernize(given)
+        method = named(given.get("method", "grace"), "method", {"name": "grace"})
+        method_class = _method_class(method["name"])
+        settings = settings_of(method_class)
+        sections = {
+            "method": method,
+            "encoder": _encoder(given, method, method_class, settings),
+            "augmentation": _augmentation(given, method, method_class, settings),
+            "spectral": _spectral(given.get("spectral", {}), method_class.level),
+            "postprocess": _steps(given.get("postprocess")),
+            "sampler": _sampler(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
+        }
+        plain = {key: settings[key] for key in ("feature_norm",) if key in settings}
+        training = _training(given.get("training", {}), settings.get("training", {}))
+        recipe: Recipe = validated(cls, {**plain, **given, **sections, "training": training}, "recipe")
+        _check_fit(recipe, method_class)
+        completed = {
+            kind: [complete(one, kind) for one in part] if isinstance(part, list) else part and complete(part, kind)
+            for kind, part in sections.items()
+        }
+        return recipe.model_copy(update=completed)
+
+    @property
+    def spectral_name(self) -> str:
+        """The name of the spectral map, or of several: ``noise + sfa``."""
+        return names_of(self.spectral)
 
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
-        """This recipe with some keys changed, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
+        """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
 
-        Changing the name of a method, map or sampler drops the options of the old one, but for the batch size. Another
+        Changing the name of a part drops the options of the old one, but for the batch size of a sampler. Another
         method also brings its authors' settings of the rest, but for the seed and what is kept of a run. Options of a
-        sampler alone, where there was none, ask for sampled neighbours. Other epochs alone stretch the warm-up.
+        sampler alone, where there was none, ask for sampled neighbors. Other epochs alone stretch the warm-up. Paths of
+        the old layout, such as ``method.hidden``, are understood.
         """
         base = self._with_another_method(changes)
+        changes = base._modern(changes)
         given = base.as_dict()
         if base.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
             changes = {"sampler": "neighbours", **changes}
@@ -138,23 +137,38 @@ class Recipe(BaseModel):
             warmup = _stretched(base.training.warmup, base.training.epochs, changes["training.epochs"])
             changes = {"training.warmup": warmup, **changes}
         for path in sorted(changes, key=lambda path: (path.count("."), not path.endswith(".name"))):
-            value = changes[path]
-            *parents, key = path.split(".")
-            section = given
-            for parent in parents:
-                section = section.get(parent, None) if isinstance(section, dict) else None  # type: ignore[assignment]
-                if not isinstance(section, dict):
-                    raise unknown_name("recipe key", path, given)
-            if key == "name" and name_of(section) != value:
-                kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
-                section.clear()
-                section.update(kept)
-            is_name = not parents and key in _NAMED and isinstance(value, str)
-            section[key] = {"name": value} if is_name else value
+            _set(given, path, changes[path])
         return Recipe.parse(given)
 
+    def _modern(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changes with the paths of today's layout."""
+        result: dict[str, Any] = {}
+        steps: list[Any] = list(changes.get("postprocess") or self.as_dict()["postprocess"])
+        for path, value in changes.items():
+            key = path.removeprefix("method.")
+            if path in STEPS:
+                steps = with_step(steps, path, value)
+                result["postprocess"] = steps
+            elif path.startswith("method.") and key != "name" and key not in self.method:
+                result |= dict(self._found(key, value))
+            elif path == "method" and isinstance(value, Mapping):
+                modern = modernize({"method": {"name": self.method["name"], **value}})
+                own = Recipe.parse(modern).as_dict()
+                result |= {part: own[part] for part in modern if part in SECTIONS}
+            else:
+                result[path] = value
+        return result
+
+    def _found(self, key: str, value: Any) -> list[tuple[str, Any]]:
+        """Return where an option now is that a method does not have: of its encoder or augmentation."""
+        paths = modern_paths(self.method["name"], key, value)
+        for kind, section in (("encoder", self.encoder), ("augmentation", self.augmentation)):
+            if paths[0][0] == f"method.{key}" and isinstance(section, dict) and key in section:
+                return [(f"{kind}.{key}", value)]
+        return paths
+
     def _with_another_method(self, changes: Mapping[str, Any]) -> Recipe:
-        """If the changes name another method, a recipe of that method which keeps what is not the method's affair."""
+        """Return a recipe of another method if the changes name one; what is not the method's affair is kept."""
         asked = changes.get("method.name", changes.get("method"))
         name = asked.get("name") if isinstance(asked, Mapping) else asked
         if not isinstance(name, str) or name == self.method["name"]:
@@ -162,18 +176,18 @@ class Recipe(BaseModel):
         own = Recipe.parse({"method": self.method["name"]})
         kept = {key: getattr(self, key) for key in ("spectral", "sampler") if getattr(self, key) != getattr(own, key)}
         training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
-        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", *AT_INFERENCE)}
+        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", "postprocess")}
         return Recipe.parse({"method": name, **plain, "training": training, **kept})
 
-    def prepare(self, graph: Data) -> Data:
-        """The graph with its features and edges as training and embedding see them; images as they are."""
-        if level_of(graph) == "image":
-            return graph
+    def prepare(self, data: Data) -> Data:
+        """Return the data with features and edges as training and embedding see them; images as they are."""
+        if level_of(data) == "image":
+            return data
         if self.edge_noise > 0:
-            graph = replace_edges(graph, self.edge_noise, self.training.seed)
+            data = replace_edges(data, self.edge_noise, self.training.seed)
         if self.feature_noise > 0:
-            graph = add_noise(graph, self.feature_noise, self.training.seed)
-        return normalise_features(graph, self.feature_norm)
+            data = add_noise(data, self.feature_noise, self.training.seed)
+        return normalise_features(data, self.feature_norm)
 
     @property
     def preparation(self) -> str:
@@ -183,72 +197,171 @@ class Recipe(BaseModel):
         return f"{MEANINGS[self.feature_norm]}{noise}{edges}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for YAML and JSON."""
+        """Return plain values for YAML and JSON."""
         return self.model_dump(mode="json")
 
-    def build(self, in_features: int, num_nodes: int | None = None) -> Method:
-        """The untrained method for graphs with so many features; its weights depend on the seed alone.
+    def build(self, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
+        """Build the untrained method for data with so many features; its weights depend on the seed alone.
 
-        A method with weights for each node needs their number too.
+        Args:
+            in_features: Number of node features, or of channels.
+            num_nodes: Number of nodes, which a method with weights for each node needs.
+            parts: Objects that take the place of sections: an encoder, an augmentation, a spectral map.
         """
-        method: type[Any] = resolve_method(self.method["name"])
-        if method.transductive and num_nodes is None:
-            raise InputError(f"{self.method['name']} has weights for each node: say how many nodes there are.")
+        method_class: Any = _method_class(self.method["name"])
         with seeded_initialisation(self.training.seed):
-            spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
-            size = num_nodes if method.transductive else in_features
-            built: Method = method(size, spectral=spectral, **_options(self.method))
-        if self.without_leading >= built.width:
-            raise InputError(
-                f"without_leading={self.without_leading} would leave nothing of embeddings of width {built.width}."
-            )
-        for key in AT_INFERENCE:
-            setattr(built, key, getattr(self, key))
+            spectral = as_spectral(_build("spectral", self.spectral, parts))
+            options = {key: value for key, value in self.method.items() if key != "name"}
+            if method_class.transductive:
+                if num_nodes is None:
+                    raise InputError(f"{self.method['name']} has weights for each node: say how many nodes there are.")
+                built: Method = method_class(num_nodes, spectral=spectral, **options)
+            else:
+                encoder = _build("encoder", self.encoder, parts, in_features)
+                views = _build("augmentation", self.augmentation, parts) if method_class.takes_views else None
+                chosen = {} if views is None else {"augmentation": views}
+                built = method_class(encoder, **chosen, spectral=spectral, **options)
+        built.postprocess = [build("postprocess", step) for step in self.postprocess]
+        for step in built.postprocess:
+            if hasattr(step, "check_width"):
+                step.check_width(built.width)
         return built
 
-    def build_for(self, graph: Data) -> Method:
-        """The untrained method for these data; says so if it embeds what they are not."""
-        method, level = self.method["name"], level_of(graph)
-        if resolve_method(method).level != level:
+    def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
+        """Build the untrained method for these data; says so if it embeds what they are not."""
+        method, level = self.method["name"], level_of(data)
+        own = _method_class(method).level
+        if own != level:
             raise InputError(
-                f"{method} embeds {ITEMS[resolve_method(method).level]}, and {graph.get('name', 'this')} is "
-                f"{DATA[level]}; {_suitable(level)}."
+                f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[level]}; methods for that are "
+                f"{', '.join(available_methods(level))}."
             )
-        built = self.build(graph.num_features, graph.num_nodes)
-        built.look_at(graph)
+        built = self.build(data.num_features, data.num_nodes, parts=parts)
+        built.setup(data)
         return built
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
-        """What makes the sampler of a graph."""
-        return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
+        """Return what makes the sampler of a graph."""
+        options = {key: value for key, value in self.sampler.items() if key != "name"}
+        return partial(resolve("sampler", self.sampler["name"]), **options)
 
 
-def name_of(section: Mapping[str, Any]) -> Any:
-    """The name that stands for a section: that of its class, or ``gentle``."""
-    return "gentle" if GENTLE.items() <= section.items() else section.get("name")
+def name_of(section: Any) -> Any:
+    """Return the name that stands for a section: that of its class, or ``gentle``."""
+    is_gentle = isinstance(section, Mapping) and GENTLE.items() <= section.items()
+    return "gentle" if is_gentle else names_of(section)
+
+
+def _method_class(name: str) -> type[Method]:
+    found = resolve("method", name)
+    if not (inspect.isclass(found) and issubclass(found, Method)):
+        raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
+    return found
+
+
+def _encoder(
+    given: Mapping[str, Any], method: Mapping[str, Any], method_class: type[Method], settings: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    section = given.get("encoder")
+    if method_class.transductive:
+        if section not in (None, "none"):
+            raise InputError(f"{method['name']} has weights for each node and no encoder: leave out encoder.")
+        return None
+    default = settings["encoder"]
+    return dict(default) if section is None else named(section, "encoder", default, None)
+
+
+def _augmentation(
+    given: Mapping[str, Any], method: Mapping[str, Any], method_class: type[Method], settings: Mapping[str, Any]
+) -> Any:
+    section = given.get("augmentation")
+    if not method_class.takes_views:
+        if section not in (None, "none"):
+            raise InputError(f"{method['name']} makes no views of its data: leave out augmentation.")
+        return None
+    default = settings["augmentation"]
+    if section is None:
+        return dict(default)
+    if isinstance(section, list):
+        return [named(one, "augmentation", {}) for one in section]
+    return named("identity" if section == "none" else section, "augmentation", default, None)
 
 
 def _spectral(section: Any, level: Level) -> Any:
-    """The map's section with ``gentle`` written out; options without a name are of that, for nodes."""
+    """Return the map's section with ``gentle`` written out; options without a name are of that, for nodes."""
+    if isinstance(section, list):
+        return [_spectral(one, level) for one in section]
     if section == "gentle":
-        return GENTLE
+        return dict(GENTLE)
     if isinstance(section, Mapping) and section.get("name", "gentle" if level == "node" else "") == "gentle":
         return {**GENTLE, **section, "name": GENTLE["name"]}
-    return section
+    found = named(section, "spectral", {"name": "sfa"})
+    if not is_object(found["name"]) and ":" not in found["name"] and found["name"] not in registered("spectral"):
+        raise unknown_name("spectral map", found["name"], ("gentle", *registered("spectral")))
+    return found
 
 
-_NAMED = {"method": ("grace", "none"), "spectral": ("sfa", "none"), "sampler": ("whole", "whole")}
-"""Sections that a name alone can stand for: the name where nothing is said, and that of nothing."""
+def _steps(section: Any) -> list[dict[str, Any]]:
+    if section is not None and not isinstance(section, list | tuple):
+        section = [section]
+    return [named(one, "postprocess", {}, None) for one in section or []]
 
 
-def _suitable(level: Level) -> str:
-    fitting = [name for name, method in METHODS.items() if method.level == level]
-    return f"methods for that are {', '.join(fitting)}"
+def _sampler(section: Any, default: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sampler's section; options alone, where the default is the whole graph, ask for neighbors."""
+    if isinstance(section, Mapping) and section and "name" not in section and default["name"] == "whole":
+        default = {"name": "neighbours"}
+    return named(section, "sampler", default, "whole")
 
 
-def _check_fit(method: str, sampler: str) -> None:
+def _training(given: Any, settings: Mapping[str, Any]) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    epochs = settings.get("epochs", 0)
+    warmup = _stretched(settings.get("warmup", 0), epochs, given.get("epochs"))
+    return {**settings, "warmup": warmup, **given}
+
+
+def _stretched(warmup: int, epochs: int, other: Any) -> int:
+    """Return the warm-up of a run of other epochs than the warm-up was meant for."""
+    return round(warmup * other / epochs) if isinstance(other, int) and other > 0 and epochs else warmup
+
+
+def _check_fit(recipe: Recipe, method_class: type[Method]) -> None:
+    """Raise unless the parts of a recipe go together."""
+    method, level = recipe.method["name"], method_class.level
+    _check_sampler(recipe, method_class)
+    if level == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0):
+        raise InputError(
+            f"{method} embeds images, which have no features to normalise or to add noise to: leave out "
+            "feature_norm and feature_noise."
+        )
+    if level != "node" and recipe.edge_noise > 0:
+        raise InputError(f"edge_noise replaces edges of one graph, and {method} embeds {ITEMS[level]}: leave it out.")
+    if level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
+        raise InputError(
+            f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
+            "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
+            "features before."
+        )
+    if level != "node" and recipe.postprocess:
+        raise InputError(
+            f"{method} embeds {ITEMS[level]}, and postprocessing is of embeddings of the nodes of one graph: leave it "
+            "out."
+        )
+    views = recipe.augmentation if isinstance(recipe.augmentation, list) else [recipe.augmentation or {}]
+    for section in views:
+        own = None if not section or is_object(section["name"]) else resolve("augmentation", section["name"])
+        if getattr(own, "level", None) not in (None, level):
+            raise InputError(
+                f"The augmentation {section['name']} is of {DATA[own.level]}, and {method} embeds {ITEMS[level]}."
+            )
+
+
+def _check_sampler(recipe: Recipe, method_class: type[Method]) -> None:
     """Raise unless a method can be trained on the batches of a sampler."""
-    method_class, sampler_class = resolve_method(method), resolve_sampler(sampler)
+    method, sampler = recipe.method["name"], recipe.sampler["name"]
+    sampler_class: type[Sampler] = resolve("sampler", sampler)
     if method_class.level != sampler_class.level:
         raise InputError(
             f"{method} embeds {ITEMS[method_class.level]}, and batches of {sampler} are of "
@@ -260,69 +373,40 @@ def _check_fit(method: str, sampler: str) -> None:
         raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
 
 
-def _options(section: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in section.items() if key != "name"}
+def _build(kind: str, section: Any, parts: Mapping[str, Any], *args: Any) -> Any:
+    """Build a part, or several, of a recipe; one that was given as an object is taken, or copied if it has weights."""
+    if kind in parts:
+        part = parts[kind]
+        return copy.deepcopy(part) if isinstance(part, nn.Module) else part
+    if isinstance(section, list):
+        built = [_build(kind, one, parts, *args) for one in section]
+        return Compose(built) if kind == "augmentation" else built
+    if section is None:
+        return None
+    if is_object(section["name"]):
+        raise InputError(f"The {kind} {section['name']} was given as an object, and is needed again: {kind}=….")
+    return build(kind, section, *args)
 
 
-def _with_name(key: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """``method: grace`` is short for ``method: {name: grace}``; a section without a name has the default's."""
-    default, empty = _NAMED[key]
-    section = given.get(key, default)
-    if isinstance(section, Mapping):
-        unnamed = "neighbours" if key == "sampler" and section else default
-        named = {"name": unnamed, **section}
-    else:
-        named = {"name": empty if section is None else section}
-    if not isinstance(named["name"], str):
-        raise InputError(f"Recipe key {key!r} is a name or a mapping with a name, not {section!r}.")
-    return named
-
-
-def _with_settings(given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A partial recipe with a method's settings where it says nothing; a sampler of another name has its own."""
-    result: dict[str, Any] = {**given, "training": given.get("training", {})}
-    if isinstance(result["training"], Mapping):
-        own = {
-            path.removeprefix("training."): value for path, value in settings.items() if path.startswith("training.")
-        }
-        own["warmup"] = _stretched(own.get("warmup", 0), own.get("epochs", 0), result["training"].get("epochs"))
-        result["training"] = {**own, **result["training"]}
-    sampler = result.get("sampler", {})
-    if isinstance(sampler, Mapping) and "name" not in sampler:
-        own = {path.removeprefix("sampler."): value for path, value in settings.items() if path.startswith("sampler.")}
-        result["sampler"] = {**own, **sampler}
-    return {**{path: value for path, value in settings.items() if "." not in path}, **result}
-
-
-def _stretched(warmup: int, epochs: int, other: Any) -> int:
-    """The warm-up of a run of other epochs than the warm-up was meant for."""
-    return round(warmup * other / epochs) if isinstance(other, int) and other > 0 and epochs else warmup
-
-
-def _complete(section: Mapping[str, Any], target: type[Method | SpectralMap | Sampler], kind: str) -> dict[str, Any]:
-    """Options checked against the signature of the class they go to, with its defaults filled in."""
-    hints = get_type_hints(target.__init__, include_extras=True)
-    fields: dict[str, Any] = {
-        name: (hints[name], parameter.default)
-        for name, parameter in inspect.signature(target).parameters.items()
-        if name in hints and name not in ("in_features", "num_nodes", "spectral", "graph")
-    }
-    model = create_model(target.__name__, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
-    options = _validated(model, _options(section), kind)
-    return {"name": section["name"], **options.model_dump()}
-
-
-def _validated(model: type[Any], given: Mapping[str, Any], where: str) -> Any:
-    try:
-        return model.model_validate(dict(given))
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden" and not model.model_fields:
-            raise InputError(
-                f"Unknown {where} key {path!r}: this {where} takes no options; choose another by its name to set some."
-            ) from None
-        if first["type"] == "extra_forbidden":
-            parent = model if len(first["loc"]) == 1 else Training
-            raise unknown_name(f"{where} key", path.split(".")[-1], parent.model_fields) from None
-        raise InputError(f"{where.capitalize()} key {path!r}: {first['msg']}, not {first['input']!r}.") from None
+def _set(given: dict[str, Any], path: str, value: Any) -> None:
+    """Set a key of a recipe in place; ``spectral.0.strength`` is of the first of several maps."""
+    *parents, key = path.split(".")
+    section: Any = given
+    for parent in parents:
+        if isinstance(section, list) and parent.isdigit() and int(parent) < len(section):
+            section = section[int(parent)]
+        else:
+            section = section.get(parent) if isinstance(section, dict) else None
+        if isinstance(section, list) and key == "name":
+            given[parents[0]] = {"name": value}
+            return
+        if not isinstance(section, dict | list):
+            raise unknown_name("recipe key", path, given)
+    if isinstance(section, list):
+        raise unknown_name("recipe key", path, given)
+    if key == "name" and name_of(section) != value:
+        kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
+        section.clear()
+        section.update(kept)
+    is_name = not parents and key in SECTIONS and isinstance(value, str)
+    section[key] = {"name": value} if is_name else value

@@ -12,7 +12,7 @@ from sfa.errors import InputError
 from sfa.graph.pattern import Pattern
 from sfa.ranges import Count, check_whole
 from sfa.sampling.graph_sampler import GraphSampler
-from sfa.sampling.rows import row_entries
+from sfa.graph.rows import row_entries
 
 CLUSTERS_PER_BATCH = 10
 

@@ -12,7 +12,7 @@ from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
 from sfa.sampling.graph_sampler import GraphSampler
-from sfa.sampling.rows import row_entries, take_rows
+from sfa.graph.rows import row_entries, take_rows
 
 
 class Graphs(GraphSampler):

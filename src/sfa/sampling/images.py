@@ -12,7 +12,7 @@ from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
 from sfa.sampling.base import Sampler
-from sfa.sampling.rows import take_rows
+from sfa.graph.rows import take_rows
 
 
 class Images(Sampler):

@@ -14,7 +14,7 @@ from sfa.graph.sorted_edges import sorted_edges
 from sfa.ranges import Count, check_whole
 from sfa.sampling.draws import distinct_below
 from sfa.sampling.graph_sampler import GraphSampler
-from sfa.sampling.rows import row_entries
+from sfa.graph.rows import row_entries
 
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
 

@@ -1,6 +1,6 @@
 """Feature map in, feature map out: augmentations that act on the spectrum of a feature map, and their rivals."""
 
-from sfa.spectral.base import SpectralMap
+from sfa.spectral.base import SpectralMap, as_spectral
 from sfa.spectral.costa import Costa, costa
 from sfa.spectral.expectation import Expectation, expectation
 from sfa.spectral.grassmann import Grassmann, grassmann
@@ -15,6 +15,7 @@ from sfa.spectral.resolver import SPECTRAL_MAPS, resolve
 from sfa.spectral.whiten import Whiten, whiten
 
 __all__ = [
+    "as_spectral",
     "PCA",
     "SPECTRAL_MAPS",
     "Costa",

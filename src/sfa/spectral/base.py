@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -53,3 +54,12 @@ class SpectralMap(nn.Module):
     def extra_repr(self) -> str:
         names = [name for name in inspect.signature(type(self)).parameters if hasattr(self, name)]
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+
+
+def as_spectral(spectral: SpectralMap | Sequence[SpectralMap] | None) -> SpectralMap:
+    """Return what goes into the slot: the map itself, several applied in order, or the empty slot for ``None``."""
+    if spectral is None:
+        return SpectralMap()
+    if isinstance(spectral, SpectralMap):
+        return spectral
+    raise TypeError

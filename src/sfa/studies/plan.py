@@ -17,8 +17,7 @@ from sfa.evaluation.protocols import default_protocol
 from sfa.evaluation.splits import RandomSplits
 from sfa.ledger import recipe_hash, run_key
 from sfa.levels import DATA, Level, level_of
-from sfa.methods import DEFAULTS, METHODS
-from sfa.methods import resolve as resolve_method
+from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.studies.resolver import RUN_TIME, Study
 from sfa.studies.variants import Base, Variant
@@ -187,7 +186,7 @@ def _check(
         kinds = " and ".join(f"{name} is {DATA[level]}" for level, name in levels.items())
         raise InputError(f"A study is of one kind of data, but {kinds}.")
     for method in methods:
-        if resolve_method(method).level not in levels:
+        if resolve("method", method).level not in levels:
             raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
     if not study.many_methods and len(methods) > 1:
         raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
@@ -222,8 +221,7 @@ def starting_point(
             given = given.updated({"method.name": methods[0]})
         given = given.updated(settings)
         return Base((given.method["name"],), lambda method: given)
-    of_level = tuple(name for name, method in METHODS.items() if method.level == level)
-    default = of_level if study.many_methods else (DEFAULTS[level],)
+    default = tuple(available_methods(level)) if study.many_methods else (DEFAULTS[level],)
     return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
 
 

@@ -10,10 +10,9 @@ from sfa.errors import unknown_name
 from sfa.evaluation.supervised import SETTINGS
 from sfa.evaluation.untrained import UNTRAINED
 from sfa.levels import Level
-from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe
-from sfa.recipes.schema import AT_INFERENCE
+from sfa.registry import resolve
 
 SEEDLESS = {name for of_level in UNTRAINED.values() for name in of_level}
 """Embeddings of the data alone."""
@@ -53,9 +52,9 @@ class Variant:
     def _unused(self) -> tuple[str, ...]:
         """Keys of the recipe without which the same is measured."""
         if self.kind in ("trained", "timed"):
-            return () if self.kind == "trained" else tuple(AT_INFERENCE)
+            return () if self.kind == "trained" else ("postprocess",)
         of_training = ("spectral", "sampler", "training")
-        return of_training if self.kind == "untrained encoder" else (*of_training, "method", *AT_INFERENCE)
+        return of_training if self.kind == "untrained encoder" else (*of_training, "method", "encoder", "augmentation", "postprocess")
 
     @property
     def seed(self) -> int:
@@ -79,4 +78,5 @@ class Base:
     @property
     def level(self) -> Level:
         """What the methods embed."""
-        return resolve_method(self.methods[0]).level
+        level: Level = resolve("method", self.methods[0]).level
+        return level

@@ -10,11 +10,11 @@ from typing import Any
 from sfa.errors import InputError, unknown_name
 from sfa.ledger.identity import INDIFFERENT
 from sfa.levels import ITEMS
-from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe
+from sfa.registry import resolve
 from sfa.sweep.ranges import Choices, Interval, Range
 
-NAMES = ("method", "spectral", "sampler")
+NAMES = ("method", "encoder", "augmentation", "spectral", "sampler")
 """Sections of a recipe whose name decides which options they have."""
 
 
@@ -147,7 +147,7 @@ def _settled(found: Range, variants: list[Recipe]) -> Range:
 
 def _try(recipe: Recipe, found: Range, value: Any) -> None:
     try:
-        levels = [resolve_method(one.method["name"]).level for one in (recipe, with_values(recipe, {found.key: value}))]
+        levels = [resolve("method", one.method["name"]).level for one in (recipe, with_values(recipe, {found.key: value}))]
         if len(set(levels)) > 1:
             raise InputError(f"{value} embeds {ITEMS[levels[1]]}, and {recipe.method['name']} {ITEMS[levels[0]]}.")
     except InputError as error:

@@ -10,8 +10,8 @@ from typing import Any
 from sfa.data import names
 from sfa.errors import InputError, unknown_name
 from sfa.levels import DATA, Level
-from sfa.methods import METHODS
-from sfa.methods import resolve as resolve_method
+from sfa.methods import available_methods
+from sfa.registry import resolve
 from sfa.tables.budgets import is_budget
 
 
@@ -62,9 +62,9 @@ class Ask:
             if levels[dataset] != level:
                 raise InputError(f"Table {number} is of {DATA[level]}, and {dataset} is {DATA[levels[dataset]]}.")
         for method in self.methods:
-            if resolve_method(method).level != level:
-                fitting = [name for name, one in METHODS.items() if one.level == level]
-                raise InputError(f"{method} is no method for table {number}: it has {', '.join(fitting)}.")
+            if resolve("method", method).level != level:
+                fitting = ", ".join(available_methods(level))
+                raise InputError(f"{method} is no method for table {number}: it has {fitting}.")
         if not many_methods and len(self.methods) > 1:
             raise InputError(f"Table {number} is of one method, not of {', '.join(self.methods)}.")
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sfa.methods import DEFAULTS, METHODS
+from sfa.methods import DEFAULTS, available_methods
 from sfa.studies import protocols_of, resolve
 from sfa.tables.ask import Ask
 from sfa.tables.definition import Definition, Point
@@ -60,7 +60,7 @@ def _methods(definition: Definition, points: Iterable[Point], ask: Ask) -> tuple
     if not definition.many_methods:
         return ask.methods
     wanted = {point.line.method or DEFAULTS[definition.level] for point in points}
-    return tuple(name for name in METHODS if name in wanted)
+    return tuple(name for name in available_methods() if name in wanted)
 
 
 def _protocols(definition: Definition) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sfa.data import names
 from sfa.levels import Level
-from sfa.methods import METHODS
+from sfa.registry import resolve
 
 HONEST = "honest-10-10-80"
 GRAPHS = ("cora", "citeseer", "pubmed", "photo", "computers", "wikics")
@@ -206,7 +206,7 @@ def title_of(dataset: str) -> str:
 
 def method_title(name: str) -> str:
     """A method as tables call it."""
-    return METHOD_TITLES.get(name, METHODS[name].__name__)
+    return METHOD_TITLES.get(name, resolve("method", name).__name__)
 
 
 def labelled(variants: Mapping[str, str]) -> dict[str, Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sfa.levels import Level
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.tables import hyper_parameters
 from sfa.tables.definition import GRAPHS, HONEST, Definition, Line, method_title, variants_by_sets
 
@@ -25,8 +25,7 @@ def _ours(level: Level, lines: Iterable[Line], *, optional: bool = False) -> dic
     there = {line.variant for line in lines}
     every = {
         f"{name}{suffix}": Line(f"{name}{suffix}", f"{method_title(name)}{suffix}", method=name, optional=optional)
-        for name, method in METHODS.items()
-        if method.level == level
+        for name in available_methods(level)
         for suffix in ("", " + SFA")
     }
     return {key: line for key, line in every.items() if line.variant not in there}

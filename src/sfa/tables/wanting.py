@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from sfa.levels import Level
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.studies import resolve, starting_point
 from sfa.studies.variants import Variant
 from sfa.tables.ask import Ask
@@ -76,7 +76,7 @@ class Wants:
     @property
     def _methods(self) -> tuple[str, ...]:
         """In our order, by which the level's first, beside which yardsticks stand, is the first."""
-        return tuple(name for name in METHODS if name in self.ask.methods)
+        return tuple(name for name in available_methods() if name in self.ask.methods)
 
 
 @cache

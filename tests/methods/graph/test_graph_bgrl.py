@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.methods.graph.graph_bgrl import GraphBGRL
+from sfa.methods.graph_bgrl import GraphBGRL
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import train

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.methods.graph.graphcl import GraphCL
+from sfa.methods.graphcl import GraphCL
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.methods.graph.slow_contrast import slow_contrast

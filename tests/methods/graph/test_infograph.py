@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.methods.graph.infograph import Discriminator, InfoGraph
+from sfa.methods.infograph import Discriminator, InfoGraph
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 

@@ -16,9 +16,9 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError, TrainingError
-from sfa.graph.graph_views import AUGMENTATIONS, augment, draw_choices
-from sfa.methods.graph.joao import JOAO, ascend
-from sfa.methods.graph.joao_v2 import JOAOv2
+from sfa.augment.graph import AUGMENTATIONS, augment, draw_choices
+from sfa.methods.joao import JOAO, ascend
+from sfa.methods.joao_v2 import JOAOv2
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import Costa, SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train

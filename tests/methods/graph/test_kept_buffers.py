@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from sfa.methods.graph.kept_buffers import kept_buffers
+from sfa.modes import kept_buffers
 
 
 def network() -> nn.Module:

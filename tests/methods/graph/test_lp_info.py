@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.methods.graph.lp_info import LPInfo, rewards
+from sfa.methods.lp_info import LPInfo, rewards
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import train

@@ -5,8 +5,8 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.graph.graph_views import AUGMENTATIONS, Rates
-from sfa.methods.graph.random_views import RandomViews, probabilities_of
+from sfa.augment.graph import AUGMENTATIONS, Rates
+from sfa.augment.graph import RandomViews, probabilities_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.methods.graph.simgrace import SimGRACE, perturbed
+from sfa.methods.simgrace import SimGRACE, perturbed
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.methods.graph.slow_contrast import slow_contrast

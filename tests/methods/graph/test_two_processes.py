@@ -8,8 +8,8 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa import processes
-from sfa.methods.graph.graph_bgrl import GraphBGRL
-from sfa.methods.graph.graph_bt import GraphBT
+from sfa.methods.graph_bgrl import GraphBGRL
+from sfa.methods.graph_bt import GraphBT
 from tests.processes import run_in_processes
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.graph.graph_encoders import make_encoder
-from sfa.methods.graph.candidate_pairs import candidate_pairs
-from sfa.methods.graph.view_generator import ViewGenerator, divergence_of_each, reconstruction_of_each
+from sfa.nn.graph_encoders import make_encoder
+from sfa.graph.candidate_pairs import candidate_pairs
+from sfa.nn.view_generator import ViewGenerator, divergence_of_each, reconstruction_of_each
 
 
 def seeded(seed: int = 0) -> torch.Generator:

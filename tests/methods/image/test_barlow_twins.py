@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa.methods.image.barlow_twins import BarlowTwins
+from sfa.methods.barlow_twins import BarlowTwins
 from sfa.recipes import load_recipe
 from tests.methods.image.whole_steps import Changes, changed, gradients, images, pixels, seeded
 

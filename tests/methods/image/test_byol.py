@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sfa.methods import bootstrapped
-from sfa.methods.image.byol import BYOL
+from sfa.methods.byol import BYOL
 from sfa.recipes import load_recipe
 from tests.methods.image.whole_steps import Changes, changed, gradients, images, pixels, seeded
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from sfa.batch_norm import BatchNorm
-from sfa.methods.image.barlow_twins import BarlowTwins
-from sfa.methods.image.byol import BYOL
-from sfa.methods.image.heads import mlp
-from sfa.methods.image.simclr import SimCLR
-from sfa.methods.image.simsiam import SimSiam
+from sfa.nn.batch_norm import BatchNorm
+from sfa.methods.barlow_twins import BarlowTwins
+from sfa.methods.byol import BYOL
+from sfa.nn.heads import mlp
+from sfa.methods.simclr import SimCLR
+from sfa.methods.simsiam import SimSiam
 
 
 def parameters(*heads: nn.Module) -> int:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.methods.image.simclr import SimCLR
+from sfa.methods.simclr import SimCLR
 from sfa.recipes import Recipe, load_recipe
 from tests.methods.image.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
 

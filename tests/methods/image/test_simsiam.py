@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfa.methods.image.simsiam import SimSiam
+from sfa.methods.simsiam import SimSiam
 from sfa.recipes import load_recipe
 from tests.methods.image.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
 

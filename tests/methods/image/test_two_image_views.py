@@ -10,10 +10,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.image.views import STRENGTHS, Strengths, to_float
+from sfa.augment.image import STRENGTHS, Strengths, to_float
 from sfa.methods import Method, resolve
-from sfa.methods.image import random_views
-from sfa.methods.image.random_views import RandomViews
+from sfa.methods import random_views
+from sfa.augment.image import RandomViews
 from sfa.spectral import SpectralFeatureAugmentation
 from tests.methods.image.whole_steps import images, seeded
 

@@ -1,0 +1,203 @@
+"""GCA's adaptive augmentation: views that remove unimportant edges and mask unimportant features more often."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.augment.base import Augmentation, both
+from sfa.augment.node import random_view
+from sfa.errors import unknown_name
+from sfa.graph.centrality import Centrality
+from sfa.graph.centrality import resolve as resolve_centrality
+from sfa.graph.memo import Memo
+from sfa.matrices import row_chunks
+from sfa.ranges import Share, check_number
+from sfa.registry import register
+
+CUT_OFF = 0.7
+"""The authors' bound of all rates."""
+TINY = 1e-8
+"""Added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors."""
+
+
+Importance = Literal["sink", "mean"]
+"""How the importance of an edge is made of that of its nodes."""
+
+
+@register("augmentation", "adaptive")
+class AdaptiveDrop(Augmentation):
+    r"""Remove unimportant edges and mask unimportant features more often than others.
+
+    From `"Graph Contrastive Learning with Adaptive Augmentation" <https://arxiv.org/abs/2010.14945>`_ (Zhu et al.,
+    2021). An edge or a feature of importance ``s`` goes with probability
+
+    .. math::
+        p = \min\Big( \frac{s_{\max} - s}{s_{\max} - \bar s}\; p_e,\; p_\tau \Big),
+
+    so that the rate :math:`p_e` is the mean of all before the cut-off; see :func:`edge_weights` and
+    :func:`feature_weights` for ``s``. The importances are computed once for a graph; those of a sampled batch are
+    the batch's own. Defaults are the authors' for WikiCS.
+
+    Args:
+        edge_drop: :math:`p_e` of the edges, in view alpha and beta.
+        feature_drop: :math:`p_e` of the feature columns, in view alpha and beta.
+        centrality: What makes a node important: ``degree``, ``pagerank`` or ``eigenvector``.
+        cut_off: :math:`p_\tau`, the highest rate there is.
+        importance: Of an edge: ``sink``, that of the node it points to, and each direction is drawn for itself, as in
+            the authors' code; or ``mean``, that of both nodes, and the two directions go or stay together.
+    """
+
+    def __init__(
+        self,
+        edge_drop: tuple[Share, Share] = (0.2, 0.3),
+        feature_drop: tuple[Share, Share] = (0.1, 0.1),
+        centrality: Centrality = "degree",
+        cut_off: Share = CUT_OFF,
+        importance: Importance = "sink",
+    ) -> None:
+        resolve_centrality(centrality)
+        if importance not in get_args(Importance):
+            raise unknown_name("importance", importance, get_args(Importance))
+        self.edge_drop = both("edge_drop", edge_drop)
+        self.feature_drop = both("feature_drop", feature_drop)
+        self.centrality = centrality
+        check_number("cut_off", cut_off, at_most=1)
+        self.cut_off = cut_off
+        self.importance = importance
+
+    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
+        edges, features = _weights_of(data, self.centrality, self.importance)
+        edge_drop, feature_drop = (
+            mean if mean == 0 else (mean * weights).clamp_max(self.cut_off)
+            for weights, mean in ((edges, self.edge_drop[index]), (features, self.feature_drop[index]))
+        )
+        return random_view(data, edge_drop, feature_drop, generator, directed=self.importance == "sink")
+
+
+def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance = "sink") -> Tensor:
+    r"""Compute how likely each edge is to be removed, relative to their mean: 0 for the most important one.
+
+    .. math::
+        s_{uv} = \log \varphi_v \quad \text{(sink)}, \qquad
+        s_{uv} = \log\big( 1 + \tfrac12 (\varphi_u + \varphi_v) \big) \quad \text{(mean)}
+
+    The first is the authors' code, in which an edge points from ``u`` to ``v`` and its two directions differ. The
+    second is ours; the 1 keeps the importance of an edge between nodes without centrality finite.
+
+    Args:
+        edge_index: ``(2, m)``.
+        centrality: :math:`\varphi` ``(n,)``, not negative.
+        importance: ``sink`` or ``mean``.
+
+    Returns:
+        ``(m,)`` with mean 1; all 1 where no edge is more important than another.
+    """
+    source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
+    if importance == "sink":
+        return _relative((sink + TINY).log())
+    return _relative(torch.log1p((source + sink) / 2))
+
+
+def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
+    r"""Compute how likely each feature is to be masked, relative to their mean: 0 for that of the most central nodes.
+
+    .. math::
+        s_i = \log\Big( 1 + \sum_u |x_{ui}|\, \varphi_u \Big)
+
+    Sparse features, at least half of them 0, are words that a node has or has not, whatever their scale: they count
+    1 where they are not 0. Dense ones count with their absolute values. The 1 in the logarithm, which the authors do
+    not have, keeps the importance of a feature that no node has finite.
+
+    Args:
+        x: Node features ``(n, d)``, dense or CSR.
+        centrality: :math:`\varphi` ``(n,)``, not negative.
+
+    Returns:
+        ``(d,)`` with mean 1; all 1 where no feature is more important than another.
+    """
+    present, absolute, non_zero = _column_sums(x, centrality)
+    return _relative(torch.log1p(present if 2 * non_zero <= x.numel() else absolute))
+
+
+def _relative(s: Tensor) -> Tensor:
+    """``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding."""
+    if len(s) == 0:
+        return s
+    below = s.max() - s
+    mean = below.mean()
+    return below / mean if bool(mean > 1e-9 * s.abs().max()) else torch.ones_like(s)
+
+
+def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
+    """``Σ_u [x_ui ≠ 0] φ_u`` and ``Σ_u |x_ui| φ_u`` of each column, and how many entries are not 0."""
+    present, absolute = (torch.zeros(x.shape[1], dtype=torch.float64, device=x.device) for _ in range(2))
+    if x.layout == torch.sparse_csr:
+        values, column = x.values().detach(), x.col_indices()
+        weight = centrality.repeat_interleave(x.crow_indices().diff(), output_size=len(values))
+        present.index_add_(0, column, weight * (values != 0))
+        absolute.index_add_(0, column, weight * values.abs())
+        return present, absolute, int((values != 0).sum())
+    non_zero = 0
+    for rows in row_chunks(tuple(x.shape)):  # features may lie on disk, and be larger than the memory
+        part = x[rows].detach().double()
+        present += centrality[rows] @ (part != 0).double()
+        absolute += centrality[rows] @ part.abs()
+        non_zero += int((part != 0).sum())
+    return present, absolute, non_zero
+
+
+class _Weights(NamedTuple):
+    edges: Tensor
+    features: Tensor
+    centrality: Centrality
+    importance: Importance
+    num_nodes: int
+    x: _Seen
+    edge_weight: _Seen
+
+
+class _Seen:
+    """Tells whether a tensor is the one that was seen before, as it was then."""
+
+    def __init__(self, tensor: Tensor | None) -> None:
+        self._tensor = None if tensor is None else weakref.ref(tensor)
+        self._version = _version(tensor)
+
+    def is_still(self, tensor: Tensor | None) -> bool:
+        if tensor is None or self._tensor is None:
+            return tensor is None and self._tensor is None
+        return self._tensor() is tensor and self._version is not None and self._version == _version(tensor)
+
+
+def _version(tensor: Tensor | None) -> int | None:
+    """How often a tensor was written to; one made in inference mode does not count."""
+    return None if tensor is None or tensor.is_inference() else tensor._version
+
+
+_WEIGHTS: Memo[_Weights] = Memo()
+
+
+def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
+    """Compute the weights of a graph's edges and features in float32, worked out once while its tensors stay as they are."""
+    x, edge_index, edge_weight = graph.x, graph.edge_index, graph.edge_weight
+    nodes: int = graph.num_nodes
+
+    def make() -> _Weights:
+        phi = resolve_centrality(centrality)(edge_index, nodes, edge_weight)
+        if centrality == "pagerank":
+            phi = phi * nodes  # of mean 1, as in the authors' code: log(1 + φ) needs a scale
+        edges, features = edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
+        return _Weights(edges, features, centrality, importance, nodes, _Seen(x), _Seen(edge_weight))
+
+    def fits(known: _Weights) -> bool:
+        wanted = (centrality, importance, nodes)
+        same = (known.centrality, known.importance, known.num_nodes) == wanted
+        return same and known.x.is_still(x) and known.edge_weight.is_still(edge_weight)
+
+    known = _WEIGHTS.get(edge_index, make, fits)
+    return known.edges, known.features

@@ -1,0 +1,95 @@
+"""What augmentations share: calling one on data gives two random views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from sfa.errors import InputError
+from sfa.levels import Level
+from sfa.registry import register
+
+View = Callable[[Any, torch.Generator | None], Any]
+"""A function ``(data, generator) -> view`` that makes one view."""
+
+Rates = float | tuple[float, float]
+"""A rate for both views, or one for view alpha and one for view beta."""
+
+
+class Augmentation:
+    """Make two random views, alpha and beta, of a graph, of a batch of graphs, or of images.
+
+    A subclass says in :meth:`view` how one view is made. Any function ``(data, generator) -> (view, view)`` can take
+    the place of an augmentation in a method.
+    """
+
+    level: ClassVar[Level | None] = "node"
+    """What it augments: one graph, graphs of a set, or images; ``None`` if it can be any of them."""
+
+    def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
+        """Make view alpha (``index=0``) or beta (``index=1``) of the data."""
+        raise NotImplementedError
+
+    def __call__(self, data: Any, generator: torch.Generator | None = None) -> tuple[Any, Any]:
+        """Make both views of the data; alpha draws from the generator first."""
+        return self.view(data, generator, 0), self.view(data, generator, 1)
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
+        return f"{type(self).__name__}({options})"
+
+
+class Compose(Augmentation):
+    """Apply several augmentations in order, each to the view that the one before has made.
+
+    >>> from sfa.augment import DropEdges, MaskFeatures
+    >>> Compose([MaskFeatures(0.3), DropEdges((0.2, 0.4))])
+    Compose(transforms=[MaskFeatures(rate=(0.3, 0.3)), DropEdges(rate=(0.2, 0.4), directed=False)])
+
+    Args:
+        transforms: Augmentations, or functions ``(data, generator) -> view`` that treat both views alike.
+    """
+
+    level = None
+
+    def __init__(self, transforms: Sequence[Augmentation | View]) -> None:
+        for transform in transforms:
+            if not callable(transform):
+                raise InputError(f"Compose takes augmentations, or functions of data and generator, not {transform!r}.")
+        self.transforms = list(transforms)
+
+    def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
+        for transform in self.transforms:
+            if isinstance(transform, Augmentation):
+                data = transform.view(data, generator, index)
+            else:
+                data = transform(data, generator)
+        return data
+
+
+@register("augmentation", "identity")
+class Identity(Augmentation):
+    """Leave the data as they are: both views are the data themselves."""
+
+    level = None
+
+    def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
+        return data
+
+
+def first_view(augmentation: Callable[..., Any], data: Any, generator: torch.Generator | None) -> Any:
+    """Make view alpha alone, where a method needs no second one."""
+    if isinstance(augmentation, Augmentation):
+        return augmentation.view(data, generator, 0)
+    return augmentation(data, generator)[0]
+
+
+def both(name: str, rate: Rates) -> tuple[float, float]:
+    """Return the rates of view alpha and beta: a single rate is that of both."""
+    alpha, beta = rate if isinstance(rate, tuple | list) else (rate, rate)
+    for one in (alpha, beta):
+        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1:
+            raise InputError(f"{name} is a probability from 0 to 1, or one for each view, not {rate!r}.")
+    return float(alpha), float(beta)

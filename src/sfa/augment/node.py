@@ -1,0 +1,204 @@
+"""Views of one graph: edges removed and feature columns masked at random (A_G of the paper)."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.augment.base import Augmentation, Rates, both
+from sfa.errors import InputError
+from sfa.graph.pattern import pattern_of
+from sfa.graph.rates import Rate, check_rate
+from sfa.graph.rows import take_rows
+from sfa.ranges import Share
+from sfa.registry import register
+
+
+class DropEdges(Augmentation):
+    """Remove each undirected edge with some probability.
+
+    Args:
+        rate: Probability of removal, for both views or ``(alpha, beta)``.
+        directed: Draw the two directions of an edge each for itself, as the code of GRACE, BGRL, CCA-SSG and COSTA
+            does: messages may then go one way only. By default they go or stay together.
+    """
+
+    def __init__(self, rate: Rates, *, directed: bool = False) -> None:
+        self.rate = both("rate", rate)
+        self.directed = directed
+
+    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
+        return drop_edges(data, self.rate[index], generator, directed=self.directed)
+
+
+class MaskFeatures(Augmentation):
+    """Set whole columns of the node features to zero, each with some probability.
+
+    Args:
+        rate: Probability of a column, for both views or ``(alpha, beta)``.
+    """
+
+    def __init__(self, rate: Rates) -> None:
+        self.rate = both("rate", rate)
+
+    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
+        return mask_columns(data, self.rate[index], generator)
+
+
+@register("augmentation", "uniform")
+class UniformDrop(Augmentation):
+    """Mask feature columns and remove edges, all of them at the same rate (GRACE and most methods after it).
+
+    It is ``Compose([MaskFeatures(feature_drop), DropEdges(edge_drop)])``.
+
+    Args:
+        edge_drop: Fraction of edges removed in view alpha and beta.
+        feature_drop: Fraction of feature columns masked in view alpha and beta.
+        directed: Draw the two directions of an edge each for itself; see :class:`DropEdges`.
+    """
+
+    def __init__(
+        self,
+        edge_drop: tuple[Share, Share] = (0.2, 0.4),
+        feature_drop: tuple[Share, Share] = (0.3, 0.4),
+        directed: bool = False,
+    ) -> None:
+        self.edge_drop = both("edge_drop", edge_drop)
+        self.feature_drop = both("feature_drop", feature_drop)
+        self.directed = directed
+
+    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
+        return random_view(data, self.edge_drop[index], self.feature_drop[index], generator, directed=self.directed)
+
+
+@register("augmentation", "shuffle")
+class ShuffleFeatures(Augmentation):
+    """Give each node the features of another: view alpha is the graph, view beta its corruption (DGI).
+
+    Edges stay as they are, and all nodes swap features in one random order.
+    """
+
+    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 1) -> Data:
+        if index == 0:
+            return data
+        corrupted = copy.copy(data)
+        corrupted.x = take_rows(data.x, torch.randperm(len(data.x), generator=generator, device=data.x.device))
+        return corrupted
+
+
+def random_views(
+    graph: Data,
+    edge_drop: tuple[Rate, Rate],
+    feature_drop: tuple[Rate, Rate],
+    generator: torch.Generator | None = None,
+    *,
+    directed: bool = False,
+) -> tuple[Data, Data]:
+    """Make two views ``(X~, A~)`` of a graph, alpha and beta, each with its own rates; see :func:`random_view`."""
+    alpha = random_view(graph, edge_drop[0], feature_drop[0], generator, directed=directed)
+    return alpha, random_view(graph, edge_drop[1], feature_drop[1], generator, directed=directed)
+
+
+def random_view(
+    graph: Data,
+    edge_drop: Rate,
+    feature_drop: Rate,
+    generator: torch.Generator | None = None,
+    *,
+    directed: bool = False,
+) -> Data:
+    """Make a view ``(X~, A~)`` of a graph: the same nodes with fewer edges and features.
+
+    A view shares its graph's features and edges and says what is gone: ``feature_mask`` ``(d,)`` is 0 for the masked
+    columns of ``x``, ``edge_weight`` ``(m,)`` is 0 for the removed edges, and ``directed`` is true if one direction of
+    an edge may be removed without the other. Nothing of their size is copied; :func:`sfa.nn.materialize` makes a plain
+    graph of it.
+    """
+    return drop_edges(mask_columns(graph, feature_drop, generator), edge_drop, generator, directed=directed)
+
+
+def mask_columns(graph: Data, rate: Rate, generator: torch.Generator | None = None) -> Data:
+    """Make a view whose ``feature_mask`` is 0, with probability ``rate``, for a column of the features."""
+    view = copy.copy(graph)
+    mask = mask_features(graph.num_features, rate, device=graph.x.device, generator=generator)
+    before = graph.get("feature_mask")
+    if mask is not None:
+        view.feature_mask = mask if before is None else mask & before.bool()
+    return view
+
+
+def drop_edges(graph: Data, rate: Rate, generator: torch.Generator | None = None, *, directed: bool = False) -> Data:
+    """Make a view whose ``edge_weight`` is 0, with probability ``rate``, for an edge; see :func:`remove_edges`."""
+    view = copy.copy(graph)
+    weight = remove_edges(
+        graph.edge_index,
+        graph.num_nodes,
+        rate,
+        edge_weight=graph.edge_weight,
+        generator=generator,
+        directed=directed,
+    )
+    if weight is not None:
+        view.edge_weight = weight
+    if directed:
+        view.directed = True
+    return view
+
+
+def remove_edges(
+    edge_index: Tensor,
+    num_nodes: int,
+    rate: Rate,
+    *,
+    edge_weight: Tensor | None = None,
+    generator: torch.Generator | None = None,
+    directed: bool = False,
+) -> Tensor | None:
+    """Remove each undirected edge with probability ``rate``; its two directions go or stay together.
+
+    Args:
+        edge_index: ``(2, m)``, every undirected edge given in both directions.
+        num_nodes: Number of nodes.
+        rate: Probability of removal, from 0 to 1; or one for each edge, ``(m,)``, the same in both directions.
+        edge_weight: ``(m,)`` weights of the edges; 1 if not given.
+        generator: Source of randomness.
+        directed: Draw each direction for itself; rates may then differ between the directions.
+
+    Returns:
+        The weights ``(m,)`` with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
+    """
+    check_rate("edge_drop", rate, edge_index.shape[1])
+    if _is_nothing(rate):
+        return edge_weight
+    if directed:
+        kept = torch.rand(edge_index.shape[1], generator=generator, device=edge_index.device) >= rate
+        return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
+    edge_of, edges = pattern_of(edge_index, num_nodes).undirected
+    if isinstance(rate, Tensor):
+        of_each = rate
+        rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)
+        if not torch.equal(rate[edge_of], of_each):
+            raise InputError("The rates of removal are not the same in both directions of every edge.")
+    keep = torch.rand(edges, generator=generator, device=edge_index.device) >= rate
+    kept = keep[edge_of]
+    return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
+
+
+def mask_features(
+    features: int, rate: Rate, *, device: torch.device | str = "cpu", generator: torch.Generator | None = None
+) -> Tensor | None:
+    """Draw a mask ``(features,)`` that is False, with probability ``rate``, for a column to mask.
+
+    The rate is one for all columns, or one for each, ``(features,)``. The mask is ``None`` if no rate is above 0.
+    """
+    check_rate("feature_drop", rate, features)
+    if _is_nothing(rate):
+        return None
+    return torch.rand(features, generator=generator, device=device) >= rate
+
+
+def _is_nothing(rate: Rate) -> bool:
+    return not bool((rate > 0).any()) if isinstance(rate, Tensor) else rate == 0

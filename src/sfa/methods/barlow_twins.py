@@ -1,0 +1,65 @@
+"""Barlow Twins: self-supervised learning via redundancy reduction (Zbontar et al., 2021)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from sfa.losses import barlow_twins
+from sfa.methods.base import Spectral, Views
+from sfa.methods.two_views import TwoViewMethod
+from sfa.nn.heads import mlp_head
+from sfa.ranges import Count, NonNegative, Positive
+from sfa.registry import register
+
+
+@register("method", "barlow-twins")
+class BarlowTwins(TwoViewMethod):
+    r"""Make the cross-correlation of the two views' projections the identity; no negatives.
+
+    From `"Barlow Twins: Self-Supervised Learning via Redundancy Reduction" <https://arxiv.org/abs/2103.03230>`_ (Zbontar
+    et al., 2021).
+
+    .. math::
+        \mathcal{L} = s \Big( \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2 \Big), \qquad
+        C = \tfrac1b \hat Z_\alpha^\top \hat Z_\beta, \qquad Z = g(\tilde H)
+
+    with every column of :math:`Z` standardized over the batch, the encoder's features after the spectral map
+    :math:`\tilde H`, and the projector :math:`g`, three linear layers with batch normalization and a ReLU between.
+    Its widths and the scale are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows; the authors'
+    projector is 8192 wide, on ImageNet.
+
+    Args:
+        encoder: Any module from images to ``(b, d)``.
+        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
+        head_hidden: Width of the projector's two hidden layers.
+        head_width: Width of what it gives.
+        off_diagonal: ``λ``, the weight of the redundancy term.
+        scale: ``s``, a factor of the whole loss; it matters to optimizers that do not scale the gradient themselves,
+            and to weights which LARS does not scale.
+        spectral: The map applied to both feature maps while training, or several in order.
+    """
+
+    level = "image"
+    defaults = {"augmentation": {"strength": "asymmetric"}}
+    spans_processes = True
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        head_hidden: Count = 2048,
+        head_width: Count = 2048,
+        off_diagonal: NonNegative = 0.0051,
+        scale: Positive = 0.1,
+        spectral: Spectral = None,
+    ) -> None:
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.head = mlp_head((self.width, head_hidden, head_hidden, head_width))
+        self.off_diagonal = off_diagonal
+        self.scale = scale
+
+    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+        return self.scale * barlow_twins(
+            z_alpha, z_beta, off_diagonal=self.off_diagonal, across_processes=self.across_processes
+        )

@@ -1,0 +1,62 @@
+"""BYOL: bootstrap your own latent (Grill et al., 2020)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from sfa.methods.base import Spectral, Views
+from sfa.methods.bootstrapped import BootstrappedMethod
+from sfa.nn.heads import mlp_head
+from sfa.ranges import Count, Share
+from sfa.registry import register
+
+
+@register("method", "byol")
+class BYOL(BootstrappedMethod):
+    r"""Predict, from one view, what a slowly following copy of encoder and projector makes of the other; no negatives.
+
+    From `"Bootstrap Your Own Latent: A New Approach to Self-Supervised Learning" <https://arxiv.org/abs/2006.07733>`_
+    (Grill et al., 2020).
+
+    .. math::
+        \mathcal{L} = \ell(q(g(\tilde H_\alpha)), \bar g(\tilde T_\beta)) +
+            \ell(q(g(\tilde H_\beta)), \bar g(\tilde T_\alpha)), \qquad
+        \ell(q, z) = \tfrac1b \sum_i 2 - 2 \cos(q_i, z_i)
+
+    with the online encoder's features :math:`H`, projector :math:`g` and predictor :math:`q`, and the target's features
+    :math:`T` and projector :math:`\bar g`, which learn from no gradient. The spectral map acts on all four maps of
+    features. After each step the target moves towards the online network, with a momentum that rises to 1 along a
+    cosine: :class:`~sfa.methods.bootstrapped.BootstrappedMethod`, which BGRL shares. The heads' widths and the momentum
+    are solo-learn's (da Costa et al., 2022) for CIFAR.
+
+    Args:
+        encoder: Any module from images to ``(b, d)``.
+        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
+        head_hidden: Hidden width of the projector.
+        head_width: Width of projections and predictions.
+        prediction: Hidden width of the predictor.
+        momentum: Of the target at the start of training.
+        spectral: The map applied to the four feature maps while training, or several in order.
+    """
+
+    level = "image"
+    defaults = {"augmentation": {"strength": "asymmetric"}}
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        head_hidden: Count = 4096,
+        head_width: Count = 256,
+        prediction: Count = 4096,
+        momentum: Share = 0.99,
+        spectral: Spectral = None,
+    ) -> None:
+        super().__init__(encoder, augmentation, momentum=momentum, spectral=spectral)
+        self.make_targets(mlp_head((self.width, head_hidden, head_width)))
+        self.predictor = mlp_head((head_width, prediction, head_width))
+
+    def loss(self, h: Tensor, t: Tensor) -> Tensor:
+        # BYOL adds up both directions, where BGRL has their mean.
+        return 2 * super().loss(h, t)

@@ -1,0 +1,86 @@
+"""COSTA: covariance-preserving feature augmentation for graph contrastive learning (Zhang et al., 2022)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import torch
+from annotated_types import Interval
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.augment.base import first_view
+from sfa.errors import InputError
+from sfa.methods.base import Observer, Views
+from sfa.methods.grace import GRACE
+from sfa.ranges import Count
+from sfa.registry import register
+from sfa.spectral import Costa
+
+
+@register("method", "costa")
+class COSTA(GRACE):
+    r"""Contrast random combinations of nodes that keep the covariance of the features on average.
+
+    From `"COSTA: Covariance-Preserving Feature Augmentation for Graph Contrastive Learning"
+    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022).
+
+    .. math::
+        \widetilde H_\alpha = P H_\alpha, \quad \widetilde H_\beta = P H_\beta, \qquad
+        P \in \mathbb{R}^{rn \times n}, \quad P_{ij} \sim \mathcal{N}(0, \tfrac{1}{rn}),
+
+    a sketch (:func:`sfa.spectral.costa`) with one ``P`` for both views, drawn anew at each step; then a head, and
+    InfoNCE between the views, whose rows are no nodes but the same combinations of nodes.
+
+    ``multi`` encodes two views of the graph. ``single`` encodes one, which halves the encoder's work: the authors'
+    figure has its sketch contrasted with itself, and their code leaves it out. It is read here as InfoNCE with both
+    arguments the same: every combination is its own positive, and all that is learned comes from pushing different
+    ones apart.
+
+    The spectral map comes before the sketch. Defaults are the authors' for Cora; their code masks the features of
+    both views at the first view's rate.
+
+    Args:
+        encoder: Any module that embeds nodes.
+        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
+        views: ``multi`` or ``single``.
+        ratio: Combinations for each node, above 0 and at most 1.
+        projection: Hidden width of the head.
+        intraview: Negatives from the anchor's own view too, which the authors do without.
+        **options: Those of :class:`~sfa.methods.GRACE`.
+    """
+
+    defaults = {
+        "encoder": {"hidden": 256, "widths": "constant"},
+        "augmentation": {"feature_drop": (0.3, 0.3)},
+        "training": {"lr": 1e-4, "epochs": 700, "weight_decay": 0.0, "patience": None},
+    }
+    spans_processes = False
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        views: Literal["multi", "single"] = "multi",
+        ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5,
+        projection: Count = 256,
+        intraview: bool = False,
+        **options: Any,
+    ) -> None:
+        if views not in ("multi", "single"):
+            raise InputError(f"The views of COSTA are 'multi' or 'single', not {views!r}.")
+        super().__init__(encoder, augmentation, projection=projection, intraview=intraview, **options)
+        self.sketch = Costa(ratio)
+        self.views = views
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = (
+            [first_view(self.augmentation, data, generator)]
+            if self.views == "single"
+            else self.augmentation(data, generator)
+        )
+        maps = self.encode(self.encoder, views, data, generator)
+        tilde = self.apply_spectral(*maps, generator=generator, observe=observe, views=len(maps))
+        z = [self.head(h) for h in self.sketch.forward_all(*tilde, generator=generator)]
+        return self.loss(z[0], z[-1])

@@ -1,0 +1,120 @@
+"""DeepWalk: online learning of social representations (Perozzi, Al-Rfou and Skiena, 2014)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor, nn
+from torch.nn.functional import embedding
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.graph.walks import Transitions, draw_nodes, random_walks
+from sfa.losses import skip_gram
+from sfa.methods.base import Method, Observer, Spectral
+from sfa.ranges import Count, check_whole
+from sfa.registry import register
+
+Length = Annotated[int, Ge(2)]
+
+NOISE_PER_NEGATIVE = 4
+"""Nodes drawn for a walk for each negative of a pair: its positions share them, and a mean over more is steadier."""
+
+
+@register("method", "deepwalk")
+class DeepWalk(Method):
+    """Walk at random from every node, and predict from each node on a walk the nodes around it (skip-gram).
+
+    From `"DeepWalk: Online Learning of Social Representations" <https://arxiv.org/abs/1403.6652>`_ (Perozzi et al.,
+    2014). A node has two rows of weights, one as a centre and one as a context; its embedding is the first. Features play no
+    part, edge weights steer the walks. The skip-gram is that of negative sampling, as in node2vec, in place of the
+    original's hierarchical softmax; negatives come from the nodes' (weighted) degrees to the power 3/4. The feature map
+    that the spectral map sees holds the centre embeddings of the nodes that the step's walks visit, one row a node.
+
+    A batch's walks start from its ``seeds``, or from all nodes if it has none. An epoch of the sampler ``starts`` is
+    one walk from every node. Width and window are the authors'; the 10 walks of 80 nodes are those at which node2vec
+    compares itself with it, where the authors have 80 of 40.
+
+    Args:
+        num_nodes: Of the one graph that it can be trained on and asked for.
+        hidden: Width of the embeddings.
+        length: Nodes of a walk.
+        window: How far from the centre on a walk a context may be.
+        negatives: Random nodes that each context is told from.
+        spectral: The map applied to the centre embeddings while training.
+    """
+
+    defaults = {
+        "sampler": {"name": "starts", "batch_size": 128},
+        "training": {"epochs": 10, "lr": 0.005, "weight_decay": 0.0, "patience": None},
+        "feature_norm": "none",
+    }
+    transductive = True
+    requires_row_identity = True
+    samplers = ("starts",)
+
+    graph_digest: Tensor
+
+    def __init__(
+        self,
+        num_nodes: int,
+        *,
+        hidden: Count = 128,
+        length: Length = 80,
+        window: Count = 10,
+        negatives: Count = 5,
+        spectral: Spectral = None,
+    ) -> None:
+        for name, value, least in (("hidden", hidden, 1), ("length", length, 2), ("window", window, 1)):
+            check_whole(name, value, least)
+        check_whole("negatives", negatives, 1)
+        super().__init__(None, spectral=spectral, width=hidden)
+        self.centre, self.context = (nn.Parameter(torch.empty(num_nodes, hidden)) for _ in range(2))
+        for table in (self.centre, self.context):
+            nn.init.uniform_(table, -0.5 / hidden, 0.5 / hidden)
+        self.register_buffer("graph_digest", torch.zeros(32, dtype=torch.uint8))
+        self.length = length
+        self.window = window
+        self.negatives = negatives
+
+    def walks(self, transitions: Transitions, starts: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Draw a walk from each of ``k`` nodes, ``(length, k)``."""
+        return random_walks(transitions, starts, self.length - 1, generator)
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        transitions = self._transitions(data)
+        self.graph_digest.copy_(transitions.digest)
+        starts = data.get("seeds", torch.arange(data.num_nodes, device=self.centre.device))
+        walks = self.walks(transitions, starts, generator).T
+        visited, row = torch.unique(walks, return_inverse=True)
+        (h,) = self.apply_spectral(embedding(visited, self.centre), generator=generator, observe=observe, views=1)
+        shape = (len(walks), NOISE_PER_NEGATIVE * self.negatives)
+        noise = draw_nodes(transitions.strength**0.75, shape, generator)
+        return skip_gram(
+            embedding(row, h),
+            embedding(walks, self.context),
+            embedding(noise, self.context),
+            window=self.window,
+            negatives=self.negatives,
+        )
+
+    def embeddings(self, data: Data) -> Tensor:
+        """Return the center embeddings ``(n, hidden)``; once it is trained, of no other graph."""
+        self._transitions(data)
+        return self.centre.detach().clone()
+
+    def _transitions(self, graph: Data) -> Transitions:
+        """Return the graph's transitions, if its nodes can have the weights: it is the one trained on, or none was."""
+        fits = graph.num_nodes == len(self.centre)
+        if fits:
+            transitions = Transitions.of(graph)
+            is_bound = bool(self.graph_digest.any())
+            fits = not is_bound or torch.equal(self.graph_digest, transitions.digest.to(self.graph_digest.device))
+        if not fits:
+            raise InputError(
+                f"{type(self).__name__} has learnt the nodes of one graph by their numbers, and this is another (or a "
+                "batch cut out of it): train it on this graph whole, or choose a method with an encoder."
+            )
+        return transitions

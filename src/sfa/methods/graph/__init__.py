@@ -1,1 +1,0 @@
-"""Graph-level methods: many graphs, an embedding each."""

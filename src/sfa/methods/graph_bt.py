@@ -1,0 +1,35 @@
+"""Barlow Twins (Zbontar et al., 2021; Bielak, Kajdanowicz and Chawla, 2022) where a row is a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from sfa.augment.graph import A_FIFTH
+from sfa.methods.base import Views
+from sfa.methods.g_bt import GBT
+from sfa.nn.heads import graph_projector
+from sfa.registry import register
+
+
+@register("method", "graph-bt")
+class GraphBT(GBT):
+    """Decorrelate the columns of the projected embeddings across two random views of every graph; no negatives.
+
+    The loss of :class:`~sfa.methods.GBT`, behind the projector of GraphCL. Nobody has published it for these sets:
+    encoder and training are GraphCL's, and so are the views, both of them augmented and at a ratio of 0.2 as in
+    GraphCL's semi-supervised experiments.
+
+    Args:
+        encoder: Any module that embeds graphs, or nodes, which are then summed.
+        augmentation: Makes two views of a batch of graphs; by default :class:`~sfa.augment.RandomChoice`.
+        **options: Those of :class:`~sfa.methods.GBT`.
+    """
+
+    level = "graph"
+    defaults = {"augmentation": A_FIFTH}
+
+    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, **options: Any) -> None:
+        super().__init__(encoder, augmentation, **options)
+        self.head = graph_projector(self.width)

@@ -1,0 +1,58 @@
+"""GraphCL: graph contrastive learning with augmentations (You et al., 2020)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from sfa.losses import info_nce
+from sfa.methods.base import Spectral, Views
+from sfa.methods.two_views import TwoViewMethod
+from sfa.nn.heads import graph_projector
+from sfa.ranges import Positive, check_number
+from sfa.registry import register
+
+
+@register("method", "graphcl")
+class GraphCL(TwoViewMethod):
+    r"""Contrast each graph with an augmented view of itself, against the views of the other graphs of the batch.
+
+    From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020).
+
+    .. math::
+        \mathcal{L} = -\frac1b \sum_i \log \frac{ e^{\cos(z_i, z_i^+) / \tau} }
+            { \sum_{j \neq i} e^{\cos(z_i, z_j^+) / \tau} }, \qquad z = g(\tilde h)
+
+    with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, the spectral map on both, and the
+    projector :math:`g`. This is the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are,
+    the loss has one direction, and the positive is not in the denominator. The paper's text augments both views. The
+    authors' rule of thumb for molecules and proteins is the augmentation ``kinds: random2``.
+
+    Args:
+        encoder: Any module that embeds graphs, or nodes, which are then summed.
+        augmentation: Makes two views of a batch of graphs; by default :class:`~sfa.augment.RandomChoice`.
+        tau: Temperature.
+        spectral: The map applied to both pooled feature maps while training, or several in order.
+    """
+
+    level = "graph"
+    defaults = {"augmentation": {"both_views": False}}
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        tau: Positive = 0.2,
+        spectral: Spectral = None,
+    ) -> None:
+        check_number("tau", tau, above=0)
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.head = self.make_head()
+        self.tau = tau
+
+    def make_head(self) -> nn.Module:
+        """Build what is between pooled feature maps and the loss."""
+        return graph_projector(self.width)
+
+    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+        return info_nce(z_alpha, z_beta, positive_in_denominator=False, tau=self.tau)

@@ -1,1 +1,0 @@
-"""Image-level methods: a set of images, an embedding each."""

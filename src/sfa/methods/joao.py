@@ -1,0 +1,109 @@
+"""JOAO: graph contrastive learning automated (You et al., 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.augment.graph import A_FIFTH, AUGMENTATIONS, IDENTITY, RandomChoice, draw_choices
+from sfa.errors import InputError, TrainingError
+from sfa.levels import num_items
+from sfa.losses.simplex import ascend
+from sfa.methods.base import Observer, Views
+from sfa.methods.graphcl import GraphCL
+from sfa.modes import kept_buffers
+from sfa.ranges import NonNegative, Positive, check_number
+from sfa.registry import register
+
+EVERY = 5
+"""One batch in so many is looked at to learn the probabilities: the authors take a fifth of them, and the first."""
+
+
+@register("method", "joao")
+class JOAO(GraphCL):
+    r"""Learn which augmentations GraphCL draws: the weights minimize its loss, the probabilities maximize it.
+
+    From `"Graph Contrastive Learning Automated" <https://arxiv.org/abs/2106.07594>`_ (You et al., 2021).
+
+    .. math::
+        \min_\theta \ \mathcal{L}(\theta, p), \qquad
+        p = \operatorname*{argmax}_{p' \in \Delta} \ \sum_k p'_k\, \mathcal{L}_k(\theta)
+            - \tfrac{\gamma}{2} \lVert p' - \tfrac15 \mathbf{1} \rVert^2
+
+    with :math:`\mathcal{L}_k` the loss of :class:`~sfa.methods.GraphCL` when all graphs are augmented by kind ``k`` of
+    the five :data:`~sfa.augment.graph.AUGMENTATIONS`. After each epoch the probabilities take a step of projected
+    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses as they are in training, the spectral map included, over every
+    fifth batch; looking at them trains nothing. As in the authors' code for the sets of TU Dortmund, view alpha is the
+    graphs as they are, the probabilities are uniform at first, and the rates are 0.2. They tune ``gamma`` among 0.01,
+    0.1 and 1.
+
+    Args:
+        encoder: Any module that embeds graphs, or nodes, which are then summed.
+        augmentation: A :class:`~sfa.augment.RandomChoice`, with the probabilities to start from.
+        gamma: How much uniform probabilities are preferred.
+        beta: Length of the step that the probabilities take after each epoch.
+        **options: Those of :class:`~sfa.methods.GraphCL`.
+    """
+
+    defaults = {"augmentation": {**A_FIFTH, "kinds": "all", "both_views": False}}
+    augmentation: RandomChoice
+    probabilities: Tensor
+    """``(5,)``, how likely each of the :data:`~sfa.augment.graph.AUGMENTATIONS` is to be drawn."""
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        gamma: NonNegative = 0.1,
+        beta: Positive = 1.0,
+        **options: Any,
+    ) -> None:
+        check_number("gamma", gamma)
+        check_number("beta", beta, above=0)
+        super().__init__(encoder, augmentation, **options)
+        if not isinstance(self.augmentation, RandomChoice):
+            raise InputError(f"JOAO learns the probabilities of a RandomChoice, not of {self.augmentation!r}.")
+        self.register_buffer("probabilities", self.augmentation.probabilities.clone())
+        self.gamma, self.beta = gamma, beta
+
+    def project(self, h: Tensor, choices: Tensor) -> Tensor:
+        """Apply the head to the map ``(b, width)`` of graphs that were augmented by the kinds ``choices`` ``(b,)``."""
+        z: Tensor = self.head(h)
+        return z
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        choices = draw_choices(self.probabilities, num_items(data), generator)
+        return self.contrast(data, self.encoder(data, generator), choices, generator, observe)
+
+    def contrast(
+        self, data: Data, h: Tensor, choices: Tensor, generator: torch.Generator | None, observe: Observer | None = None
+    ) -> Tensor:
+        """Compute the loss of graphs, whose pooled map is ``h``, against their views by the kinds ``choices``."""
+        h_view = self.encoder(self.augmentation.apply(data, choices, generator), generator)
+        h_alpha, h_beta = self.apply_spectral(h, h_view, generator=generator, observe=observe)
+        return self.loss(self.project(h_alpha, torch.full_like(choices, IDENTITY)), self.project(h_beta, choices))
+
+    @torch.no_grad()
+    def losses(self, batches: Iterable[tuple[Data, torch.Generator]]) -> Tensor:
+        """Compute the loss of each augmentation when it is the only one, ``(5,)``, a mean over the graphs."""
+        total, count = torch.zeros_like(self.probabilities), 0
+        with kept_buffers(self):
+            for data, generator in batches:
+                h, graphs = self.encoder(data, generator), num_items(data)
+                for kind in range(len(AUGMENTATIONS)):
+                    choices = torch.full((graphs,), kind, device=h.device)
+                    total[kind] += graphs * self.contrast(data, h, choices, generator)
+                count += graphs
+        return total / count
+
+    def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
+        losses = self.losses(islice(batches, 0, None, EVERY))
+        if not bool(losses.isfinite().all()):
+            raise TrainingError("The loss of an augmentation is no longer a number: try a smaller learning rate.")
+        self.probabilities.copy_(ascend(self.probabilities, losses, gamma=self.gamma, beta=self.beta))

@@ -1,0 +1,132 @@
+"""LP-Info: bringing your own view, by learned priors (You et al., 2022)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.errors import unknown_name
+from sfa.losses import info_nce
+from sfa.methods.base import Method, Observer, Spectral
+from sfa.nn.adapt import renewed
+from sfa.nn.heads import graph_projector
+from sfa.nn.view_generator import ViewGenerator
+from sfa.ranges import Count, NonNegative, Positive, Share, check_number
+from sfa.registry import register
+
+Principle = Literal["min", "bn", "both"]
+
+
+class Objectives(NamedTuple):
+    """Three scalars, each of which has a gradient in weights of its own."""
+
+    contrast: Tensor
+    """In the encoder and the projector."""
+    bottleneck: Tensor
+    """In the bottleneck's encoder and projector; 0 without them."""
+    prior: Tensor
+    """In the two generators."""
+
+
+@register("method", "lp-info")
+class LPInfo(Method):
+    r"""Contrast two views of each graph that two generators draw, and train these to draw views that are hard.
+
+    From `"Bringing Your Own View: Graph Contrastive Learning without Prefabricated Data Augmentations"
+    <https://arxiv.org/abs/2201.01702>`_ (You et al., 2022).
+
+    .. math::
+        \min_\theta \ \frac1b \sum_g \ell_g, \qquad
+        \min_{\phi_v} \ \frac1b \sum_g \big( r_g\, \mathcal{R}_g(\phi_v) + \beta\, \mathcal{D}_g(\phi_v) \big),
+        \qquad r_g = \begin{cases} 1 & c_g > \tfrac1b \sum_{g'} c_{g'} \\ \delta & \text{otherwise} \end{cases}
+
+    with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, the encoder and its projector
+    :math:`\theta`, and two generators :math:`\phi_v`, variational auto-encoders with a reconstruction
+    :math:`\mathcal{R}` and a divergence :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`), which learn
+    above all from the graphs whose views were harder than the mean. What is hard, :math:`c`, is a principle: ``min``
+    (views that share little, :math:`c = \ell`); ``bn`` (embeddings that keep little of their view: an encoder of its
+    own learns to find the embedding of the same view, and :math:`c = \ell^{bn}` is the sum of that loss over both
+    views); ``both``, :math:`c = \ell + \ell^{bn}`. Views are drawn and rewards are constants, so one backward pass
+    gives each part the gradient of its own objective.
+
+    What is public is the paper and code for semi-supervised learning and transfer. From that code are the generators,
+    walks, rewards, ``delta`` and ``least``; from GraphCL's for the sets of TU Dortmund encoder, temperature and
+    training. Ours are: a sample of the pairs to decode in place of all, views by the generators as they are in place of
+    copies made when an epoch begins, one optimizer for all parts, and ``divergence``, which is 1 there: on MUTAG
+    generators then forget their graph.
+
+    Args:
+        encoder: Any module that embeds nodes of graphs; generators and bottleneck have copies with weights of their own.
+        latent: Width of the generators' latent space.
+        principle: ``min``, ``bn`` or ``both``.
+        walks: Walks by which a view is drawn (the authors take 4, of 10 steps, for the dense graphs of COLLAB).
+        length: Steps of a walk.
+        least: Probability of a step; less likely ones are not taken.
+        delta: Reward for a graph that was easier than the mean.
+        divergence: Weight :math:`\beta` of the generators' divergence.
+        tau: Temperature.
+        spectral: The map applied to all pooled feature maps while training, or several in order.
+    """
+
+    level = "graph"
+    requires_row_identity = True  # of graphs, each of which has a reward
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        latent: Count = 32,
+        principle: Principle = "min",
+        walks: Count = 16,
+        length: Count = 20,
+        least: Share = 0.1,
+        delta: Share = 0.01,
+        divergence: NonNegative = 0.1,
+        tau: Positive = 0.2,
+        spectral: Spectral = None,
+    ) -> None:
+        check_number("tau", tau, above=0)
+        if principle not in get_args(Principle):
+            raise unknown_name("principle", principle, get_args(Principle))
+        super().__init__(encoder, spectral=spectral)
+        self.head = graph_projector(self.width)
+        self.generators = nn.ModuleList(
+            ViewGenerator(renewed(self.encoder), latent, walks=walks, length=length, least=least) for _ in range(2)
+        )
+        if principle != "min":
+            self.bottleneck: Any = renewed(self.encoder)
+            self.bottleneck_head = graph_projector(self.width)
+        self.principle, self.delta, self.divergence, self.tau = principle, delta, divergence, tau
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        contrast, bottleneck, prior = self.objectives(data, generator, observe)
+        return contrast + bottleneck + prior
+
+    def objectives(
+        self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None
+    ) -> Objectives:
+        """Compute what each part is trained by, in one step."""
+        generated = [draw(data, generator) for draw in self.generators]
+        networks = [self.encoder] if self.principle == "min" else [self.encoder, self.bottleneck]
+        maps = [network(one.view, generator) for network in networks for one in generated]
+        h_alpha, h_beta, *h_bottleneck = self.apply_spectral(*maps, generator=generator, observe=observe)
+        z_alpha, z_beta = self.head(h_alpha), self.head(h_beta)
+        contrast = self.losses(z_alpha, z_beta)
+        bottleneck = torch.zeros_like(contrast)
+        for h, z in zip(h_bottleneck, (z_alpha, z_beta), strict=False):
+            bottleneck = bottleneck + self.losses(self.bottleneck_head(h), z.detach())
+        reward = rewards(bottleneck if self.principle == "bn" else contrast + bottleneck, self.delta)
+        priors = [reward * one.reconstruction + self.divergence * one.divergence for one in generated]
+        return Objectives(contrast.mean(), bottleneck.mean(), torch.stack(priors).sum(0).mean())
+
+    def losses(self, anchors: Tensor, positives: Tensor) -> Tensor:
+        """Compute GraphCL's loss of each graph, ``(b,)``."""
+        return info_nce(anchors, positives, positive_in_denominator=False, tau=self.tau, of_each=True)
+
+
+def rewards(hardness: Tensor, delta: float) -> Tensor:
+    """Return constants ``(b,)``: 1 for a graph that is harder than the mean, ``delta`` for the others."""
+    return torch.where(hardness > hardness.mean(), 1.0, delta).to(hardness.dtype)

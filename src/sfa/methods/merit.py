@@ -1,0 +1,101 @@
+"""MERIT: multi-scale contrastive Siamese networks for graph representation learning (Jin et al., 2021)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.losses import info_nce, nt_xent
+from sfa.methods.base import Method, Observer, Spectral, Views
+from sfa.methods.diffused import diffusion_of
+from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.momentum import make_target, update_target_
+from sfa.ranges import Count, Share
+from sfa.registry import register
+
+
+@register("method", "merit")
+class MERIT(Method):
+    r"""Contrast a node's two views with each other, and each with what a slowly following network makes of the other.
+
+    From `"Multi-Scale Contrastive Siamese Networks for Self-Supervised Graph Representation Learning"
+    <https://arxiv.org/abs/2105.05682>`_ (Jin et al., 2021). View alpha lacks edges, view beta is the graph's diffusion,
+    and both lack features. With the predictions :math:`P = q(p(\tilde H))` of the online network, the projections
+    :math:`Z` of the target network, and cosines in InfoNCE without a temperature, the loss is the mean over both
+    directions of
+
+    .. math::
+        \mathcal{L}_\alpha = \beta \big( \ell_\text{inter}(P_\alpha, P_\beta) + \ell_\text{intra}(P_\alpha, P_\beta)
+            \big) + (1 - \beta)\, \ell_\text{inter}(P_\alpha, Z_\beta),
+
+    where negatives are the other rows of the second view (inter) or of the first (intra); the authors' code takes both
+    in one sum. The spectral map acts on the encoders' four maps :math:`H`. The embedding is the sum of what the online
+    encoder makes of the graph and of its diffusion, as in the authors' code. Defaults are theirs for Cora, on the whole
+    graph where they crop 2,000 nodes. Edges are removed only, where they remove half of them and add as many.
+
+    Args:
+        encoder: Any module that embeds nodes and takes a ``propagation``.
+        augmentation: A :class:`~sfa.augment.Diffusion`.
+        head_hidden: Hidden width of projector and predictor.
+        head_width: Width of what they give.
+        beta: Weight of the contrast of views; that of networks has the rest.
+        momentum: Fraction of itself that the target network keeps at each step.
+        spectral: The map applied to the four feature maps while training, or several in order.
+    """
+
+    takes_views = True
+
+    defaults = {
+        "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
+        "augmentation": {"name": "diffusion", "alpha": 0.05, "edge_drop": 0.2, "feature_drop": (0.5, 0.5)},
+        "training": {"epochs": 600, "lr": 3e-4, "weight_decay": 0.0, "patience": None},
+    }
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        head_hidden: Count = 4096,
+        head_width: Count = 512,
+        beta: Share = 0.5,
+        momentum: Share = 0.8,
+        spectral: Spectral = None,
+    ) -> None:
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.diffusion = diffusion_of(self)
+        self.projector = make_head(self.width, head_hidden, head_width)
+        self.predictor = make_head(head_width, head_hidden, head_width)
+        self.target_encoder = make_target(self.encoder)
+        self.target_projector = make_target(self.projector)
+        self.beta = beta
+        self.momentum = momentum
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = self.diffusion(data, generator)
+        online = self.encode(self.encoder, views, data, generator)
+        with torch.no_grad():
+            target = self.encode(self.target_encoder, views, data, generator)
+        h_alpha, h_beta, t_alpha, t_beta = self.apply_spectral(*online, *target, generator=generator, observe=observe)
+        p_alpha, p_beta = (self.predictor(self.projector(h)) for h in (h_alpha, h_beta))
+        with torch.no_grad():
+            z_alpha, z_beta = (self.target_projector(t) for t in (t_alpha, t_beta))
+        # Both contrasts are means over both directions.
+        intra = info_nce(p_alpha, p_beta, negatives="anchors") + info_nce(p_beta, p_alpha, negatives="anchors")
+        of_views = nt_xent(p_alpha, p_beta, tau=1.0, intraview=False) + intra / 2
+        of_networks = (info_nce(p_alpha, z_beta) + info_nce(p_beta, z_alpha)) / 2
+        return self.beta * of_views + (1 - self.beta) * of_networks
+
+    def after_step(self, done: float) -> None:
+        update_target_(self.target_encoder, self.encoder, self.momentum)
+        update_target_(self.target_projector, self.projector, self.momentum)
+
+    def embeddings(self, data: Data) -> Tensor:
+        z: Tensor = self.encoder.embed(data) + self.encoder.embed(self.diffusion.diffuse(data))
+        return z
+
+
+def make_head(width: int, hidden: int, out: int) -> nn.Sequential:
+    """Build a projector or predictor: a two-layer MLP ``width → hidden → out`` with batch normalization inside."""
+    return nn.Sequential(nn.Linear(width, hidden), BatchNorm(hidden), nn.PReLU(), nn.Linear(hidden, out))

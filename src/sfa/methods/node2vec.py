@@ -1,0 +1,40 @@
+"""node2vec: scalable feature learning for networks (Grover and Leskovec, 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sfa.graph.walks import Transitions, second_order_walks
+from sfa.methods.deepwalk import DeepWalk
+from sfa.ranges import Positive, check_number
+from sfa.registry import register
+
+
+@register("method", "node2vec")
+class Node2Vec(DeepWalk):
+    """Embed nodes as DeepWalk does, by walks that lean towards going back (small ``p``), staying near (large ``q``) or away (small ``q``).
+
+    With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the walks are
+    DeepWalk's.
+
+    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_.
+
+    Args:
+        num_nodes: Of the one graph that it can be trained on and asked for.
+        p: Return parameter.
+        q: In-out parameter.
+        **options: Those of :class:`~sfa.methods.DeepWalk`.
+    """
+
+    def __init__(self, num_nodes: int, *, p: Positive = 1.0, q: Positive = 1.0, **options: Any) -> None:
+        check_number("p", p, above=0)
+        check_number("q", q, above=0)
+        super().__init__(num_nodes, **options)
+        self.p = p
+        self.q = q
+
+    def walks(self, transitions: Transitions, starts: Tensor, generator: torch.Generator | None) -> Tensor:
+        return second_order_walks(transitions, starts, self.length - 1, generator, p=self.p, q=self.q)

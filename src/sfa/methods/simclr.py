@@ -1,0 +1,61 @@
+"""SimCLR: a simple framework for contrastive learning of visual representations (Chen et al., 2020)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from sfa.losses import nt_xent
+from sfa.losses.nt_xent import check_temperature
+from sfa.methods.base import Spectral, Views
+from sfa.methods.two_views import TwoViewMethod
+from sfa.nn.heads import mlp_head
+from sfa.ranges import Count, Positive
+from sfa.registry import register
+
+
+@register("method", "simclr")
+class SimCLR(TwoViewMethod):
+    r"""Find the other view of an image among the views of all images of the batch (NT-Xent).
+
+    From `"A Simple Framework for Contrastive Learning of Visual Representations" <https://arxiv.org/abs/2002.05709>`_
+    (Chen et al., 2020).
+
+    .. math::
+        \mathcal{L} = \frac{1}{2b} \sum_{i=1}^{2b} -\log \frac{ e^{\cos(z_i, z_{i^+}) / \tau} }
+            { \sum_{j \neq i} e^{\cos(z_i, z_j) / \tau} }, \qquad z = g(\tilde h)
+
+    over the ``2b`` views of ``b`` images, where :math:`i^+` is the other view of the image of :math:`i`: each has one
+    positive and ``2b - 2`` negatives, from both views. :math:`\tilde h` are the encoder's features after the spectral
+    map and :math:`g` the projector, two linear layers with a ReLU between. The head's widths and the temperature are
+    solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
+
+    Args:
+        encoder: Any module from images to ``(b, d)``.
+        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
+        head_hidden: Hidden width of the projector.
+        head_width: Width of what it gives.
+        tau: Temperature.
+        spectral: The map applied to both feature maps while training, or several in order.
+    """
+
+    level = "image"
+    defaults = {"augmentation": {"strength": "strong"}}
+    spans_processes = True
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        augmentation: Views | None = None,
+        *,
+        head_hidden: Count = 2048,
+        head_width: Count = 256,
+        tau: Positive = 0.2,
+        spectral: Spectral = None,
+    ) -> None:
+        check_temperature(tau)
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.head = mlp_head((self.width, head_hidden, head_width), batch_norm=False)
+        self.tau = tau
+
+    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+        return nt_xent(z_alpha, z_beta, tau=self.tau, across_processes=self.across_processes)

@@ -1,0 +1,97 @@
+"""SUGRL: simple unsupervised graph representation learning (Mo et al., 2022)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.graph.propagation import propagation_of
+from sfa.graph.sampled_means import sampled_means
+from sfa.losses import multiplet
+from sfa.losses.margin import Form
+from sfa.methods.base import Method, Observer, Spectral, num_seed_nodes
+from sfa.nn.dropout import dropout as drop_entries
+from sfa.ranges import Count, NonNegative, Share
+from sfa.registry import register
+
+
+@register("method", "sugrl")
+class SUGRL(Method):
+    r"""Draw a node's own embedding to that of its surroundings, away from other nodes': no views, no discriminator.
+
+    From "Simple Unsupervised Graph Representation Learning" (Mo et al., AAAI 2022).
+
+    .. math::
+        H = \mathrm{MLP}(X), \qquad H^+ = \hat D^{-1/2} (A + I) \hat D^{-1/2} H, \qquad
+        \tilde h_i^+ = \tfrac{1}{m} \sum_{j=1}^{m} h_{s_{ij}}
+
+    are anchors, structural and neighbor positives, where :math:`s_{ij}` is drawn from node ``i`` and its neighbors;
+    negatives are the anchors in random order. Their distances are in the loss :func:`~sfa.losses.multiplet`. The
+    embeddings are :math:`H^+`, as in the authors' code. Defaults are the authors' for Cora.
+
+    Args:
+        encoder: Any module that embeds nodes; the authors' is an MLP.
+        dropout: Rate at which features are dropped.
+        structural_dropout: Rate at which anchors are dropped before they are propagated.
+        neighbours: Draws ``m`` of a neighbor positive.
+        negatives: Random orders.
+        alpha: Margin by which positives are nearer than negatives.
+        beta: How much farther negatives may lie.
+        weights: Of the structural, the neighbor and the upper-bound loss.
+        form: Of the loss: that of the authors' ``code``, to which their weights belong, or as the ``paper`` prints it.
+        spectral: The map applied to anchors and positives while training; negatives are augmented anchors.
+    """
+
+    defaults = {
+        "encoder": {"name": "mlp"},
+        "training": {"epochs": 500, "lr": 5e-3, "weight_decay": 5e-5, "patience": None},
+    }
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        *,
+        dropout: Share = 0.3,
+        structural_dropout: Share = 0.2,
+        neighbours: Count = 5,
+        negatives: Count = 4,
+        alpha: NonNegative = 0.8,
+        beta: NonNegative = 0.2,
+        weights: tuple[NonNegative, NonNegative, NonNegative] = (10.0, 10.0, 1.0),
+        form: Form = "code",
+        spectral: Spectral = None,
+    ) -> None:
+        super().__init__(encoder, spectral=spectral)
+        self.dropout, self.structural_dropout = dropout, structural_dropout
+        self.neighbours, self.negatives = neighbours, negatives
+        self.margins: dict[str, Any] = {"alpha": alpha, "beta": beta, "weights": weights, "form": form}
+        self.register_load_state_dict_pre_hook(_rename_mlp)
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        count, dropped = num_seed_nodes(data), copy.copy(data)
+        dropped.x = self._drop(data.x, self.dropout, generator)
+        h = self.encoder(dropped, generator)
+        structural = propagation_of(data, h.dtype) @ self._drop(h, self.structural_dropout, generator)
+        neighbor = sampled_means(h, data, count, self.neighbours, generator)
+        maps = (h[:count], structural[:count], neighbor)
+        h, structural, neighbor = self.apply_spectral(*maps, generator=generator, observe=observe)
+        orders = [torch.randperm(len(h), generator=generator, device=h.device) for _ in range(self.negatives)]
+        return multiplet(h, structural, neighbor, torch.stack(orders), **self.margins)
+
+    def _drop(self, x: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
+        return drop_entries(x, rate, generator) if self.training else x
+
+    @torch.no_grad()
+    def embeddings(self, data: Data) -> Tensor:
+        h = self.encoder.embed(data)
+        return propagation_of(data, h.dtype) @ h
+
+
+def _rename_mlp(module: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Read weights that were saved when the encoder was called ``mlp``."""
+    for key in [key for key in state if key.startswith(f"{prefix}mlp.")]:
+        state[f"{prefix}encoder.{key.removeprefix(f'{prefix}mlp.')}"] = state.pop(key)

@@ -1,0 +1,248 @@
+"""Any network as an encoder: PyTorch Geometric's models, torchvision's and timm's, or a module of one's own."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.levels import Level
+from sfa.modes import evaluating
+from sfa.nn.graph_encoder import GraphEncoder
+from sfa.nn.image_encoder import ImageEncoder
+from sfa.nn.pooling import sum_pool
+
+WIDTHS = ("width", "out_channels", "num_features", "out_features")
+"""Attributes by which modules tell how wide their output is."""
+INPUTS = ("in_channels", "in_features")
+"""Attributes by which they tell how wide their input is."""
+
+
+def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = None) -> nn.Module:
+    """Return a module as an encoder: one that maps data to embeddings, says its ``width`` and can ``embed``.
+
+    Encoders of :mod:`sfa.nn` are returned as they are. Of others, the arguments of ``forward`` decide what they are
+    called with: ``x, edge_index`` and, if there are any, ``edge_weight`` (PyTorch Geometric's models such as ``GAT``),
+    ``x`` alone, a PyG ``Data``, or images ``(b, channels, height, width)``. Randomness inside them, such as dropout, is
+    seeded from the step's generator.
+
+    Args:
+        module: The network.
+        level: What is embedded: ``node``, ``graph`` (node embeddings are summed over each graph) or ``image``.
+        width: Of its output; found by a trial if not given.
+    """
+    if not isinstance(module, nn.Module):
+        raise InputError(f"An encoder is a torch.nn.Module, not {module!r}.")
+    takes_generator = "generator" in inspect.signature(module.forward).parameters
+    if takes_generator and hasattr(module, "embed") and hasattr(module, "width"):
+        return module
+    if level == "image":
+        return WrappedImageEncoder(module, width or output_width(module, level))
+    wrapped = WrappedGraphEncoder if level == "graph" else WrappedNodeEncoder
+    return wrapped(module, width or output_width(module, level))
+
+
+def renewed(encoder: nn.Module) -> nn.Module:
+    """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
+    fresh = copy.deepcopy(encoder)
+    _reset(fresh)
+    return fresh
+
+
+def _reset(module: nn.Module) -> None:
+    """Draw new weights, part by part, as ``reset_parameters`` of the outermost parts that have it does."""
+    reset = getattr(module, "reset_parameters", None)
+    if reset is not None:
+        reset()
+        return
+    for child in module.children():
+        _reset(child)
+
+
+def materialize(view: Data) -> Data:
+    """Make a plain graph of a view: masked columns are zeros, removed edges are gone, features are dense.
+
+    Views of :mod:`sfa.augment` share the graph's tensors and only note what is gone (``feature_mask``, zeros in
+    ``edge_weight``), which the encoders of :mod:`sfa.nn` understand; others need this.
+    """
+    plain = copy.copy(view)
+    mask, weight = view.get("feature_mask"), view.get("edge_weight")
+    x = view.x.to_dense() if view.x.layout != torch.strided else view.x
+    plain.x = x if mask is None else x * mask.to(x.dtype)
+    if weight is not None:
+        kept = weight > 0
+        plain.edge_index = view.edge_index[:, kept]
+        ones = bool((weight[kept] == 1).all())
+        plain.edge_weight = None if ones else weight[kept]
+    return plain
+
+
+class WrappedNodeEncoder(nn.Module):
+    """A module that embeds nodes, called with what its ``forward`` takes.
+
+    Args:
+        module: The network.
+        width: Of its output.
+    """
+
+    def __init__(self, module: nn.Module, width: int) -> None:
+        super().__init__()
+        self.module = module
+        self.width = width
+
+    def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
+        """Compute embeddings ``(n, width)`` of the nodes of a graph or of a view of one."""
+        if data.get("propagation") is not None:
+            raise InputError(
+                f"The diffusion of a graph cannot be given to {type(self.module).__name__}: take an encoder of sfa.nn, "
+                "or another augmentation."
+            )
+        with _seeded(self.module, generator):
+            h = call(self.module, materialize(data))
+        return _checked(h, (data.num_nodes,), self.width, self.module)
+
+    @torch.no_grad()
+    def embed(self, data: Data) -> Tensor:
+        """Compute embeddings ``(n, width)`` of the nodes of a graph in ``eval()``."""
+        with evaluating(self):
+            return self(data)
+
+
+class WrappedGraphEncoder(GraphEncoder):
+    """A module that embeds nodes, whose output is summed over each graph; or one that embeds graphs itself.
+
+    Args:
+        module: The network.
+        width: Of its output.
+    """
+
+    def __init__(self, module: nn.Module, width: int) -> None:
+        super().__init__(width, layers=1)
+        self.module = module
+
+    def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
+        h = self._outputs(batch, generator)
+        if len(h) != batch.num_nodes:
+            raise InputError(
+                f"{type(self.module).__name__} embeds graphs and not their nodes, which this method needs: take an "
+                "encoder without pooling."
+            )
+        yield h
+
+    def forward(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
+        """Compute embeddings ``(G, width)`` of the graphs of a batch."""
+        self._check(batch)
+        h = self._outputs(batch, generator)
+        return sum_pool(h, batch.ptr) if len(h) == batch.num_nodes else h
+
+    def _outputs(self, batch: Data, generator: torch.Generator | None) -> Tensor:
+        with _seeded(self.module, generator):
+            h = call(self.module, materialize(batch))
+        return _checked(h, (batch.num_nodes, len(batch.ptr) - 1), self.width, self.module)
+
+
+class WrappedImageEncoder(ImageEncoder):
+    """A network from images ``(b, channels, height, width)``, with standardized channels, to ``(b, width)``.
+
+    Args:
+        module: The network.
+        width: Of its output.
+    """
+
+    def __init__(self, module: nn.Module, width: int) -> None:
+        super().__init__(_input_width(module) or 3, width)
+        self.module = module
+
+    def maps(self, images: Tensor) -> Tensor:
+        return _checked(call(self.module, images), (len(images),), self.width, self.module)[:, :, None, None]
+
+    def forward(self, images: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Compute embeddings ``(b, width)`` of images in [0, 1]."""
+        with _seeded(self.module, generator):
+            return super().forward(images, generator)
+
+    def largest_map(self, height: int, width: int) -> int:
+        return 64 * height * width  # nothing is known of it: as many channels as most networks begin with
+
+
+def call(module: nn.Module, data: Data | Tensor) -> Any:
+    """Call a module with what its ``forward`` takes: features and edges, features alone, or all of the data."""
+    if isinstance(data, Tensor):
+        return module(data)
+    names = list(inspect.signature(module.forward).parameters)
+    if "edge_index" not in names:
+        first = names[0] if names else ""
+        return module(data.x) if first in ("x", "input", "features") else module(data)
+    given: dict[str, Any] = {"x": data.x, "edge_index": data.edge_index}
+    if "edge_weight" in names and data.get("edge_weight") is not None:
+        given["edge_weight"] = data.edge_weight
+    if "batch" in names and data.get("batch") is not None:
+        given["batch"] = data.batch
+    return module(given.pop(names[0]) if names[0] in given else data.x, **given)
+
+
+def output_width(module: nn.Module, level: Level) -> int:
+    """Return how wide the output of a module is: by a trial, else by its attributes."""
+    features = _input_width(module)
+    if features is not None:
+        for trial in _trials(features, level):
+            try:
+                with torch.no_grad(), evaluating(module), torch.random.fork_rng(devices=[]):
+                    return int(call(module, trial).shape[-1])
+            except Exception:
+                continue
+    for name in WIDTHS:
+        if isinstance(width := getattr(module, name, None), int) and width > 0:
+            return width
+    raise InputError(
+        f"The width of what {type(module).__name__} gives cannot be found: say it by "
+        "sfa.nn.as_encoder(module, width=…), or give the module an attribute `width`."
+    )
+
+
+def _input_width(module: nn.Module) -> int | None:
+    """Return the number of features or channels that the first layer takes, if it says so."""
+    for part in module.modules():
+        for name in INPUTS:
+            if isinstance(width := getattr(part, name, None), int) and width > 0:
+                return width
+    return None
+
+
+def _trials(features: int, level: Level) -> Iterator[Data | Tensor]:
+    """Make small inputs with so many features or channels."""
+    if level == "image":
+        yield from (torch.zeros(2, features, side, side) for side in (32, 224))
+        return
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    batch = torch.zeros(3, dtype=torch.int64)
+    yield Data(x=torch.zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
+
+
+def _checked(h: Any, rows: tuple[int, ...], width: int, module: nn.Module) -> Tensor:
+    """Return the output of a module if it is a matrix of so many rows and columns."""
+    if not isinstance(h, Tensor) or h.dim() != 2 or len(h) not in rows or h.shape[1] != width:
+        found = f"a tensor of shape {tuple(h.shape)}" if isinstance(h, Tensor) else f"{type(h).__name__}"
+        wanted = " or ".join(f"({count}, {width})" for count in dict.fromkeys(rows))
+        raise InputError(f"The encoder {type(module).__name__} must give a tensor of shape {wanted}, not {found}.")
+    return h
+
+
+@contextmanager
+def _seeded(module: nn.Module, generator: torch.Generator | None) -> Iterator[None]:
+    """Seed PyTorch's global randomness inside from a generator, and leave it as it was; dropout draws from it."""
+    if generator is None or not module.training:
+        yield
+        return
+    devices = [generator.device.index or 0] if generator.device.type == "cuda" else []
+    seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield

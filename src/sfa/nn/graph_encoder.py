@@ -1,0 +1,109 @@
+"""What encoders of graphs share: the outputs of all layers side by side, summed over the nodes of each graph."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa import processes
+from sfa.errors import InputError
+from sfa.graph.batches import check_batch
+from sfa.graph.pattern import pattern_of
+from sfa.graph.products import some_rows
+from sfa.modes import evaluating
+from sfa.nn.gcn import CHUNK
+from sfa.nn.pooling import sum_pool
+
+
+class GraphEncoder(nn.Module, ABC):
+    r"""A stack of graph convolutions whose readout of a graph is that of InfoGraph and GraphCL (Sun et al., 2020).
+
+    .. math::
+        g = \Big\Vert_{l=1}^{L} \; \sum_{i} h_i^{(l)}
+
+    A batch is the disjoint union of ``G`` undirected graphs with ``x`` ``(N, d)``, ``edge_index`` ``(2, m)`` in both
+    directions, ``ptr`` ``(G + 1,)``, ``batch`` ``(N,)`` and perhaps ``edge_weight`` ``(m,)``, as PyTorch Geometric's
+    ``DataLoader`` makes it too. Edges may come in any order; sorted by (row, column) they are read fastest. Weights are
+    float32 or float64, as sparse products lack half precision, which comes by ``torch.autocast``.
+
+    Subclasses say what :meth:`layer_outputs` are.
+
+    Args:
+        hidden: Width of a layer.
+        layers: Number of layers.
+    """
+
+    across_processes: bool = False
+    """Whether the nodes of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+
+    def __init__(self, hidden: int, layers: int) -> None:
+        super().__init__()
+        if hidden < 1 or layers < 1:
+            raise InputError(f"An encoder needs hidden ≥ 1 and layers ≥ 1, not {hidden} and {layers}.")
+        self.width = hidden * layers
+        """Of the embeddings: that of all layers together."""
+
+    @abstractmethod
+    def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
+        """What each layer makes of the nodes, ``(N, hidden)``, from the first layer to the last."""
+
+    def nodes(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
+        """Embeddings ``(N, width)`` of the nodes: the outputs of all layers side by side."""
+        self._check(batch)
+        return torch.cat(list(self.layer_outputs(batch, generator)), dim=1)
+
+    def forward(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
+        """Embeddings ``(G, width)`` of the graphs: what :meth:`nodes` gives, summed over each graph's nodes."""
+        self._check(batch)
+        return torch.cat([sum_pool(h, batch.ptr) for h in self.layer_outputs(batch, generator)], dim=1)
+
+    @torch.no_grad()
+    def embed(self, graphs: Data, *, chunk: int = CHUNK) -> Tensor:
+        """What :meth:`forward` gives in ``eval()``, for as many whole graphs at a time as have ``chunk`` nodes.
+
+        Beside the graphs and their embeddings no more is held than the layers of one chunk, or of one larger graph.
+        """
+        with evaluating(self):
+            return torch.cat([self(part) for part in whole_graphs(graphs, chunk)])
+
+    def _check(self, batch: Data) -> None:
+        check_batch(batch)
+        alone = not (self.across_processes and processes.count() > 1)
+        if self.training and alone and batch.num_nodes < 2:
+            raise InputError(
+                f"Batch normalisation needs 2 or more nodes in a batch of graphs to train on, not {batch.num_nodes}: "
+                "take larger batches."
+            )
+
+
+def whole_graphs(graphs: Data, chunk: int) -> Iterator[Data]:
+    """Batches of the graphs in their order, of at most ``chunk`` nodes; a graph that is larger is one by itself."""
+    check_batch(graphs)
+    if not torch.equal(*graphs.batch[graphs.edge_index]):
+        raise InputError("An edge joins nodes of two graphs, which are to be embedded each for itself.")
+    if graphs.num_nodes <= chunk:
+        yield graphs
+        return
+    ptr, pattern = graphs.ptr, pattern_of(graphs.edge_index, graphs.num_nodes)
+    edges = torch.stack([pattern.sorted(end) for end in graphs.edge_index])
+    weight = None if graphs.edge_weight is None else pattern.sorted(graphs.edge_weight)
+    first = 0
+    while first < len(ptr) - 1:
+        last = max(first + 1, int(torch.searchsorted(ptr, ptr[first] + chunk, right=True)) - 1)
+        start, stop = int(ptr[first]), int(ptr[last])
+        those = slice(int(pattern.edge_rowptr[start]), int(pattern.edge_rowptr[stop]))
+        part = Data(
+            x=some_rows(graphs.x, start, stop),
+            edge_index=edges[:, those] - start,
+            ptr=ptr[first : last + 1] - start,
+            batch=graphs.batch[start:stop] - first,
+            num_nodes=stop - start,
+        )
+        if weight is not None:
+            part.edge_weight = weight[those]
+        yield part
+        first = last

@@ -1,0 +1,83 @@
+"""A multi-layer perceptron on node features, dense or sparse: an encoder that knows nothing of edges."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.graph.products import feature_product, some_rows
+from sfa.modes import evaluating
+from sfa.nn.dropout import dropout
+from sfa.nn.gcn import CHUNK
+from sfa.ranges import Count, Share
+from sfa.registry import register
+
+
+@register("encoder", "mlp")
+class MLP(nn.Module):
+    r"""Linear layers with a ReLU between them and none after the last, Xavier-initialized.
+
+    Args:
+        in_features: Number of node features.
+        hidden: Width of the output.
+        inner: Width of the layers before the last.
+        layers: Number of linear layers.
+        dropout: Rate at which the input of every layer is dropped in training.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden: Count = 128,
+        *,
+        inner: Count = 512,
+        layers: Count = 2,
+        dropout: Share = 0.0,
+    ) -> None:
+        super().__init__()
+        if min(hidden, inner, layers) < 1:
+            raise InputError(f"A perceptron needs widths ≥ 1 and layers ≥ 1, not {inner}, {hidden} and {layers}.")
+        self.width = hidden
+        """Of the embeddings."""
+        sizes = [in_features] + [inner] * (layers - 1) + [hidden]
+        self.linears = nn.ModuleList(Linear(a, b) for a, b in pairwise(sizes))
+        self.dropout = dropout
+
+    def forward(self, data: Data | Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Compute ``(n, hidden)`` of a graph's features, or of features ``(n, in_features)``, dense or CSR."""
+        rate = self.dropout if self.training else 0.0
+        x: Tensor = data.x if isinstance(data, Data) else data
+        h: Tensor = self.linears[0](dropout(x, rate, generator))
+        for linear in self.linears[1:]:
+            h = linear(dropout(h.relu(), rate, generator))
+        return h
+
+    @torch.no_grad()
+    def embed(self, data: Data, *, chunk: int = CHUNK) -> Tensor:
+        """Compute what :meth:`forward` gives in ``eval()``, in chunks of rows."""
+        n = len(data.x)
+        with evaluating(self):
+            rows = [self(some_rows(data.x, start, min(start + chunk, n))) for start in range(0, n, chunk)]
+        return torch.cat(rows) if rows else self(data)
+
+
+class Linear(nn.Module):
+    """``x W + b`` of features ``x`` that may be CSR."""
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.zeros(out_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new weights."""
+        nn.init.xavier_uniform_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return feature_product(x, self.weight) + self.bias

@@ -1,0 +1,55 @@
+"""Target networks that follow an online network slowly, as an exponential moving average of its weights."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import TypeVar
+
+import torch
+from torch import nn
+
+from sfa.ranges import check_number
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def make_target(online: Network) -> Network:
+    """Copy a network, with weights of its own, equal at first, that no optimizer trains.
+
+    As a submodule of a method it is saved with it. In training mode its batch normalization normalizes with the batch
+    at hand, as in the code of BGRL's authors.
+    """
+    return copy.deepcopy(online).requires_grad_(False)
+
+
+@torch.no_grad()
+def update_target_(target: nn.Module, online: nn.Module, momentum: float) -> None:
+    r"""Move the target's weights towards the online network's, in place (Grill et al., 2020).
+
+    .. math::
+        \phi \leftarrow m \phi + (1 - m) \theta
+
+    Parameters alone move. A batch normalization keeps the running statistics of what the target itself has seen: its
+    weights are others than the online network's, and so are the activations that they describe.
+
+    Args:
+        target: What :func:`make_target` made, with weights :math:`\phi`.
+        online: The network that it is a copy of, with weights :math:`\theta`.
+        momentum: ``m``, from 0 (become the online network) to 1 (stay).
+    """
+    check_number("momentum", momentum, at_most=1)
+    for phi, theta in zip(target.parameters(), online.parameters(), strict=True):
+        phi.lerp_(theta, 1 - momentum)
+
+
+def cosine_momentum(done: float, start: float) -> float:
+    r"""Compute the momentum when a fraction ``done`` of training is done: it rises from ``start`` to 1 along a cosine.
+
+    .. math::
+        m = 1 - (1 - m_0)\, \frac{\cos(\pi\, \mathrm{done}) + 1}{2}
+
+    >>> [round(cosine_momentum(done, 0.99), 4) for done in (0.0, 0.5, 1.0)]
+    [0.99, 0.995, 1.0]
+    """
+    return 1 - (1 - start) * (math.cos(math.pi * done) + 1) / 2

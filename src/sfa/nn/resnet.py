@@ -1,0 +1,130 @@
+"""Residual networks (He et al., 2016) of basic blocks, at any width."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sfa.errors import InputError
+from sfa.nn.batch_norm import BatchNorm2d
+from sfa.nn.image_encoder import ImageEncoder
+from sfa.ranges import Count
+from sfa.registry import register
+
+
+class Stem(NamedTuple):
+    """The first convolution, and whether max-pooling over 3 x 3 places with stride 2 follows it."""
+
+    kernel: int = 3
+    stride: int = 1
+    padding: int = 1
+    pool: bool = False
+
+
+CIFAR = Stem(padding=2)
+"""That of solo-learn's CIFAR recipes (da Costa et al., 2022), so that theirs can be repeated: small images are not
+shrunk before the first block, and the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
+IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)
+"""That of He et al. (2016)."""
+
+
+class ResNet(ImageEncoder):
+    r"""Stages of basic blocks, each stage half as large and twice as wide as the one before.
+
+    .. math::
+        y = \mathrm{ReLU}\big( \mathrm{BN}(W_2 * \mathrm{ReLU}(\mathrm{BN}(W_1 * x))) + s(x) \big)
+
+    with convolutions of 3 x 3 without bias and a shortcut :math:`s` that is the identity, or BN after a convolution of
+    1 x 1 where a stage begins with other dimensions. Weights of convolutions are normal with variance
+    2 / (outputs · kernel²) at first, batch normalisations the identity, the last of a block too. An image may be as
+    small as a single pixel.
+
+    Args:
+        in_channels: Channels of an image.
+        hidden: Channels of the first stage, 64 as published; embeddings are ``hidden * 2 ** (len(blocks) - 1)`` wide.
+        blocks: Number of blocks of each stage; ResNet-18 has (2, 2, 2, 2).
+        stem: What comes before the first stage.
+    """
+
+    def __init__(
+        self, in_channels: int, hidden: int = 64, *, blocks: tuple[int, ...] = (2, 2, 2, 2), stem: Stem = CIFAR
+    ) -> None:
+        if hidden < 1 or not blocks or min(blocks) < 1:
+            raise InputError(f"A ResNet needs hidden ≥ 1 and stages of 1 block or more, not {hidden} and {blocks}.")
+        widths = [hidden * 2**stage for stage in range(len(blocks))]
+        super().__init__(in_channels, widths[-1])
+        self.hidden = hidden
+        self.stem = stem
+        self.conv = nn.Conv2d(in_channels, hidden, stem.kernel, stem.stride, stem.padding, bias=False)
+        self.norm = BatchNorm2d(hidden)
+        self.pool = nn.MaxPool2d(3, stride=2, padding=1) if stem.pool else nn.Identity()
+        stages, channels = [], hidden
+        for stage, (depth, width) in enumerate(zip(blocks, widths, strict=True)):
+            first = BasicBlock(channels, width, stride=1 if stage == 0 else 2)
+            stages.append(nn.Sequential(first, *(BasicBlock(width, width) for _ in range(depth - 1))))
+            channels = width
+        self.stages = nn.Sequential(*stages)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def maps(self, images: Tensor) -> Tensor:
+        h = self.pool(self.norm(self.conv(images)).relu_())
+        result: Tensor = self.stages(h)
+        return result
+
+    def largest_map(self, height: int, width: int) -> int:
+        kernel, stride, padding, _ = self.stem
+        rows, columns = ((side + 2 * padding - kernel) // stride + 1 for side in (height, width))
+        return self.hidden * rows * columns
+
+
+class BasicBlock(nn.Module):
+    """Two convolutions of 3 x 3 and what they are given, added."""
+
+    def __init__(self, in_channels: int, channels: int, *, stride: int = 1) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels, channels, 3, stride, padding=1, bias=False)
+        self.norm1 = BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm2 = BatchNorm2d(channels)
+        self.stride = stride
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or in_channels != channels:
+            self.shortcut = nn.Sequential(nn.Conv2d(in_channels, channels, 1, bias=False), BatchNorm2d(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        # In place, which is safe: what batch normalisation gives is not kept for its backward.
+        h = self.norm1(self.conv1(x)).relu_()
+        # A convolution of 1 x 1 with a stride, by steps: of few channels oneDNN writes past its memory in the backward
+        # of one that has the stride itself (https://github.com/uxlfoundation/oneDNN/issues/6035).
+        shortcut = self.shortcut(x[..., :: self.stride, :: self.stride])
+        result: Tensor = self.norm2(self.conv2(h)).add_(shortcut).relu_()
+        return result
+
+
+@register("encoder", "small")
+def small(in_channels: int, hidden: Count = 32) -> ResNet:
+    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide."""
+    return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem())
+
+
+@register("encoder", "small-strided")
+def small_strided(in_channels: int, hidden: Count = 32) -> ResNet:
+    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide."""
+    return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem(stride=2))
+
+
+@register("encoder", "resnet18")
+def resnet18(in_channels: int, hidden: Count = 32) -> ResNet:
+    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide."""
+    return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=CIFAR)
+
+
+@register("encoder", "resnet18-imagenet")
+def resnet18_imagenet(in_channels: int, hidden: Count = 32) -> ResNet:
+    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide."""
+    return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=IMAGENET)

@@ -1,0 +1,129 @@
+"""Sections of a recipe: a name and keyword arguments, checked against the signature of what they go to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, ValidationError, create_model
+
+from sfa.errors import InputError, unknown_name
+from sfa.registry import resolve
+
+Section = dict[str, Any]
+
+GIVEN: dict[str, tuple[str, ...]] = {
+    "method": ("encoder", "augmentation", "spectral", "num_nodes"),
+    "spectral": (),
+    "augmentation": (),
+    "postprocess": (),
+}
+"""Arguments that are not a recipe's to give, by kind; of encoders and samplers the first one, the size or the data."""
+
+
+def options_of(target: Any, kind: str) -> dict[str, tuple[Any, Any]]:
+    """Return the keyword arguments of a class or function as ``{name: (type, default)}``.
+
+    Where a constructor hands ``**options`` on, those of the class that it is derived from are among them.
+    """
+    found: dict[str, tuple[Any, Any]] = {}
+    for function in _constructors(target):
+        parameters = list(inspect.signature(function).parameters.values())
+        if inspect.isclass(target):
+            parameters = parameters[1:]
+        given = GIVEN.get(kind, tuple(one.name for one in parameters[:1]))
+        try:
+            hints = get_type_hints(function, include_extras=True)
+        except Exception:  # of a class of someone else's, whose annotations need not be types
+            hints = {}
+        for one in parameters:
+            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and one.name not in (*given, *found):
+                default = ... if one.default is one.empty else one.default
+                found[one.name] = (hints.get(one.name, Any), default)
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            break
+    return found
+
+
+def takes_anything(target: Any) -> bool:
+    """Tell whether a class or function takes keyword arguments that its signature does not name."""
+    *_, last = _constructors(target)
+    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(last).parameters.values())
+
+
+def _constructors(target: Any) -> list[Callable[..., Any]]:
+    """Return the function itself, or the constructors of a class and of those that it is derived from."""
+    if not inspect.isclass(target):
+        return [target]
+    found: list[Callable[..., Any]] = []
+    for cls in target.__mro__:
+        if "__init__" in vars(cls) and cls is not object:
+            found.append(vars(cls)["__init__"])
+            if not any(one.kind is one.VAR_KEYWORD for one in inspect.signature(found[-1]).parameters.values()):
+                break
+    return found or [target]
+
+
+def complete(section: Mapping[str, Any], kind: str) -> Section:
+    """Check the options of a section against what they go to, and fill its defaults in."""
+    if is_object(section["name"]):
+        return dict(section)
+    target = resolve(kind, section["name"])
+    known = options_of(target, kind)
+    extra = "allow" if takes_anything(target) else "forbid"
+    config = ConfigDict(extra=extra, allow_inf_nan=False, arbitrary_types_allowed=True)
+    model = create_model(getattr(target, "__name__", kind), __config__=config, **known)  # type: ignore[call-overload]
+    options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind)
+    return {"name": section["name"], **options.model_dump()}
+
+
+def validated(model: Any, given: Mapping[str, Any], where: str) -> Any:
+    """Validate values; an unknown key or a wrong value is named in one sentence."""
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        *parents, key = (str(part) for part in first["loc"])
+        path = ".".join((*parents, key))
+        if first["type"] == "extra_forbidden" and not model.model_fields:
+            raise InputError(
+                f"Unknown {where} key {path!r}: this {where} takes no options; choose another by its name to set some."
+            ) from None
+        if first["type"] == "extra_forbidden":
+            parent = model if not parents else model.model_fields[parents[0]].annotation
+            raise unknown_name(f"{where} key", key, parent.model_fields) from None
+        if first["type"] == "missing":
+            raise InputError(f"{where.capitalize()} key {path!r} is missing: it has no default.") from None
+        raise InputError(f"{where.capitalize()} key {path!r}: {first['msg']}, not {first['input']!r}.") from None
+
+
+def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None = "none") -> Section:
+    """Return a section with a name: ``grace`` is short for ``{name: grace}``, and options alone are the default's.
+
+    A section without a name, or with the default's, has the default's options where it does not say others.
+    """
+    if isinstance(section, Mapping):
+        other = section.get("name", default.get("name")) != default.get("name")
+        found = dict(section) if other else {**default, **section}
+    elif section is None and empty is not None:
+        found = {"name": empty}
+    else:
+        found = {"name": section}
+        if section == default.get("name"):
+            found = dict(default)
+    if not isinstance(found.get("name"), str):
+        raise InputError(f"Recipe key {kind!r} is a name or a mapping with a name, not {section!r}.")
+    return found
+
+
+def is_object(name: Any) -> bool:
+    """Tell whether a part was given as an object, ``<GAT>``, and not by a name that can be resolved."""
+    return isinstance(name, str) and name.startswith("<") and name.endswith(">")
+
+
+def names_of(section: Any) -> str:
+    """Return the name of a section, or those of several: ``noise + sfa``."""
+    if isinstance(section, list | tuple):
+        return " + ".join(one["name"] for one in section) or "none"
+    return "none" if section is None else str(section["name"])
