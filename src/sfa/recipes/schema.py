@@ -17,8 +17,8 @@ from sfa.levels import DATA, ITEMS, Level, level_of
 from sfa.methods import METHODS, Method
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
+from sfa.registry import resolve
 from sfa.sampling import Sampler
-from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
 from sfa.spectral import SPECTRAL_MAPS, SpectralMap
 from sfa.spectral import resolve as resolve_spectral
@@ -119,7 +119,7 @@ class Recipe(BaseModel):
             update={
                 "method": _complete(method, method_class, "method"),
                 "spectral": _complete(spectral, resolve_spectral(spectral["name"]), "spectral"),
-                "sampler": _complete(sampler, resolve_sampler(sampler["name"]), "sampler"),
+                "sampler": _complete(sampler, resolve("sampler", sampler["name"]), "sampler"),
             }
         )
 
@@ -220,7 +220,7 @@ class Recipe(BaseModel):
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
         """What makes the sampler of a graph."""
-        return partial(resolve_sampler(self.sampler["name"]), **_options(self.sampler))
+        return partial(resolve("sampler", self.sampler["name"]), **_options(self.sampler))
 
 
 def name_of(section: Mapping[str, Any]) -> Any:
@@ -248,7 +248,7 @@ def _suitable(level: Level) -> str:
 
 def _check_fit(method: str, sampler: str) -> None:
     """Raise unless a method can be trained on the batches of a sampler."""
-    method_class, sampler_class = resolve_method(method), resolve_sampler(sampler)
+    method_class, sampler_class = resolve_method(method), resolve("sampler", sampler)
     if method_class.level != sampler_class.level:
         raise InputError(
             f"{method} embeds {ITEMS[method_class.level]}, and batches of {sampler} are of "

@@ -1,17 +1,16 @@
 """Samplers: each cuts an epoch over a graph, or a set of graphs or images, into steps and gives a batch for each."""
 
+# isort: off  (samplers register on import, and `sfa list samplers` shows them in this order)
 from sfa.sampling.base import Sampler
 from sfa.sampling.clusters import Clusters
 from sfa.sampling.graphs import Graphs
 from sfa.sampling.images import Images
 from sfa.sampling.neighbours import Neighbours
 from sfa.sampling.random_walks import RandomWalks
-from sfa.sampling.resolver import SAMPLERS, resolve
 from sfa.sampling.starts import Starts
 from sfa.sampling.whole import WholeGraph
 
 __all__ = [
-    "SAMPLERS",
     "Clusters",
     "Graphs",
     "Images",
@@ -20,5 +19,4 @@ __all__ = [
     "Sampler",
     "Starts",
     "WholeGraph",
-    "resolve",
 ]

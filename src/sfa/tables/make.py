@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sfa.data import names
 from sfa.evaluation import Clustering, Difference
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.methods import DEFAULTS
+from sfa.registry import resolve
 from sfa.studies import RUN_TIME
 from sfa.studies.summary import Summary
 from sfa.tables import published
@@ -209,7 +209,7 @@ class Maker:
 
     def _protocol_notes(self) -> Iterator[str]:
         if self.definition.protocol != RUN_TIME:
-            protocol = resolve_protocol(self.definition.protocol)
+            protocol = resolve("protocol", self.definition.protocol)
             repeats = "runs" if isinstance(protocol, Clustering) else "splits"
             yield f"Measured under {protocol.name}: {protocol.description}."
             yield (
