@@ -66,11 +66,14 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
     else:
         for dataset in names():
             found = availability(dataset, data_root)
-            yield dataset.name, f"{dataset.level}s", dataset.description, found
+            level = "–" if dataset.level is None else f"{dataset.level}s"
+            yield dataset.name, level, dataset.description, found
 
 
 def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
-    """Where a data set will come from."""
+    """Return where a data set will come from."""
+    if dataset.loader is not None:
+        return f"loaded by {dataset.loader}"
     if dataset.bundled:
         return "bundled"
     found = locate(dataset.name, data_root)

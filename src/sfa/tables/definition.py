@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sfa.data import names
 from sfa.levels import Level
 from sfa.methods import METHODS
+from sfa.registry import resolve
 
 HONEST = "honest-10-10-80"
 GRAPHS = ("cora", "citeseer", "pubmed", "photo", "computers", "wikics")
@@ -129,7 +129,8 @@ class Definition:
     @property
     def level(self) -> Level:
         """What its data sets are of."""
-        return next(dataset.level for dataset in names() if dataset.name == self.datasets[0])
+        level: Level = resolve("dataset", self.datasets[0]).level
+        return level
 
     @property
     def many_methods(self) -> bool:

@@ -242,8 +242,9 @@ def ratio(relative: Difference) -> str:
 def _data_notes(missing: Iterable[Point]) -> Iterator[str]:
     """Where data sets come from on which something is missing, if it is from elsewhere."""
     wanted = {point.dataset for point in missing}
-    downloaded = [one.name for one in names() if one.name in wanted and not one.bundled and one.downloaded]
-    given = [one.name for one in names() if one.name in wanted and not one.bundled and not one.downloaded]
+    elsewhere = [one for one in names() if one.name in wanted and not one.bundled and one.loader is None]
+    downloaded = [one.name for one in elsewhere if one.downloaded]
+    given = [one.name for one in elsewhere if not one.downloaded]
     if downloaded:
         yield f"Downloaded on first use, if not under --data-root: {', '.join(downloaded)}."
     if given:
