@@ -7,7 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from sfa import theory
-from sfa.figures.resolver import Takes
+from sfa.figures import Takes
 from sfa.figures.theory import (
     bound,
     draw_bound,
