@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 import sfa
 from sfa.data import load
-from sfa.evaluation import effective_rank, resolve
+from sfa.evaluation import effective_rank
 from sfa.losses import nt_xent
+from sfa.registry import resolve
 
 
 class Model(nn.Module):
@@ -73,5 +74,5 @@ if __name__ == "__main__":
         model = train(layer, x, a_hat, epochs)
         with torch.no_grad():
             h = model.encode(x, a_hat)
-        score = resolve("honest-10-10-80").evaluate(h, cora)
+        score = resolve("protocol", "honest-10-10-80").evaluate(h, cora)
         print(f"{name}: accuracy {score}, effective rank {effective_rank(h):.0f}")

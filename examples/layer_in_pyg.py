@@ -18,8 +18,9 @@ from torch_geometric.utils import dropout_edge, mask_feature
 
 import sfa
 from sfa.data import load
-from sfa.evaluation import effective_rank, resolve
+from sfa.evaluation import effective_rank
 from sfa.losses import nt_xent
+from sfa.registry import resolve
 
 
 class Encoder(nn.Module):
@@ -71,5 +72,5 @@ if __name__ == "__main__":
         model = train(layer, x, cora.edge_index, epochs)
         with torch.no_grad():
             h = model.encoder(x, cora.edge_index)
-        score = resolve("honest-10-10-80").evaluate(h, cora)
+        score = resolve("protocol", "honest-10-10-80").evaluate(h, cora)
         print(f"{name}: accuracy {score}, effective rank {effective_rank(h):.0f}")

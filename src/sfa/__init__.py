@@ -13,6 +13,7 @@ from sfa.errors import InputError, SfaError, TrainingError
 
 if TYPE_CHECKING:
     from sfa.estimators import GraphEmbedder, ImageEmbedder, NodeEmbedder
+    from sfa.registry import register
     from sfa.spectral import SpectralFeatureAugmentation
 
 __version__ = version("sfa")
@@ -25,6 +26,7 @@ __all__ = [
     "SpectralFeatureAugmentation",
     "TrainingError",
     "__version__",
+    "register",
 ]
 
 _HOMES = {
@@ -32,6 +34,7 @@ _HOMES = {
     "ImageEmbedder": "sfa.estimators",
     "NodeEmbedder": "sfa.estimators",
     "SpectralFeatureAugmentation": "sfa.spectral",
+    "register": "sfa.registry",
 }
 _PARTS = (
     "data",

@@ -12,7 +12,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -72,6 +72,8 @@ def register(kind: str, name: str, part: Any = None) -> Any:
     _check_kind(kind)
     if not isinstance(name, str) or not name or re.search(r"[:\s]", name):
         raise InputError(f"The name of a {_word(kind)} is a word without ':' and spaces, not {name!r}.")
+    if HOMES[kind] not in sys.modules and not str(getattr(part, "__module__", "")).startswith("sfa."):
+        importlib.import_module(HOMES[kind])  # so that the name of a built-in part is refused here, and not on import
     known = _parts[kind].get(name)
     if known is not None and known is not part and not _is_same_definition(known, part):
         raise InputError(f"There is a {_word(kind)} called {name!r} already, {known!r}: choose another name.")
@@ -85,7 +87,7 @@ def registered(kind: str) -> Mapping[str, Any]:
     importlib.import_module(HOMES[kind])
     for entry in entry_points(group=f"sfa.{kind}"):
         if entry.name not in _parts[kind]:
-            register(kind, entry.name, _load_entry_point(kind, entry.name))
+            register(kind, entry.name, _load_entry_point(kind, entry))
     return dict(_parts[kind])
 
 
@@ -99,9 +101,9 @@ def resolve(kind: str, name: str) -> Any:
     if name not in _parts[kind] and (path := _PATH.fullmatch(name)):
         return _import_attribute(path["module"], path["attribute"], kind)
     if name not in _parts[kind]:
-        parts = registered(kind)
-        if name not in parts:
-            raise unknown_name(_word(kind), name, parts)
+        for entry in entry_points(group=f"sfa.{kind}", name=name):  # no other package can then be in the way
+            return register(kind, name, _load_entry_point(kind, entry))
+        raise unknown_name(_word(kind), name, known_names(kind))
     return _parts[kind][name]
 
 
@@ -117,18 +119,25 @@ def import_modules(package: str, path: Iterable[str]) -> None:
         importlib.import_module(f"{package}.{module.name}")
 
 
+def known_names(kind: str) -> list[str]:
+    """Return the names of all parts of a kind, without loading those of installed packages."""
+    _check_kind(kind)
+    importlib.import_module(HOMES[kind])
+    return list(dict.fromkeys([*_parts[kind], *(entry.name for entry in entry_points(group=f"sfa.{kind}"))]))
+
+
 def is_path(name: str) -> bool:
     """Tell whether a name has the form ``package.module:Class`` or ``folder/file.py:Class``."""
     return _PATH.fullmatch(name) is not None
 
 
-def _load_entry_point(kind: str, name: str) -> Any:
-    (entry,) = (one for one in entry_points(group=f"sfa.{kind}") if one.name == name)
+def _load_entry_point(kind: str, entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:
+        package = entry.module.partition(".")[0]
         raise InputError(
-            f"The {_word(kind)} {name!r} of the installed package {entry.module.partition('.')[0]} cannot be loaded: "
+            f"The {_word(kind)} {entry.name!r} of the installed package {package} cannot be loaded: "
             f"{type(error).__name__}: {error}"
         ) from error
 

@@ -13,7 +13,8 @@ import pytest
 from scipy import stats
 
 from sfa.cli import main
-from sfa.evaluation import PROTOCOLS
+from sfa.registry import resolve
+from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
 
@@ -162,7 +163,7 @@ def test_of_a_single_split_the_difference_alone_is_told(
     runs: tuple[Path, Path], run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of images, which have one test part."""
-    monkeypatch.setitem(PROTOCOLS, "knn", PROTOCOLS["knn"].with_splits(1))
+    replace_part(monkeypatch, "protocol", "knn", resolve("protocol", "knn").with_splits(1))
     printed = run_sfa("compare", *runs, protocol="knn")
     assert printed.code == 0, printed.err
     assert "There is but one split, and so no interval: judge over training seeds" in printed.out

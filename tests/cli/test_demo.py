@@ -13,15 +13,21 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from sfa.evaluation import PROTOCOLS
 from sfa.evaluation.probes import LogisticProbe
 from sfa.recipes import load_recipe
+from sfa.registry import resolve
+from tests.parts import replace_part
 
 
 @pytest.fixture
 def demo(run_sfa: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Any, Path]:
     honest = "honest-10-10-80"
-    monkeypatch.setitem(PROTOCOLS, honest, replace(PROTOCOLS[honest], repeats=2, probe=LogisticProbe(cs=(1.0, 100.0))))
+    replace_part(
+        monkeypatch,
+        "protocol",
+        honest,
+        replace(resolve("protocol", honest), repeats=2, probe=LogisticProbe(cs=(1.0, 100.0))),
+    )
     for module in ("sfa.figures.embedding_map", "sfa.report.planar_map"):
         monkeypatch.setattr(f"{module}.plane", lambda z, *, seed: z[:, :2])
     return run_sfa("demo", epochs=1, out=tmp_path / "demo"), tmp_path / "demo"

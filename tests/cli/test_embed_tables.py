@@ -31,10 +31,10 @@ def test_labels_and_what_a_probe_takes_them_for(trained_run: Path, run_sfa: RunS
 
 
 def _first_split_accuracy(run: Path) -> float:
-    from sfa.evaluation import resolve
+    from sfa.registry import resolve
 
     opened = open_run(run)
-    return resolve("honest-10-10-80").evaluate(opened.method.embed(opened.graph), opened.graph).of()[0]
+    return resolve("protocol", "honest-10-10-80").evaluate(opened.method.embed(opened.graph), opened.graph).of()[0]
 
 
 def test_too_few_labels_for_a_probe(trained_run: Path, run_sfa: RunSfa, planted_arrays: dict[str, np.ndarray]) -> None:

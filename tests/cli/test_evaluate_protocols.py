@@ -17,8 +17,10 @@ from torch_geometric.data import Data
 from sfa.cli.console import Display
 from sfa.cli.evaluate import _trained_anew
 from sfa.cli.run import open_run
-from sfa.evaluation import PROTOCOLS, Classification
+from sfa.evaluation import Classification
 from sfa.evaluation.probes import AdamProbe, OneVsRestProbe
+from sfa.registry import registered
+from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
 ROWS = ["raw features", "propagated features", "untrained encoder", "grace + sfa"]
@@ -32,12 +34,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         "grace-10-90": OneVsRestProbe(cs=(1.0, 10.0)),
         "bgrl-20-80": OneVsRestProbe(cs=(1.0, 10.0), selection="5 halves"),
     }
-    for name, protocol in PROTOCOLS.items():
+    for name, protocol in registered("protocol").items():
         few = protocol.with_splits(2)
         if name in probes:
             assert isinstance(few, Classification)
             few = replace(few, probe=probes[name])
-        monkeypatch.setitem(PROTOCOLS, name, few)
+        replace_part(monkeypatch, "protocol", name, few)
 
 
 @pytest.fixture
@@ -81,8 +83,8 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
         "tu-svm-10fold",
         "tu-linear-10fold",
     }
-    absent |= {name for name in PROTOCOLS if name.startswith("image-")}
-    assert kept == {f"scores-{name}.json" for name in PROTOCOLS if name not in absent}
+    absent |= {name for name in registered("protocol") if name.startswith("image-")}
+    assert kept == {f"scores-{name}.json" for name in registered("protocol") if name not in absent}
 
 
 def test_a_narrow_terminal_gets_the_table_on_its_side(

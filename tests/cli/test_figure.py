@@ -16,8 +16,10 @@ from matplotlib.image import imread
 
 from sfa.cli.console import LineTracker
 from sfa.cli.figure import _published_ratios
-from sfa.figures import FIGURES, NamedFigure, Takes
+from sfa.figures import NamedFigure, Takes
 from sfa.figures.needed_run import plain_and_spectral
+from sfa.registry import registered, resolve
+from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
 
@@ -78,7 +80,7 @@ def test_drawing_again_replaces_with_the_same_bytes(trained_run: Path, run_sfa: 
 
 
 def test_a_figure_of_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FIGURES, "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
+    replace_part(monkeypatch, "figure", "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
     assert run_sfa("figure", "blank").code == 0
     assert (workplace / "blank.svg").exists()
 
@@ -102,7 +104,7 @@ def test_several_runs_in_one_picture_of_spectra(trained_run: Path, run_sfa: RunS
 
 
 def test_names_and_numbers(trained_run: Path, refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FIGURES, "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
+    replace_part(monkeypatch, "figure", "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
     assert "did you mean 'spectrum'" in refuses("figure", "spectra", trained_run)
     assert "no figure 11" in refuses("figure", "11")
     assert "no run, not from 1" in refuses("figure", "blank", trained_run)
@@ -121,8 +123,8 @@ def test_without_runs_it_says_what_is_needed(refuses: Callable[..., str], name: 
 
 
 def test_all_that_need_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, figure in FIGURES.items():
-        monkeypatch.setitem(FIGURES, name, replace(figure, draw=Figure, tell=None))
+    for name, figure in registered("figure").items():
+        replace_part(monkeypatch, "figure", name, replace(figure, draw=Figure, tell=None))
     result = run_sfa("figure", "all", out="new/pictures")
     assert result.code == 0, result.err
     stems = ["figure-1", "figure-10", "figure-2", "figure-3", "figure-3a", "figure-3b", "figure-3c", "figure-7"]
@@ -150,7 +152,7 @@ def figure_of_planted(planted_file: Path, workplace: Path, monkeypatch: pytest.M
     tiny = {"name": "grace", "hidden": 8, "projection": 8}
     (workplace / "grace" / "planted.npz").write_text(json.dumps({"method": tiny, "training": {"epochs": 3}}))
     runs = plain_and_spectral("planted.npz", "missing.npz")
-    monkeypatch.setitem(FIGURES, "spectrum", replace(FIGURES["spectrum"], runs=runs))
+    replace_part(monkeypatch, "figure", "spectrum", replace(resolve("figure", "spectrum"), runs=runs))
 
 
 @pytest.mark.usefixtures("figure_of_planted")

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from sfa.data import names as datasets
-from sfa.evaluation import PROTOCOLS
-from sfa.figures import FIGURES
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
+from sfa.registry import registered
 from sfa.tables.published import NUMBERS
 
 RunSfa = Callable[..., Any]
@@ -44,10 +43,10 @@ RunSfa = Callable[..., Any]
             ],
         ),
         ("datasets", [info.name for info in datasets()]),
-        ("protocols", list(PROTOCOLS)),
+        ("protocols", list(registered("protocol"))),
         ("recipes", list(shipped_recipes())),
         ("tables", [str(number) for number in NUMBERS]),
-        ("figures", list(FIGURES)),
+        ("figures", list(registered("figure"))),
     ],
 )
 def test_lists(run_sfa: RunSfa, kind: str, names: list[str]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from sfa.registry import registered, resolve
 from sfa.training import RunFolder, load_tensors, save_tensors
-from sfa.training.loggers import LOGGERS
 
 RunSfa = Callable[..., Any]
 
@@ -74,7 +74,7 @@ def test_a_logger_that_fails_costs_no_training(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(LOGGERS["tensorboard"], "log", fail)
+    monkeypatch.setattr(resolve("logger", "tensorboard"), "log", fail)
     result = run_sfa("train", planted_file, *tiny, "--quiet", epochs=3, log="tensorboard", out="run")
     assert result.code == 0
     assert result.err == (
@@ -86,5 +86,5 @@ def test_a_logger_that_fails_costs_no_training(
 
 def test_loggers_are_listed(run_sfa: RunSfa) -> None:
     lines = run_sfa("list", "loggers").out.splitlines()
-    assert [line.split()[0] for line in lines] == list(LOGGERS)
+    assert [line.split()[0] for line in lines] == list(registered("logger"))
     assert all(len(line.split()) > 3 for line in lines)

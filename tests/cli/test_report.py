@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from sfa.cli import main, open_page
-from sfa.evaluation import PROTOCOLS
+from sfa.registry import resolve
 from sfa.report import page
+from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
 SCORES = "scores-knn.json"
@@ -41,7 +42,7 @@ def runs(trained_run: Path, second: Path, tmp_path: Path) -> tuple[Path, Path]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few splits, and principal components in the place of t-SNE."""
     for name in ("honest-10-10-80", "knn", "clustering"):
-        monkeypatch.setitem(PROTOCOLS, name, PROTOCOLS[name].with_splits(3))
+        replace_part(monkeypatch, "protocol", name, resolve("protocol", name).with_splits(3))
     monkeypatch.setattr("sfa.report.planar_map.plane", lambda rows, *, seed: np.asarray(rows[:, :2], np.float64))
 
 
@@ -151,7 +152,7 @@ def test_without_labels_it_is_said_why_there_are_no_scores(
 def test_sets_of_graphs_and_of_images(
     kind: str, run_sfa: RunSfa, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(PROTOCOLS, "tu-svm-10fold", PROTOCOLS["tu-svm-10fold"].with_splits(2))
+    replace_part(monkeypatch, "protocol", "tu-svm-10fold", resolve("protocol", "tu-svm-10fold").with_splits(2))
     file = request.getfixturevalue(f"{kind}_file")
     small = ["--hidden", "4", "--epochs", "1", "--report"]
     result = run_sfa("train", file, *small, out=tmp_path / "run")

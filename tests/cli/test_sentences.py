@@ -17,7 +17,8 @@ from PIL import Image
 from sfa.cli.evaluate import _of_other_levels
 from sfa.cli.run import counted
 from sfa.cli.train import _of_probe
-from sfa.evaluation import PROTOCOLS, possible
+from sfa.evaluation import possible
+from sfa.registry import registered, resolve
 from sfa.training import RunFolder, load_tensors, save_tensors
 
 RunSfa = Callable[..., Any]
@@ -89,12 +90,14 @@ def test_images_of_several_sizes_are_told_the_size_of_training(
 def test_protocols_for_other_data_are_one_line(
     run_sfa: RunSfa, image_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfa.cli.evaluate.possible", lambda data: ([PROTOCOLS["image-knn"]], possible(data)[1]))
+    monkeypatch.setattr(
+        "sfa.cli.evaluate.possible", lambda data: ([resolve("protocol", "image-knn")], possible(data)[1])
+    )
     shutil.copytree(image_run, tmp_path / "run")
     result = run_sfa("evaluate", tmp_path / "run", "--quiet", protocol="all")
     assert result.code == 0, result.err
     fitting = ("clustering", "label-signal")
-    others = [name for name in PROTOCOLS if name not in fitting and not name.startswith("image-")]
+    others = [name for name in registered("protocol") if name not in fitting and not name.startswith("image-")]
     by_name, line = [line for line in result.out.splitlines() if line.startswith("not here")]
     assert by_name == "not here, label-signal: It is a diagnosis and no score: ask for it by name."
     of = "the nodes of one graph or whole graphs"

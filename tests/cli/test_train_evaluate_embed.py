@@ -19,9 +19,9 @@ from torch_geometric.data import Data
 
 from sfa.cli.run import Source, open_run
 from sfa.data import build_graph
-from sfa.evaluation import resolve
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
+from sfa.registry import resolve
 from sfa.spectral import SPECTRAL_MAPS
 from sfa.training import RunFolder, load_tensors
 
@@ -118,7 +118,7 @@ def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_pat
     said = {score["name"]: score["mean"] for score in json.loads(result.out)["scores"]}
     untrained = spread @ (spread @ plain.untrained().embed(plain.graph))
     for name, z in ((smooth.name, expected), ("untrained encoder", untrained), ("raw features", plain.graph.x)):
-        assert said[name] == pytest.approx(resolve("honest-10-10-80").evaluate(z, plain.graph).mean())
+        assert said[name] == pytest.approx(resolve("protocol", "honest-10-10-80").evaluate(z, plain.graph).mean())
 
     recipe = tmp_path / "0" / "recipe.yaml"
     kept = [line for line in recipe.read_text().splitlines() if not line.startswith("smoothing:")]

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfa.data import archives, datasets, load, locate, names
+from sfa.data import archives, load, locate, names
 from sfa.data.archives import unpack
 from sfa.data.cifar import CIFAR10, CIFAR100, Cifar
 from sfa.errors import InputError
+from tests.parts import replace_part
 
 Files = dict[str, bytes]
 SETS = {"cifar10": CIFAR10, "cifar100": CIFAR100}
@@ -68,7 +69,7 @@ def small(name: str) -> Cifar:
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in SETS:
-        monkeypatch.setitem(datasets.ORIGINS, name, small(name))
+        replace_part(monkeypatch, "dataset", name, small(name))
 
 
 def write(base: Path, name: str, **changes: bytes | None) -> Path:
@@ -95,7 +96,7 @@ def published(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> Cifar:
     """The set as if its archive were this file."""
     md5 = hashlib.md5(file.read_bytes()).hexdigest() if file.exists() else "0" * 32
     origin = replace(small(name), archive=replace(SETS[name].archive, url=file.as_uri(), md5=md5))
-    monkeypatch.setitem(datasets.ORIGINS, name, origin)
+    replace_part(monkeypatch, "dataset", name, origin)
     return origin
 
 
@@ -183,7 +184,7 @@ def test_a_download_is_kept_whole(name: str, tmp_path: Path, cache: Path, monkey
 def test_as_many_images_as_are_published_are_expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(one.in_train_file, one.in_test_file) for one in SETS.values()] == [(10_000, 10_000), (50_000, 10_000)]
     write(tmp_path, "cifar100")
-    monkeypatch.setitem(datasets.ORIGINS, "cifar100", replace(small("cifar100"), in_test_file=3))
+    replace_part(monkeypatch, "dataset", "cifar100", replace(small("cifar100"), in_test_file=3))
     with pytest.raises(InputError, match=r"/test\.bin has 2 records, but cifar100 as published has 3 in it"):
         load("cifar100", root=tmp_path)
 

@@ -21,10 +21,10 @@ from scipy import sparse
 from torch_geometric.data import Data
 
 from sfa.data import DatasetInfo, as_graph, build_graph, data_root, fingerprint, load, locate, names
-from sfa.data.datasets import ORIGINS
 from sfa.data.pyg_sets import PygSet
 from sfa.data.tu_sets import TuSet
 from sfa.errors import InputError
+from sfa.registry import resolve
 
 
 def random_graph(n: int, seed: int = 0) -> Data:
@@ -250,7 +250,7 @@ def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
 
 @pytest.mark.parametrize("info", names(), ids=lambda info: info.name)
 def test_raw_files_are_looked_for_where_torch_geometric_keeps_them(info: DatasetInfo, tmp_path: Path) -> None:
-    origin = ORIGINS[info.name]
+    origin = resolve("dataset", info.name)
     if isinstance(origin, TuSet):
         origin = origin.files
     if not isinstance(origin, PygSet):

@@ -14,7 +14,7 @@ from sfa.data import as_graph, build_graph, fingerprint, load, read_graph
 from sfa.errors import InputError
 from sfa.graph import random_views
 from sfa.graph.features import add_noise, normalise_features
-from sfa.sampling import SAMPLERS
+from sfa.registry import resolve
 
 X = np.arange(12.0).reshape(6, 2)
 EDGES = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])
@@ -110,7 +110,7 @@ def test_masks_are_in_nobodys_way(sampler: str, masks: dict[str, Any]) -> None:
     generator = torch.Generator().manual_seed(0)
     prepared = normalise_features(add_noise(graph, 0.1, seed=0), "standard")
     assert stored(prepared) == stored(graph)
-    made = SAMPLERS[sampler](prepared)
+    made = resolve("sampler", sampler)(prepared)
     for part in ([0, 3], list(range(6))):
         batch = made.batch(torch.tensor(part), generator)
         views = random_views(batch, (0.2, 0.4), (0.3, 0.3), generator)

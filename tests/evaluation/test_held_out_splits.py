@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import resolve
 from sfa.evaluation.held_out_splits import HeldOutSplits, stratified_parts
 from sfa.evaluation.online_probe import OnlineProbe
+from sfa.registry import resolve
 
 
 def image_set(y: np.ndarray, test: np.ndarray | None = None, names: list[str] | None = None) -> Data:
@@ -130,10 +130,10 @@ def test_settings_are_chosen_on_the_validation_part(protocol: str) -> None:
     y, part = np.arange(90) % 3, np.arange(90) // 3 % 3
     z = torch.from_numpy(np.eye(3)[y] + 0.6 * rng.standard_normal((90, 3))).float()
     images = in_three_parts(y, part)
-    score = resolve(protocol).evaluate(z, images, name="noisy classes")
+    score = resolve("protocol", protocol).evaluate(z, images, name="noisy classes")
     assert 50 < score.mean() <= 100
     images.y[images.val_mask] = (images.y[images.val_mask] + 1) % 3
-    assert resolve(protocol).evaluate(z, images, name="lied").chosen != score.chosen
+    assert resolve("protocol", protocol).evaluate(z, images, name="lied").chosen != score.chosen
 
 
 def test_an_online_probe_is_looked_at_on_the_validation_part() -> None:

@@ -8,7 +8,8 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import label_signal, resolve
+from sfa.evaluation import label_signal
+from sfa.registry import resolve
 
 
 def by_regression(z: np.ndarray, y: np.ndarray, first: int) -> float:
@@ -54,7 +55,7 @@ def test_protocol_adds_directions_up() -> None:
     rng = np.random.default_rng(1)
     y = rng.integers(-1, 3, 80)  # some unknown
     z = torch.from_numpy(rng.normal(size=(80, 6)))
-    score = resolve("label-signal").evaluate(z, Data(y=torch.from_numpy(y), num_nodes=80), name="mine")
+    score = resolve("protocol", "label-signal").evaluate(z, Data(y=torch.from_numpy(y), num_nodes=80), name="mine")
     known, rows = y >= 0, torch.nn.functional.normalize(z)
     expected = 100 * label_signal(rows[torch.from_numpy(known)], y[known]).cumsum(0)
     assert list(score.values) == [f"first {4**power}" for power in range(5)]
@@ -66,4 +67,4 @@ def test_protocol_adds_directions_up() -> None:
 def test_one_class_is_refused() -> None:
     graph = Data(y=torch.zeros(5, dtype=torch.long), num_nodes=5)
     with pytest.raises(InputError, match="at least 2 classes"):
-        resolve("label-signal").check(graph)
+        resolve("protocol", "label-signal").check(graph)

@@ -13,9 +13,10 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.evaluation import Classification, online_probe, resolve
+from sfa.evaluation import Classification, online_probe
 from sfa.evaluation.online_probe import OnlineProbe
 from sfa.methods.base import FeatureMaps, Method
+from sfa.registry import resolve
 from tests.processes import run_in_processes
 
 WIDTH = 6
@@ -66,7 +67,7 @@ def batches(images: Data, *, epoch: int, size: int = 25) -> list[tuple[FeatureMa
 
 
 def split_of(images: Data) -> Any:
-    protocol = resolve("image-linear")
+    protocol = resolve("protocol", "image-linear")
     assert isinstance(protocol, Classification)
     return protocol.draw(images)[0]
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from sfa import theory
 from sfa.errors import InputError
-from sfa.figures import FIGURES, Takes, resolve
+from sfa.figures import Takes, find_figure
 from sfa.figures.theory import (
     bound,
     draw_implicit_steps,
@@ -28,6 +28,7 @@ from sfa.figures.theory import (
 )
 from sfa.figures.theory.simulation import DECAY
 from sfa.figures.theory.toy_views import ANGLE, STEP, align, make_views, until_near
+from sfa.registry import registered, resolve
 
 
 @pytest.fixture
@@ -45,23 +46,23 @@ def radii(panel: Axes, place: int) -> np.ndarray:
 
 
 def test_the_paper_has_ten_figures() -> None:
-    assert {figure.number for figure in FIGURES.values() if (figure.number or "x").isdecimal()} == set(
+    assert {figure.number for figure in registered("figure").values() if (figure.number or "x").isdecimal()} == set(
         map(str, range(1, 11))
     )
     names = {"1": "implicit-steps", "2": "model", "3": "toy", "3B": "push-forward", "4": "run-time", "5": "spectrum"}
     names |= {"6": "alignment", "7": "variants", "8": "bound", "9": "alignment-by-dataset", "10": "power-law"}
     for number, name in names.items():
-        assert resolve(number) is FIGURES[name]
+        assert find_figure(number) is resolve("figure", name)
 
 
 @pytest.mark.parametrize("number", ["0", "11", "2b", "3d", "07"])
 def test_a_number_that_there_is_not(number: str) -> None:
     with pytest.raises(InputError, match=f"no figure {number}.*3, 3a, 3b, 3c, 4"):
-        resolve(number)
+        find_figure(number)
 
 
 def test_every_figure_of_the_paper_has_its_caption_and_a_finding() -> None:
-    for figure in FIGURES.values():
+    for figure in registered("figure").values():
         if figure.number is not None:
             assert figure.caption
             assert figure.tell

@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 
 from sfa.errors import InputError
 from sfa.evaluation import Diagnostics, diagnose
-from sfa.figures import FIGURES, RunLog, draw_alignment, draw_spectrum_evolution, read_runs, resolve, save_figure
+from sfa.figures import RunLog, draw_alignment, draw_spectrum_evolution, find_figure, read_runs, save_figure
 from sfa.figures.alignment_by_dataset import draw_alignment_by_dataset, tell_of_alignment_by_dataset
 from sfa.figures.run_alignment import tell_of_alignment
 from sfa.figures.run_spectrum import CURVES, LEADING, tell_of_spectrum
+from sfa.registry import registered
 from sfa.training import RunFolder
 
 
@@ -264,7 +265,7 @@ def test_runs_that_cannot_be_drawn(written: Callable[..., Path], diagnostics: li
 
 
 def test_every_figure_is_described_in_one_line() -> None:
-    for name, figure in FIGURES.items():
-        assert resolve(name) is figure
+    for name, figure in registered("figure").items():
+        assert find_figure(name) is figure
         assert figure.description.endswith(".")
         assert "\n" not in figure.description

@@ -7,8 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from sfa import theory
-from sfa.figures import FIGURES
-from sfa.figures.resolver import Takes
+from sfa.figures import Takes
 from sfa.figures.theory import (
     bound,
     draw_bound,
@@ -24,6 +23,7 @@ from sfa.figures.theory import (
     tell_of_levelling,
 )
 from sfa.figures.theory.settings import spectra
+from sfa.registry import registered
 
 OTHERS = [1.5, 0.9, 0.2, 0.01]
 ITERATIONS = [1, 2, 4, 8]
@@ -148,6 +148,6 @@ def test_variants_show_every_map() -> None:
 
 
 def test_all_theory_figures_can_be_asked_for() -> None:
-    names = {name for name, figure in FIGURES.items() if figure.takes is Takes.NO_RUN}
+    names = {name for name, figure in registered("figure").items() if figure.takes is Takes.NO_RUN}
     parts = {"density", "push-forward", "simulation", "surrogate-error"}
     assert names == {"implicit-steps", "model", "toy", "variants", "bound", "power-law", "levelling", *parts}

@@ -12,11 +12,11 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.graph import random_views
 from sfa.methods.base import FeatureMaps
 from sfa.methods import COSTA
 from sfa.recipes import Recipe
+from sfa.registry import resolve
 from sfa.spectral import Costa, SpectralFeatureAugmentation, costa, power_iteration
 from sfa.training import train
 
@@ -110,7 +110,7 @@ def test_a_single_view_learns_cora() -> None:
     )
     recipe = recipe.updated({"training.lr": 5e-3, "training.epochs": 8})
     method, prepared = recipe.build(cora.num_features), recipe.prepare(cora)
-    protocol = resolve_protocol("honest-10-10-80").with_splits(2)
+    protocol = resolve("protocol", "honest-10-10-80").with_splits(2)
     before = protocol.evaluate(method.embed(prepared), cora).mean()
     train(method, prepared, **recipe.training.arguments, device="cpu")
     assert protocol.evaluate(method.embed(prepared), cora).mean() > before + 5

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
+from sfa import registry
 from sfa.data import as_graphs, build_graph, load
 from sfa.errors import InputError
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.graph.propagation import propagation_of
 from sfa.levels import num_items
 from sfa.methods import METHODS, Method, resolve
@@ -188,7 +188,7 @@ class TestEveryMethod:
         digits = load("digits")
         recipe = short_recipe(name, spectral)
         method = recipe.build_for(digits)
-        protocol = resolve_protocol("image-knn")
+        protocol = registry.resolve("protocol", "image-knn")
         before = protocol.evaluate(method.embed(digits), digits).mean()
         train(method, digits, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
         after = protocol.evaluate(method.embed(digits), digits).mean()
@@ -214,7 +214,7 @@ class TestEveryMethod:
         cora = load("cora")
         recipe = short_recipe(name, spectral)
         method, prepared = recipe.build(cora.num_features, cora.num_nodes), recipe.prepare(cora)
-        protocol = resolve_protocol("honest-10-10-80").with_splits(2)
+        protocol = registry.resolve("protocol", "honest-10-10-80").with_splits(2)
         before = protocol.evaluate(method.embed(prepared), cora).mean()
         train(method, prepared, **recipe.training.arguments, sampler=recipe.make_sampler(), device="cpu")
         after = protocol.evaluate(method.embed(prepared), cora).mean()

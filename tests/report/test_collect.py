@@ -16,15 +16,16 @@ import yaml
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import Score, paired_difference, resolve
+from sfa.evaluation import Score, paired_difference
 from sfa.recipes import Recipe
 from sfa.recipes.run import Run, record_of, train_recipe
+from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
 from sfa.report.facts import command_line, data_rows
 from sfa.report.history import LOOKS
 from sfa.training import RunFolder
 
-KNN = resolve("knn").with_splits(3)
+KNN = resolve("protocol", "knn").with_splits(3)
 KINDS = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
 
 
@@ -178,7 +179,7 @@ def test_without_labels_there_are_map_and_curves_and_the_reason(run: Run) -> Non
 
 
 def test_a_protocol_that_predicts_nothing_says_so(run: Run) -> None:
-    clustering = resolve("clustering").with_splits(2)
+    clustering = resolve("protocol", "clustering").with_splits(2)
     score = clustering.evaluate(run.graph.x, run.graph, name=run.name)
     (found,) = report_data([ReportedRun("a", run, [score])], protocol=clustering)["runs"]
     assert [row["metric"] for row in found["scores"]] == ["nmi", "ari", "accuracy"]

@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from sfa.evaluation import PROTOCOLS, Classification
+from sfa.evaluation import Classification
 from sfa.evaluation.probes import AdamProbe, SgdProbe
+from sfa.registry import resolve
 from sfa.report.predictions import NONE, confusion, predict
 
 QUICK = {"pygcl-10-80-10": AdamProbe(steps=60), "image-sgd": SgdProbe(epochs=5)}
 
 
 def quick(name: str) -> Classification:
-    protocol = PROTOCOLS[name]
+    protocol = resolve("protocol", name)
     assert isinstance(protocol, Classification)
     return replace(protocol, probe=QUICK.get(name, protocol.probe))
 

@@ -14,7 +14,8 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph import GCN, random_views
 from sfa.graph.pattern import pattern_of
-from sfa.sampling import SAMPLERS, Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph, resolve
+from sfa.registry import registered, resolve
+from sfa.sampling import Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph
 
 MakeGraph = Callable[..., Data]
 MakeSampler = Callable[[Data], Sampler]
@@ -183,7 +184,8 @@ def test_a_batch_size_below_one_is_refused(sampler: type[Sampler], wrong: int, m
 
 
 def test_names() -> None:
-    assert list(SAMPLERS) == ["whole", "neighbours", "random-walks", "clusters", "starts", "graphs", "images"]
-    assert resolve("random-walks") is RandomWalks
+    names = ["whole", "neighbours", "random-walks", "clusters", "starts", "graphs", "images"]
+    assert list(registered("sampler")) == names
+    assert resolve("sampler", "random-walks") is RandomWalks
     with pytest.raises(InputError, match="Unknown sampler 'neighbors': did you mean 'neighbours'"):
-        resolve("neighbors")
+        resolve("sampler", "neighbors")

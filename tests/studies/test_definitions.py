@@ -10,8 +10,8 @@ import pytest
 from sfa.errors import InputError
 from sfa.methods import METHODS
 from sfa.recipes import Recipe
+from sfa.registry import registered, resolve
 from sfa.spectral import SPECTRAL_MAPS
-from sfa.studies import STUDIES, resolve
 from sfa.studies.variants import Base, Variant
 
 
@@ -21,19 +21,19 @@ def base(method: str = "grace", **changes: Any) -> Base:
 
 
 def variants(study: str, start: Base | None = None) -> dict[str, Variant]:
-    listed = list(resolve(study).variants(start or base()))
+    listed = list(resolve("study", study).variants(start or base()))
     assert len({variant.label for variant in listed}) == len(listed)
     return {variant.label: variant for variant in listed}
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", registered("study"))
 def test_every_study(study: str) -> None:
     found = variants(study)
     assert len(found) >= 2
     for variant in found.values():
         assert variant.baseline is None or variant.baseline in found
         assert variant.baseline != variant.label
-    assert STUDIES[study].description.endswith(".")
+    assert resolve("study", study).description.endswith(".")
     decisive = [(variant.kind, str(variant.decisive)) for variant in found.values()]
     assert len(set(decisive)) == len(decisive), "no two are the same run"
 
@@ -167,7 +167,7 @@ def test_map_run_time() -> None:
     }
     assert {v.kind for v in found.values()} == {"timed"}
     assert {label for label, v in found.items() if v.baseline == "sfa"} == described.keys() - {"sfa"}
-    assert resolve("map-run-time").protocols == ("run-time",)
+    assert resolve("study", "map-run-time").protocols == ("run-time",)
 
 
 def test_run_time_by_iterations() -> None:
@@ -208,4 +208,4 @@ def test_a_yardstick_depends_on_no_more_than_it_uses() -> None:
 
 def test_an_unknown_study() -> None:
     with pytest.raises(InputError, match="did you mean 'ablation'"):
-        resolve("ablations")
+        resolve("study", "ablations")

@@ -10,7 +10,8 @@ from sfa.data import load
 from sfa.errors import InputError
 from sfa.methods import METHODS
 from sfa.recipes import Recipe
-from sfa.studies import Dataset, make_plan, protocols_of, resolve
+from sfa.registry import resolve
+from sfa.studies import Dataset, make_plan, protocols_of
 from sfa.studies.definitions import without_graph_augmentation
 from sfa.studies.variants import Variant
 
@@ -22,7 +23,7 @@ def molecules_set(molecules_file: Path) -> Dataset:
 
 def test_methods_and_yardsticks_are_those_of_graphs(molecules_set: Dataset) -> None:
     assert molecules_set.level == "graph"
-    plan = make_plan(resolve("methods"), [molecules_set], [0, 1])
+    plan = make_plan(resolve("study", "methods"), [molecules_set], [0, 1])
     assert plan.protocols == ("tu-svm-10fold",)
     of_graphs = [name for name, method in METHODS.items() if method.level == "graph"]
     labels = list(dict.fromkeys(cell.variant.label for cell in plan.cells))
@@ -34,16 +35,16 @@ def test_methods_and_yardsticks_are_those_of_graphs(molecules_set: Dataset) -> N
 
 
 def test_studies_of_one_method_start_from_graphcl(molecules_set: Dataset) -> None:
-    plan = make_plan(resolve("iterations"), [molecules_set], [0])
+    plan = make_plan(resolve("study", "iterations"), [molecules_set], [0])
     assert {cell.variant.recipe.method["name"] for cell in plan.cells} == {"graphcl"}
 
 
 def test_protocols_depend_on_the_level_unless_asked_for() -> None:
-    study = resolve("methods")
+    study = resolve("study", "methods")
     assert protocols_of(study, "node") == ("honest-10-10-80",)
     assert protocols_of(study, "graph") == ("tu-svm-10fold",)
     assert protocols_of(study, "graph", ["tu-linear-10fold"]) == ("tu-linear-10fold",)
-    assert protocols_of(resolve("clustering"), "graph") == ("clustering",)
+    assert protocols_of(resolve("study", "clustering"), "graph") == ("clustering",)
 
 
 @pytest.mark.parametrize("method", ["graphcl", "graph-bt", "graph-bgrl"])

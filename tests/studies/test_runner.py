@@ -15,12 +15,13 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import TrainingError
-from sfa.evaluation import Classification, resolve
+from sfa.evaluation import Classification
 from sfa.evaluation import supervised as supervised_module
 from sfa.evaluation.supervised import supervised
 from sfa.evaluation.untrained import UNTRAINED
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
+from sfa.registry import resolve
 from sfa.studies import Dataset, Plan, Runner, Study, cells_folder, make_plan, summarise
 from sfa.studies import measure as measure_module
 from sfa.studies.lock import locked
@@ -71,7 +72,7 @@ def test_a_study_from_beginning_to_end(plan: NewPlan, ledger: Ledger, tmp_path: 
         # The values are those of the plain way: train, embed, score.
         folder = RunFolder.create(tmp_path / cell.key, {}, {})
         trained = train_recipe(cell.variant.recipe, cell.dataset.load(), folder, device="cpu", resume=False)
-        score = resolve("honest-10-10-80").evaluate(trained.method.embed(trained.graph), trained.graph)
+        score = resolve("protocol", "honest-10-10-80").evaluate(trained.method.embed(trained.graph), trained.graph)
         assert entry.scores[0].values == score.values
         assert entry.scores[0].name == "grace + sfa"
     assert list(cells_folder(ledger.path).iterdir()) == []
@@ -127,7 +128,7 @@ def test_yardsticks(plan: NewPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPat
     run(ledger, shortened(study, 5))
     raw, propagated, untrained, mlp, gcn = ledger.select()
     recipe, graph = study.cells[0].variant.recipe, study.cells[0].dataset.load()
-    prepared, honest = recipe.prepare(graph), resolve("honest-10-10-80")
+    prepared, honest = recipe.prepare(graph), resolve("protocol", "honest-10-10-80")
     assert isinstance(honest, Classification)
     assert raw.scores[0].values == honest.evaluate(prepared.x, prepared).values
     hops = UNTRAINED["node"]["propagated features"](prepared)
@@ -323,7 +324,10 @@ def test_the_same_graph_with_other_public_splits_is_scored_anew(planted: Data, l
     for plan in plans:
         dataset = plan.cells[0].dataset
         table = summarise(plan, {entry.key: entry}, "public", "accuracy")
-        assert table["raw features", dataset.name].mean == resolve("public").evaluate(planted.x, dataset.load()).mean()
+        assert (
+            table["raw features", dataset.name].mean
+            == resolve("protocol", "public").evaluate(planted.x, dataset.load()).mean()
+        )
 
 
 def test_a_protocol_that_fails_for_a_finished_run_is_told_of(

@@ -10,7 +10,8 @@ from typing import Any
 
 from sfa.data import load
 from sfa.ledger import Entry, Ledger
-from sfa.studies import Cell, Dataset, Plan, Runner, Watcher, make_plan, resolve
+from sfa.registry import resolve
+from sfa.studies import Cell, Dataset, Plan, Runner, Watcher, make_plan
 
 TINY = {"method.hidden": 8, "method.projection": 8, "training.epochs": 6, "training.checkpoint_every": 2}
 MEASURED_IN_SECONDS = ("created", "train_seconds", "seconds_per_epoch", "evaluate_seconds", "peak_memory")
@@ -22,7 +23,7 @@ def tiny_plan(
     """Of a study on the graph in a file."""
     dataset = Dataset.of(lambda: load(data), {"data": str(data)})
     changes = TINY if changes is None else {**TINY, **changes}
-    return make_plan(resolve(study), [dataset], seeds, changes=changes, **options)
+    return make_plan(resolve("study", study), [dataset], seeds, changes=changes, **options)
 
 
 def shortened(plan: Plan, count: int) -> Plan:

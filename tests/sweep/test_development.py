@@ -11,13 +11,14 @@ from torch_geometric.data import Data
 
 from sfa.data import stochastic_block_model
 from sfa.errors import InputError
-from sfa.evaluation import Classification, resolve
+from sfa.evaluation import Classification
 from sfa.evaluation.labels import labels_of
+from sfa.registry import resolve
 from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
 
 
 def protocol_of(name: str) -> Classification:
-    protocol = resolve(name)
+    protocol = resolve("protocol", name)
     assert isinstance(protocol, Classification)
     return protocol
 

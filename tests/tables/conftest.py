@@ -12,7 +12,8 @@ import pytest
 
 from sfa.evaluation import Score
 from sfa.ledger import Entry, recipe_hash
-from sfa.studies import resolve, starting_point
+from sfa.registry import resolve
+from sfa.studies import starting_point
 from sfa.studies.variants import Variant
 
 NewEntry = Callable[..., Entry]
@@ -25,7 +26,7 @@ def variant_of(study: str, label: str, dataset: str = "cora", **options: Any) ->
 
 @cache
 def _variants(study: str, dataset: str, options: str) -> dict[str, Variant]:
-    found = resolve(study)
+    found = resolve("study", study)
     base = starting_point(found, dataset, "node", **json.loads(options))
     return {variant.label: variant for variant in found.variants(base)}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfa.evaluation import PROTOCOLS
-from sfa.studies import RUN_TIME, STUDIES
+from sfa.registry import registered
+from sfa.studies import RUN_TIME
 from sfa.tables.ask import Ask
 from sfa.tables.definition import Definition, Grid
 from sfa.tables.definitions import DEFINITIONS
@@ -41,8 +41,8 @@ def test_rows_and_columns_are_the_papers_in_its_order(number: int) -> None:
 @pytest.mark.parametrize("number", DEFINITIONS)
 def test_every_line_is_a_variant_of_its_study(number: int) -> None:
     definition = DEFINITIONS[number]
-    assert definition.study in STUDIES
-    assert definition.protocol == RUN_TIME or definition.protocol in PROTOCOLS
+    assert definition.study in registered("study")
+    assert definition.protocol == RUN_TIME or definition.protocol in registered("protocol")
     wants = Wants(definition, Ask())
     refused = {}
     for band in grid_of(definition).rows:

@@ -14,8 +14,10 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.recipes import Recipe
+from sfa.registry import registered, resolve
 from sfa.training import train
-from sfa.training.loggers import LOGGERS, Logger, Loggers, Row, TensorBoard, WeightsAndBiases, resolve
+from sfa.training.loggers import Logger, Loggers, Row, TensorBoard, WeightsAndBiases
+from tests.parts import replace_part
 
 SETTINGS = {"method": {"name": "grace", "tau": 0.4, "edge_drop": [0.2, 0.4]}, "training": {"patience": None}}
 
@@ -247,8 +249,8 @@ class Stillborn(Failing):
 def test_a_logger_that_fails_is_told_of_and_training_goes_on(
     planted: Data, small_recipe: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(LOGGERS, "failing", Failing)
-    monkeypatch.setitem(LOGGERS, "stillborn", Stillborn)
+    replace_part(monkeypatch, "logger", "failing", Failing)
+    replace_part(monkeypatch, "logger", "stillborn", Stillborn)
     told: list[str] = []
     recipe = small_recipe(training__epochs=4, training__diagnose_every=2)
     with Loggers(["failing", "stillborn", "tensorboard"], told.append) as loggers:
@@ -269,7 +271,7 @@ def test_a_logger_that_fails_is_told_of_and_training_goes_on(
 
 def test_hints_are_of_those_that_have_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, logger in {"failing": Failing, "unshown": Unshown, "confused": Confused}.items():
-        monkeypatch.setitem(LOGGERS, name, logger)
+        replace_part(monkeypatch, "logger", name, logger)
     told: list[str] = []
     with Loggers(["confused", "unshown", "failing"], told.append) as loggers:
         loggers.open(tmp_path, SETTINGS)
@@ -304,9 +306,9 @@ def test_only_the_first_process_logs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", list(LOGGERS))
+@pytest.mark.parametrize("name", list(registered("logger")))
 def test_a_missing_package_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    logger = resolve(name)
+    logger = resolve("logger", name)
     monkeypatch.setitem(sys.modules, logger.package, None)
     with pytest.raises(InputError) as raised:
         Loggers([name], print)

@@ -42,6 +42,7 @@ AREAS = (
     Area("report", "Report", ("report",)),
     Area("sweep", "Sweep", ("sweep",)),
     Area("lightning", "Lightning", ("lightning",)),
+    Area("registry", "Parts of your own", ("registry",)),
     Area("errors", "Errors", ("errors",)),
 )
 

@@ -15,9 +15,10 @@ from sfa.cli.evaluate import score_run, tell_if_trained_anew
 from sfa.cli.kept_scores import keep_scores, kept_score
 from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
 from sfa.errors import InputError
-from sfa.evaluation import Difference, Protocol, Score, resolve, score_difference
+from sfa.evaluation import Difference, Protocol, Score, score_difference
 from sfa.evaluation.protocols import default_protocol
 from sfa.levels import level_of
+from sfa.registry import resolve
 
 CAVEAT = (
     "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."
@@ -43,12 +44,12 @@ def run(
 ) -> None:
     """Print the difference of each further run from the first."""
     set_threads(threads)
-    asked, display = None if protocol is None else resolve(protocol), Display(quiet)
+    asked, display = None if protocol is None else resolve("protocol", protocol), Display(quiet)
     if len(paths) < 2:
         raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
     require_common_data(paths)
     runs = [open_run(path, data_root=data_root) for path in paths]
-    chosen = asked or resolve(default_protocol(level_of(runs[0].graph)))
+    chosen = asked or resolve("protocol", default_protocol(level_of(runs[0].graph)))
     for opened in runs:
         chosen.check(opened.graph)
     require_same_splits(runs, chosen)

@@ -18,9 +18,9 @@ from sfa.cli.run import Run, Source, set_threads
 from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluation import Score, paired_difference
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.figures import draw_maps, draw_spectra, save_figure
 from sfa.recipes import Recipe, load_recipe
+from sfa.registry import resolve
 from sfa.training import RunFolder
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
@@ -57,7 +57,7 @@ def run(*, out: Path | None, epochs: int | None, threads: int | None, show: bool
 
     pairs = [_train_pair(setting, recipe, out, epochs, display) for setting, recipe in RECIPES.items()]
     runs = [one for pair in pairs for one in pair.runs]
-    protocol, graph = resolve_protocol("honest-10-10-80"), runs[0].graph
+    protocol, graph = resolve("protocol", "honest-10-10-80"), runs[0].graph
     scores = score_together(runs, protocol, display)
 
     display.say("drawing")

@@ -13,11 +13,11 @@ from sfa.cli.console import Display
 from sfa.cli.run import Run, Source, counted, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_data
 from sfa.errors import InputError
 from sfa.evaluation import Classification
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.labels import labels_of
 from sfa.evaluation.protocols import default_protocol
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.levels import item_word, level_of
+from sfa.registry import resolve
 from sfa.report.predictions import predict
 from sfa.training import RunFolder
 
@@ -76,7 +76,7 @@ def _label_columns(z: Tensor, graph: Data, display: Display) -> Columns:
     y = labels_of(graph)
     names = graph.get("class_names") or [str(label) for label in range(int(y.max()) + 1)]
     columns: dict[str, list[str | None]] = {"label": [names[label] if label >= 0 else None for label in y]}
-    protocol = resolve_protocol(default_protocol(level_of(graph)))
+    protocol = resolve("protocol", default_protocol(level_of(graph)))
     try:
         if not isinstance(protocol, Classification):
             raise InputError(f"{protocol.name} predicts no labels.")

@@ -14,11 +14,12 @@ from sfa.cli.kept_scores import keep_scores, scores_record
 from sfa.cli.run import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
-from sfa.evaluation import PROTOCOLS, Classification, Protocol, Score, possible, resolve
+from sfa.evaluation import Classification, Protocol, Score, possible
 from sfa.evaluation.protocols import Embedder, default_protocol
 from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
 from sfa.evaluation.untrained import UNTRAINED
 from sfa.levels import ITEMS, Level, item_word, level_of
+from sfa.registry import registered, resolve
 from sfa.training import train
 
 ALL = "all"
@@ -37,10 +38,10 @@ def run(
 ) -> None:
     """Score a run, print the table and keep the values of every split in the run folder."""
     set_threads(threads)
-    named = [resolve(name) for name in dict.fromkeys(protocols) if name != ALL]
+    named = [resolve("protocol", name) for name in dict.fromkeys(protocols) if name != ALL]
     display = Display(quiet)
     opened = open_run(path, data_root=data_root)
-    named = named if protocols else [resolve(default_protocol(level_of(opened.graph)))]
+    named = named if protocols else [resolve("protocol", default_protocol(level_of(opened.graph)))]
     allowed, refused = possible(opened.graph) if ALL in protocols else ([], {})
     chosen = [*named, *(protocol for protocol in allowed if protocol not in named)]
     if not chosen:
@@ -75,21 +76,28 @@ def run(
         print(json.dumps(records[0] if alone else {"protocols": records, "not possible": refused}, indent=2))
     else:
         own, others = _by_level(refused, level_of(opened.graph))
-        print_scores(scores, own)
+        print_scores(scores, {protocol.name: protocol.description for protocol in chosen}, own)
         if others:
             results_console().print(_of_other_levels(others), markup=False)
 
 
 def _by_level(refused: Mapping[str, str], level: Level) -> tuple[dict[str, str], list[str]]:
     """Protocols that are for such data, but not for these, and why; and those that are for other data."""
-    others = [name for name in refused if level not in PROTOCOLS[name].levels]
+    levels = _levels()
+    others = [name for name in refused if level not in levels[name]]
     return {name: reason for name, reason in refused.items() if name not in others}, others
 
 
 def _of_other_levels(protocols: Sequence[str]) -> str:
     """As in "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
-    scored = [what for level, what in ITEMS.items() if any(level in PROTOCOLS[name].levels for name in protocols)]
+    levels = _levels()
+    scored = [what for level, what in ITEMS.items() if any(level in levels[name] for name in protocols)]
     return f"not here, {counted(len(protocols), 'protocol')} for {' or '.join(scored)}: {', '.join(protocols)}"
+
+
+def _levels() -> dict[str, Sequence[Level]]:
+    """Return what each registered protocol can score."""
+    return {protocol.name: protocol.levels for protocol in registered("protocol").values()}
 
 
 def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: bool = False) -> list[Score]:

@@ -14,9 +14,10 @@ from sfa.cli.figure_runs import FOLDER, available, train_needed
 from sfa.cli.run import Source, set_threads
 from sfa.cli.table import own_entries
 from sfa.errors import InputError
-from sfa.figures import FIGURES, NamedFigure, Takes, check_picture, read_runs, resolve, save_figure
+from sfa.figures import NamedFigure, Takes, check_picture, find_figure, read_runs, save_figure
 from sfa.figures.run_time import STUDY, timings
 from sfa.ledger import Entry, default_path
+from sfa.registry import registered
 from sfa.tables import published
 from sfa.tables.shipped import shipped_entries
 
@@ -47,7 +48,7 @@ def run(
     if name == ALL:
         _draw_all(paths, out, measure, display)
         return
-    figure = resolve(name)
+    figure = find_figure(name)
     _check(name, figure, paths, measure)
     files = _files(_stem(name), out)
     for file in files:
@@ -55,7 +56,7 @@ def run(
     set_threads(place.threads)
     if measure:
         paths = _measure(figure, place, strict, display)
-    _draw(figure, _material(name, figure, paths, place), files, display)
+    _draw(name, figure, _material(name, figure, paths, place), files, display)
 
 
 def _check(name: str, figure: NamedFigure, paths: Sequence[Path], measure: bool) -> None:
@@ -129,11 +130,11 @@ def _published_ratios() -> dict[str, float]:
     return ratios
 
 
-def _draw(figure: NamedFigure, material: Sequence[Any], files: Sequence[Path], display: Display) -> None:
+def _draw(name: str, figure: NamedFigure, material: Sequence[Any], files: Sequence[Path], display: Display) -> None:
     drawn = figure.draw(*material)
     for file in files:
         save_figure(drawn, file)
-    (name,) = [name for name, one in FIGURES.items() if one is figure]
+    name = next((known for known, one in registered("figure").items() if one is figure), name)
     title = name if figure.number is None else f"Figure {figure.number} ({name})"
     display.say(f"{title} in {' and '.join(map(str, files))}")
     if figure.caption is not None:
@@ -153,15 +154,16 @@ def _draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: D
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot make the folder {folder}: {error.strerror or error}.") from error
-    drawn = {name: figure for name, figure in FIGURES.items() if figure.takes is Takes.NO_RUN}
+    figures = registered("figure")
+    drawn = {name: figure for name, figure in figures.items() if figure.takes is Takes.NO_RUN}
     stems = {name: name if figure.number is None else _stem(figure.number) for name, figure in drawn.items()}
     files = {name: _files(stem, folder) for name, stem in stems.items()}
     for each in files.values():
         for file in each:
             check_picture(file)
     for name, figure in drawn.items():
-        _draw(figure, [], files[name], display)
-    rest = [str(figure.number) for figure in FIGURES.values() if figure.takes is not Takes.NO_RUN]
+        _draw(name, figure, [], files[name], display)
+    rest = [figure.number or name for name, figure in figures.items() if figure.takes is not Takes.NO_RUN]
     display.say(f"Not drawn, as they need runs or run times: {', '.join(rest)} (`sfa figure {rest[0]} --run`).")
 
 
@@ -170,7 +172,7 @@ def _title(name: str) -> str:
 
 
 def _stem(name: str) -> str:
-    return f"figure-{name.lower()}" if name[:1].isdigit() else name
+    return f"figure-{name.lower()}" if name[:1].isdigit() else name.rpartition(":")[2]  # of module:figure
 
 
 def _files(name: str, out: Path | None) -> list[Path]:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
 from sfa.cli.console import results_console
 from sfa.data import DatasetInfo, locate, names
-from sfa.evaluation import PROTOCOLS
-from sfa.figures import FIGURES
 from sfa.methods import available_methods
 from sfa.recipes import shipped_recipes
 from sfa.recipes.schema import GENTLE
-from sfa.sampling import SAMPLERS
+from sfa.registry import registered
 from sfa.spectral import SPECTRAL_MAPS
-from sfa.studies import STUDIES
 from sfa.sweep import shipped_ranges
-from sfa.tables.resolver import filled_by, titles
-from sfa.training.loggers import LOGGERS
+from sfa.tables.paper_tables import filled_by, titles
+
+CLASSES = {
+    "encoders": "encoder",
+    "augmentations": "augmentation",
+    "postprocess": "postprocess",
+    "samplers": "sampler",
+    "loggers": "logger",
+}
+"""Lists of classes or functions that show the first line of their docstrings, and the kind of each in the registry."""
 
 
 def run(kind: str, data_root: Path | None) -> None:
@@ -38,34 +44,35 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield "none", "The plain method: no spectral map."
         gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")
         yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
-        maps = {name: spectral for name, spectral in SPECTRAL_MAPS.items() if name != "none"}
-        yield from ((name, _summary(spectral), spectral().extra_repr()) for name, spectral in maps.items())
-    elif kind == "samplers":
-        yield from ((name, _summary(sampler)) for name, sampler in SAMPLERS.items())
+        maps = {**SPECTRAL_MAPS, **registered("spectral")}
+        yield from ((name, _summary(made), _defaults(made)) for name, made in maps.items() if name != "none")
+    elif kind in CLASSES:
+        yield from ((name, _summary(part)) for name, part in registered(CLASSES[kind]).items())
     elif kind == "protocols":
-        yield from ((protocol.name, protocol.description) for protocol in PROTOCOLS.values())
+        yield from ((name, protocol.description) for name, protocol in registered("protocol").items())
     elif kind == "recipes":
         yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
     elif kind == "studies":
-        yield from ((name, study.description) for name, study in STUDIES.items())
+        yield from ((name, study.description) for name, study in registered("study").items())
     elif kind == "tables":
         yield from ((str(number), title, filled_by(number)) for number, title in titles().items())
     elif kind == "figures":
-        for name, figure in FIGURES.items():
+        for name, figure in registered("figure").items():
             yield name, figure.number or "–", figure.description, figure.takes.value
-    elif kind == "loggers":
-        yield from ((name, _summary(logger)) for name, logger in LOGGERS.items())
     elif kind == "ranges":
         for method, ranges in shipped_ranges().items():
             yield method, ", ".join(f"{one.key}={one.text}" for one in ranges)
     else:
         for dataset in names():
             found = availability(dataset, data_root)
-            yield dataset.name, f"{dataset.level}s", dataset.description, found
+            level = "–" if dataset.level is None else f"{dataset.level}s"
+            yield dataset.name, level, dataset.description, found
 
 
 def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
-    """Where a data set will come from."""
+    """Return where a data set will come from."""
+    if dataset.loader is not None:
+        return f"loaded by {dataset.loader}"
     if dataset.bundled:
         return "bundled"
     found = locate(dataset.name, data_root)
@@ -74,5 +81,14 @@ def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
     return "to be downloaded" if dataset.downloaded else "not here, and not to be downloaded"
 
 
-def _summary(described: type) -> str:
-    return (inspect.getdoc(described) or "").splitlines()[0].replace(":func:", "").replace("`", "")
+def _defaults(spectral: Any) -> str:
+    """Return the options of a spectral map with their defaults; nothing of one that cannot be made without options."""
+    try:
+        return str(spectral().extra_repr())
+    except (TypeError, AttributeError):
+        return ""
+
+
+def _summary(described: Any) -> str:
+    first, *_ = (inspect.getdoc(described) or "").splitlines() or [""]
+    return first.replace(":func:", "").replace("`", "")

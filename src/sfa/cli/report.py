@@ -13,9 +13,10 @@ from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if
 from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT
 from sfa.errors import InputError
-from sfa.evaluation import Protocol, Score, resolve
+from sfa.evaluation import Protocol, Score
 from sfa.evaluation.protocols import default_protocol
 from sfa.levels import level_of
+from sfa.registry import resolve
 from sfa.report import ReportedRun, check_report, report_data, write_report
 from sfa.report.history import history
 from sfa.training import RunFolder
@@ -33,7 +34,7 @@ def run(
 ) -> None:
     """Score the runs where they have labels, and write the page."""
     set_threads(threads)
-    asked, display = None if protocol is None else resolve(protocol), Display(quiet)
+    asked, display = None if protocol is None else resolve("protocol", protocol), Display(quiet)
     _require_different(paths)
     require_common_data(paths)
     for path in paths:
@@ -89,7 +90,8 @@ def make_report(
 
 def usual_protocol(run: Run) -> Protocol:
     """That of `sfa evaluate` where none is named."""
-    return resolve(default_protocol(level_of(run.graph)))
+    protocol: Protocol = resolve("protocol", default_protocol(level_of(run.graph)))
+    return protocol
 
 
 def why_not(runs: Sequence[Run], protocol: Protocol) -> str | None:

@@ -12,7 +12,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.cli.console import Display
-from sfa.data import fingerprint, left_out_remark, load, names, remark
+from sfa.data import find, fingerprint, left_out_remark, load, remark
 from sfa.data.files.images import holds_images
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
@@ -54,15 +54,17 @@ class Source:
         """What there is to embed, where that is known without reading: in sets that have a name, and in images."""
         if not self.data:
             return None
-        named = {dataset.name: dataset.level for dataset in names()}
-        return named.get(self.data.lower(), "image" if holds_images(self.data) else None)
+        named = find(self.data)
+        return named.level if named is not None else "image" if holds_images(self.data) else None
 
     def as_dict(self) -> dict[str, Any]:
         """For the run's record, with absolute paths where it names files."""
         data = self.data
-        is_name = data is not None and data.lower() in {dataset.name for dataset in names()}
-        if data is not None and not is_name and Path(data).expanduser().exists():
+        if data is not None and find(data) is None and Path(data).expanduser().exists():
             data = str(Path(data).expanduser().resolve())
+        elif data is not None and ".py:" in data:  # file.py:function
+            file, _, function = data.rpartition(":")
+            data = f"{Path(file).expanduser().resolve()}:{function}"
         paths = {
             key: None if getattr(self, key) is None else str(Path(getattr(self, key)).expanduser().resolve())
             for key in _PATHS

@@ -8,23 +8,26 @@ from rich.console import Console
 from rich.table import Table
 
 from sfa.cli.console import results_console
-from sfa.evaluation import Score, resolve
+from sfa.evaluation import Score
 
 UNBOUNDED = 10_000
 """A width that no table reaches."""
 
 
-def print_scores(scores: Mapping[str, Sequence[Score]], refused: Mapping[str, str] | None = None) -> None:
+def print_scores(
+    scores: Mapping[str, Sequence[Score]], descriptions: Mapping[str, str], refused: Mapping[str, str] | None = None
+) -> None:
     """On standard output: the table, what its protocols are, and why others are not in it.
 
     Args:
         scores: Those of several embeddings, by the name of the protocol.
+        descriptions: What these protocols are, by their names.
         refused: Why other protocols are not possible here, by their names.
     """
     console = results_console()
     console.print(_fitting(scores, console))
     for name in scores:
-        console.print(f"{name}: {resolve(name).description}", markup=False)
+        console.print(f"{name}: {descriptions[name]}", markup=False)
     for name, reason in (refused or {}).items():
         console.print(f"not here, {name}: {reason}", markup=False)
 

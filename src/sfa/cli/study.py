@@ -17,6 +17,7 @@ from sfa.cli.study_progress import Progress
 from sfa.cli.study_table import print_table
 from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, default_path
+from sfa.registry import resolve
 from sfa.studies import (
     Cell,
     Dataset,
@@ -28,7 +29,6 @@ from sfa.studies import (
     make_plan,
     missing_protocols,
     protocols_of,
-    resolve,
 )
 from sfa.training import Interrupted
 
@@ -56,7 +56,7 @@ def run(
     if "TORCHELASTIC_RUN_ID" in os.environ:
         raise InputError("A study runs in one process: start it without torchrun, more than once if you like.")
     set_threads(threads)
-    study = resolve(name)
+    study = resolve("study", name)
     sources = [Source(data, data_root) for data in dict.fromkeys(datasets)]
     allowed = partial(protocols_of, study, asked=protocols)
     graphs = [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from rich.table import Table
 
 from sfa.cli.console import results_console
-from sfa.evaluation import Clustering, Difference, resolve
+from sfa.evaluation import Clustering, Difference
 from sfa.ledger import Entry, mean_and_std
+from sfa.registry import resolve
 from sfa.studies import RUN_TIME, Plan, Summary, metrics_of, summarise
 
 
@@ -58,7 +59,7 @@ def _ratio(relative: Difference) -> str:
 
 def _caption(summaries: Collection[Summary], protocol: str) -> str:
     """What the numbers are."""
-    repeats = "turns" if protocol == RUN_TIME else "runs" if isinstance(resolve(protocol), Clustering) else "splits"
+    repeats = "turns" if protocol == RUN_TIME else "runs" if _is_clustering(protocol) else "splits"
     seeds = max((summary.seeds for summary in summaries), default=0)
     if summaries and all(summary.std is None for summary in summaries):
         return "One split and one seed: no deviation; several --seeds give one."
@@ -81,3 +82,7 @@ def _notes(plan: Plan, entries: Mapping[str, Entry]) -> list[str]:
         if len({versions.get(name) for versions in found}) > 1
     }
     return [f"Measured with different versions of {name}: {', '.join(those)}." for name, those in different.items()]
+
+
+def _is_clustering(protocol: str) -> bool:
+    return isinstance(resolve("protocol", protocol), Clustering)

@@ -19,9 +19,9 @@ from sfa.cli.table_run import Measuring
 from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, default_path
 from sfa.tables import Ask, Table, make_table
+from sfa.tables.paper_tables import check_number
 from sfa.tables.published import NUMBERS
 from sfa.tables.render import render, to_rich
-from sfa.tables.resolver import check_number
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
 """Of the files that a format is written to."""

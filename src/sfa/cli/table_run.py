@@ -14,10 +14,11 @@ from sfa.cli.study import cells_to_do, entries_of, list_cells
 from sfa.cli.study_progress import Progress
 from sfa.errors import InputError, SfaError, sentence_of
 from sfa.ledger import Entry, Ledger
-from sfa.studies import Cell, Dataset, Estimator, Plan, Runner, protocols_of, resolve
+from sfa.registry import resolve
+from sfa.studies import Cell, Dataset, Estimator, Plan, Runner, protocols_of
 from sfa.tables import Ask, Table, statistics
 from sfa.tables.commands import Order
-from sfa.tables.resolver import READ, maker
+from sfa.tables.paper_tables import READ, maker
 from sfa.tables.runs import plans
 from sfa.tables.shipped import shipped_entries
 from sfa.training import Interrupted
@@ -90,7 +91,7 @@ class Measuring:
         found = {}
         for name, order in needed.items():
             source = Source(name, self.data_root)
-            allowed = partial(protocols_of, resolve(order.study), asked=order.protocols)
+            allowed = partial(protocols_of, resolve("study", order.study), asked=order.protocols)
             try:
                 found[name] = Dataset.of(source.load, source.as_dict(), allowed)
             except (SfaError, OSError) as error:

@@ -22,7 +22,6 @@ from sfa.cli.run import Run, Source, counted, recorded_source, require_same_data
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError, unknown_name
 from sfa.evaluation import Score
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.probes.base import RANKS
 from sfa.evaluation.protocols import default_protocol
 from sfa.levels import Level, level_of, num_items
@@ -30,6 +29,7 @@ from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.recipes.schema import name_of
+from sfa.registry import resolve
 from sfa.training import RunFolder, Steps, load_tensors, make_fabric
 from sfa.training.loggers import Loggers
 
@@ -334,14 +334,14 @@ def _flat(recipe: Recipe) -> dict[str, Any]:
 
 def _evaluate_if_possible(trained: Run, display: Display, loggers: Loggers) -> None:
     """Labels are optional in training: without usable ones the scores are left out, and it is said why."""
-    protocol = resolve_protocol(default_protocol(level_of(trained.graph)))
+    protocol = resolve("protocol", default_protocol(level_of(trained.graph)))
     try:
         protocol.check(trained.graph)
     except InputError as error:
         display.say(f"No scores: {error}")
         return
     scores = evaluate_run(trained, protocol, display)
-    print_scores({protocol.name: scores})
+    print_scores({protocol.name: scores}, {protocol.name: protocol.description})
     loggers.log({"epoch": trained.progress.epoch, "scores": {protocol.name: _to_log(scores[-1])}})
 
 

@@ -7,7 +7,7 @@ from sfa.data.as_graphs import as_graphs
 from sfa.data.as_images import as_images
 from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph
-from sfa.data.datasets import DatasetInfo, load, locate, names
+from sfa.data.datasets import DatasetInfo, find, load, locate, names
 from sfa.data.files import read_graph
 from sfa.data.files.image_folder import left_out_remark
 from sfa.data.fingerprint import fingerprint
@@ -27,6 +27,7 @@ __all__ = [
     "build_graphs",
     "build_images",
     "data_root",
+    "find",
     "fingerprint",
     "left_out_remark",
     "load",

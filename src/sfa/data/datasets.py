@@ -6,181 +6,75 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from torch_geometric.data import Data
 
 from sfa.data.array_sets import ArraySet
-from sfa.data.cifar import CIFAR10, CIFAR100
+from sfa.data.builtin import DESCRIPTIONS, Bundled
 from sfa.data.digits import Digits
 from sfa.data.files import read_graph
 from sfa.data.files.graph_file import existing
 from sfa.data.files.images import holds_images, options, read_images, refuse_folder_options, refuse_lone_images
 from sfa.data.imagenet import ImageNet100
-from sfa.data.ogb_sets import OgbSet
-from sfa.data.pyg_sets import PygSet
+from sfa.data.origin import LoadedByFunction, Origin, PathLike
 from sfa.data.tu_sets import PREFIX, TuSet
 from sfa.errors import InputError, unknown_name
 from sfa.levels import Level
-
-PathLike = str | os.PathLike[str]
+from sfa.registry import is_path, known_names, registered, resolve
 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A data set's name, what it is in one line, whether it comes with the package, what there is to embed, and whether
-    it is downloaded if it is not found on this machine."""
+    """What is known of a data set without loading it."""
 
     name: str
     description: str
+    """What it is, in one line."""
     bundled: bool = False
-    level: Level = "node"
+    """Whether it comes with the package."""
+    level: Level | None = "node"
+    """What there is to embed; None if only loading it tells."""
     downloaded: bool = True
-
-
-class Origin(Protocol):
-    """Where a named data set comes from."""
-
-    @property
-    def level(self) -> Level:
-        """Whether it is one graph, whose nodes are embedded, a set of graphs, or a set of images."""
-
-    def locate(self, root: PathLike | None) -> Path | None:
-        """Where it would be read from; None if it is not on this machine."""
-
-    def load(self, root: PathLike | None) -> Data:
-        """The graph, graph set or image set."""
-
-
-@dataclass(frozen=True)
-class Bundled:
-    """A file that comes with the package."""
-
-    file: str
-    level: Level = "node"
-
-    def locate(self, root: PathLike | None) -> Path:
-        return Path(__file__).parent / "bundled" / self.file
-
-    def load(self, root: PathLike | None) -> Data:
-        return read_graph(self.locate(root))
-
-
-def _planetoid(key: str, name: str) -> PygSet:
-    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    return PygSet(key, f"Planetoid/{name}", tuple(f"ind.{key}.{part}" for part in parts), {"name": name})
-
-
-def _amazon(key: str, name: str) -> PygSet:
-    return PygSet(key, f"Amazon/{name}", (f"amazon_electronics_{key}.npz",), {"name": name})
-
-
-def _coauthor(key: str, name: str) -> PygSet:
-    return PygSet(key, f"Coauthor/{name}", (f"ms_academic_{name[:3].lower()}.npz",), {"name": name})
-
-
-def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
-    splits = (f"{file or key}_split_0.6_0.2_{i}.npz" for i in range(10))
-    files = ("out1_node_feature_label.txt", "out1_graph_edges.txt", *splits)
-    return PygSet(key, folder, files, {} if folder == "Actor" else {"name": key})
-
-
-def _heterophilous(key: str) -> PygSet:
-    name = key.replace("-", "_")
-    return PygSet(key, f"HeterophilousGraphDataset/{name}", (f"{name}.npz",), {"name": key})
-
-
-ORIGINS: dict[str, Origin] = {
-    "cora": Bundled("cora.npz"),
-    "citeseer": _planetoid("citeseer", "CiteSeer"),
-    "pubmed": _planetoid("pubmed", "PubMed"),
-    "photo": _amazon("photo", "Photo"),
-    "computers": _amazon("computers", "Computers"),
-    "wikics": PygSet("wikics", "WikiCS", ("data.json",), {"is_undirected": True}),
-    "coauthor-cs": _coauthor("coauthor-cs", "CS"),
-    "coauthor-physics": _coauthor("coauthor-physics", "Physics"),
-    "ogbn-arxiv": OgbSet("ogbn-arxiv", "time"),
-    "actor": _geom_gcn("actor", "Actor", "film"),
-    "chameleon": _geom_gcn("chameleon", "WikipediaNetwork/chameleon/geom_gcn"),
-    "squirrel": _geom_gcn("squirrel", "WikipediaNetwork/squirrel/geom_gcn"),
-    "cornell": _geom_gcn("cornell", "WebKB/cornell"),
-    "texas": _geom_gcn("texas", "WebKB/texas"),
-    "wisconsin": _geom_gcn("wisconsin", "WebKB/wisconsin"),
-    **{key: _heterophilous(key) for key in ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")},
-    "mutag": Bundled("mutag.npz", "graph"),
-    "nci1": TuSet("nci1", "NCI1"),
-    "nci109": TuSet("nci109", "NCI109"),
-    "proteins": TuSet("proteins", "PROTEINS"),
-    "dd": TuSet("dd", "DD"),
-    "enzymes": TuSet("enzymes", "ENZYMES"),
-    "ptc-mr": TuSet("ptc-mr", "PTC_MR"),
-    "imdb-binary": TuSet("imdb-binary", "IMDB-BINARY"),
-    "imdb-multi": TuSet("imdb-multi", "IMDB-MULTI"),
-    "reddit-binary": TuSet("reddit-binary", "REDDIT-BINARY"),
-    "reddit-multi-5k": TuSet("reddit-multi-5k", "REDDIT-MULTI-5K"),
-    "collab": TuSet("collab", "COLLAB"),
-    "digits": Digits(),
-    "cifar10": CIFAR10,
-    "cifar100": CIFAR100,
-    "cifar10-subset": ArraySet("cifar10-subset", "images/cifar10_15000_5000.npz"),
-    "cifar100-subset": ArraySet("cifar100-subset", "images/cifar100_5000_2000.npz"),
-    "imagenet-100": ImageNet100(),
-}
-
-DESCRIPTIONS = {
-    "cora": "Citations among 2708 papers on machine learning; 1433 words, 7 subjects",
-    "citeseer": "Citations among 3327 papers on computer science; 3703 words, 6 subjects",
-    "pubmed": "Citations among 19717 papers on diabetes; 500 word weights, 3 kinds",
-    "photo": "7650 photo goods of Amazon bought together; 745 review words, 8 categories",
-    "computers": "13752 computer goods of Amazon bought together; 767 review words, 10 categories",
-    "wikics": "Links among 11701 Wikipedia articles on computer science; 300 features, 10 fields",
-    "coauthor-cs": "18333 authors in computer science who wrote together; 6805 keywords, 15 fields",
-    "coauthor-physics": "34493 authors in physics who wrote together; 8415 keywords, 5 fields",
-    "ogbn-arxiv": "Citations among 169343 papers on computer science; 128 features, 40 subjects",
-    "actor": "7600 actors on the same Wikipedia pages; 932 keywords, 5 kinds; heterophilous",
-    "chameleon": "Links among 2277 Wikipedia articles on chameleons; 2325 nouns, 5 levels of traffic; heterophilous",
-    "squirrel": "Links among 5201 Wikipedia articles on squirrels; 2089 nouns, 5 levels of traffic; heterophilous",
-    "cornell": "Links among 183 web pages of a university; 1703 words, 5 kinds; heterophilous",
-    "texas": "Links among 183 web pages of a university; 1703 words, 5 kinds; heterophilous",
-    "wisconsin": "Links among 251 web pages of a university; 1703 words, 5 kinds; heterophilous",
-    "roman-empire": "22662 words of an article, by syntax; 300 features, 18 roles; heterophilous",
-    "amazon-ratings": "24492 goods of Amazon bought together; 300 features, 5 ratings; heterophilous",
-    "minesweeper": "The 10000 cells of a game's grid; 7 features, mine or not; heterophilous",
-    "tolokers": "11758 crowd workers on the same tasks; 10 features, banned or not; heterophilous",
-    "questions": "48921 users who answered each other; 301 features, active or not; heterophilous",
-    "mutag": "188 graphs: molecules; 7 kinds of atoms, mutagenic or not",
-    "nci1": "4110 graphs: molecules; 37 kinds of atoms, active against lung cancer or not",
-    "nci109": "4127 graphs: molecules; 38 kinds of atoms, active against ovarian cancer or not",
-    "proteins": "1113 graphs: proteins; 3 kinds of structure elements, enzyme or not",
-    "dd": "1178 graphs: proteins; 89 kinds of amino acids, enzyme or not",
-    "enzymes": "600 graphs: proteins; 3 kinds of structure elements, 6 classes of enzymes",
-    "ptc-mr": "344 graphs: molecules; 18 kinds of atoms, carcinogenic to male rats or not",
-    "imdb-binary": "1000 graphs: actors around one actor; no features, 2 genres",
-    "imdb-multi": "1500 graphs: actors around one actor; no features, 3 genres",
-    "reddit-binary": "2000 graphs: users of a thread who answered each other; no features, 2 kinds of forums",
-    "reddit-multi-5k": "4999 graphs: users of a thread who answered each other; no features, 5 forums",
-    "collab": "5000 graphs: researchers around one researcher; no features, 3 fields of physics",
-    "digits": "1797 images: handwritten digits, 8 × 8, grey; 10 digits",
-    "cifar10": "60000 images: photographs, 32 × 32, in colour; 10 kinds of animals and vehicles",
-    "cifar100": "60000 images: photographs, 32 × 32, in colour; 100 kinds of things",
-    "cifar10-subset": "20000 images of CIFAR-10, 15000 of them for training",
-    "cifar100-subset": "7000 images of CIFAR-100, 5000 of them for training",
-    "imagenet-100": "Images: photographs of ImageNet, brought to 224 × 224; 100 kinds of things; never downloaded",
-}
+    """Whether it is downloaded if it is not found on this machine."""
+    loader: str | None = None
+    """The function that loads it, if a user or an installed package registered one."""
 
 
 def names() -> list[DatasetInfo]:
-    """The data sets known by name, in the order in which they are told of."""
-    return [
-        DatasetInfo(
-            name,
-            DESCRIPTIONS[name],
-            bundled=isinstance(origin, (Bundled, Digits)),
-            level=origin.level,
-            downloaded=not isinstance(origin, (Bundled, Digits, ArraySet, ImageNet100)),
+    """Return the data sets known by name: the built-in ones, then those of installed packages and your own."""
+    return [_info(name, _as_origin(name, part)) for name, part in registered("dataset").items()]
+
+
+def find(name: PathLike) -> DatasetInfo | None:
+    """Return what is known of the data set of this name, ``tu:NAME`` or ``module:function``; None if there is none."""
+    origin = _origin(name)
+    return None if origin is None else _info(os.fspath(name), origin)
+
+
+def _info(name: str, origin: Origin) -> DatasetInfo:
+    if isinstance(origin, LoadedByFunction):
+        return DatasetInfo(name, origin.description, level=origin.level, downloaded=False, loader=origin.loader)
+    return DatasetInfo(
+        name,
+        DESCRIPTIONS.get(name, ""),
+        bundled=isinstance(origin, (Bundled, Digits)),
+        level=origin.level,
+        downloaded=not isinstance(origin, (Bundled, Digits, ArraySet, ImageNet100)),
+    )
+
+
+def _as_origin(name: str, part: Any) -> Origin:
+    """Return a registered data set as an origin, which the built-in ones are; of others it is the function to call."""
+    if callable(part) and not isinstance(part, Data):
+        return LoadedByFunction(name, part)
+    if not (hasattr(part, "load") and hasattr(part, "locate")):
+        raise InputError(
+            f"The data set {name} is registered as {part!r}: register a function that takes a folder and returns a "
+            "torch_geometric Data."
         )
-        for name, origin in ORIGINS.items()
-    ]
+    origin: Origin = part
+    return origin
 
 
 def load(
@@ -196,9 +90,11 @@ def load(
 ) -> Data:
     """The graph, graph set or image set of a name (see `names`) or of a file or folder (see `read_graph`).
 
-    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. Otherwise it is a path
-    if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in
-    the environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`, `WikiCS/raw/…`,
+    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function` and
+    `file.py:function` call a function of yours, and so does a name that you gave it by `sfa.register("dataset", "mine",
+    load_mine)`: it takes the data root, a `Path`, and returns a PyG `Data`. Otherwise a text is a path if it has a
+    suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the
+    environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`, `WikiCS/raw/…`,
     `TUDataset/NCI1/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache, into which they are downloaded if need be.
     Where they have public splits, so has the graph: `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
 
@@ -244,7 +140,7 @@ def _refuse_node_features(path: PathLike, features: PathLike | None, node_featur
 
 
 def _no_such(name: str) -> InputError:
-    said = str(unknown_name("data set", name, ORIGINS))
+    said = str(unknown_name("data set", name, known_names("dataset")))
     return InputError(said.replace(repr(name), f"{name!r}, and there is no file or folder of that name", 1))
 
 
@@ -252,7 +148,7 @@ def locate(name: str, root: PathLike | None = None) -> Path | None:
     """Where a named data set would be read from, without reading it; None if it is not on this machine."""
     origin = _origin(name)
     if origin is None:
-        raise unknown_name("data set", name, ORIGINS)
+        raise unknown_name("data set", name, known_names("dataset"))
     return origin.locate(root)
 
 
@@ -262,9 +158,13 @@ def _origin(name: PathLike) -> Origin | None:
         return None
     if name.lower().startswith(PREFIX):
         given = TuSet.parse(name)
-        named = (one for one in ORIGINS.values() if isinstance(one, TuSet) and one.name == given.name)
+        named = (one for one in registered("dataset").values() if isinstance(one, TuSet) and one.name == given.name)
         return next(named, given)
-    return ORIGINS.get(name.lower())
+    if is_path(name) and not Path(name).exists():
+        return _as_origin(name.rpartition(":")[2], resolve("dataset", name))
+    known = known_names("dataset")
+    found = name if name in known else name.lower()
+    return _as_origin(found, resolve("dataset", found)) if found in known else None
 
 
 def _is_path(given: PathLike) -> bool:

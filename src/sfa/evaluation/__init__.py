@@ -4,7 +4,6 @@ from sfa.evaluation.comparison import Difference, paired_difference, score_diffe
 from sfa.evaluation.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
 from sfa.evaluation.label_signal import label_signal
 from sfa.evaluation.protocols import (
-    PROTOCOLS,
     Classification,
     Clustering,
     LabelSignal,
@@ -12,13 +11,11 @@ from sfa.evaluation.protocols import (
     Protocol,
     default_protocol,
     possible,
-    resolve,
 )
 from sfa.evaluation.scores import Score
 from sfa.evaluation.spectrum import effective_rank, singular_values
 
 __all__ = [
-    "PROTOCOLS",
     "Classification",
     "Clustering",
     "Diagnostics",
@@ -34,7 +31,6 @@ __all__ = [
     "paired_difference",
     "possible",
     "relative_view_distance",
-    "resolve",
     "score_difference",
     "singular_values",
     "uniformity",

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.pattern import Pattern
 from sfa.ranges import Count, check_whole
+from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
 from sfa.graph.rows import row_entries
 
@@ -20,6 +21,7 @@ _CUTS: WeakKeyDictionary[Pattern, dict[int, Tensor]] = WeakKeyDictionary()
 """What METIS took long for, as long as the graph's edges live."""
 
 
+@register("sampler", "clusters")
 class Clusters(GraphSampler):
     """Some clusters of the graph, all their nodes roots, and all edges among them.
 

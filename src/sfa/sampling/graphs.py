@@ -11,10 +11,12 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
+from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
 from sfa.graph.rows import row_entries, take_rows
 
 
+@register("sampler", "graphs")
 class Graphs(GraphSampler):
     """Some graphs of a set, whole: their disjoint union, as ``torch_geometric.data.Batch`` would collate them.
 

@@ -11,10 +11,12 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
+from sfa.registry import register
 from sfa.sampling.base import Sampler
 from sfa.graph.rows import take_rows
 
 
+@register("sampler", "images")
 class Images(Sampler):
     """Some images of a set. Where the set has a part for training (``train_mask``), no image outside of it is seen.
 

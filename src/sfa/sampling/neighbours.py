@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.sorted_edges import sorted_edges
 from sfa.ranges import Count, check_whole
+from sfa.registry import register
 from sfa.sampling.draws import distinct_below
 from sfa.sampling.graph_sampler import GraphSampler
 from sfa.graph.rows import row_entries
@@ -19,6 +20,7 @@ from sfa.graph.rows import row_entries
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
 
 
+@register("sampler", "neighbours")
 class Neighbours(GraphSampler):
     r"""The seeds, which are the roots, and around them some neighbours, some neighbours of those, and so on.
 

@@ -8,9 +8,11 @@ from torch_geometric.data import Data
 
 from sfa.graph.walks import Transitions, random_walks
 from sfa.ranges import Count, check_whole
+from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
 
 
+@register("sampler", "random-walks")
 class RandomWalks(GraphSampler):
     """All nodes that random walks from the seeds visit, all of them roots, and all edges among them.
 

@@ -9,9 +9,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.ranges import Count
+from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
 
 
+@register("sampler", "starts")
 class Starts(GraphSampler):
     """The whole graph with ``seeds`` ``(k,)``, the nodes that a step starts from; every node once an epoch.
 

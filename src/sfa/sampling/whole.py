@@ -7,9 +7,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.sorted_edges import sorted_edges
+from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
 
 
+@register("sampler", "whole")
 class WholeGraph(GraphSampler):
     """The whole graph, one step an epoch.
 

@@ -1,14 +1,14 @@
 """The paper's studies: what they compare, and how they fill the ledger."""
 
+from sfa.studies import builtin as builtin
 from sfa.studies.estimate import Estimator, duration
 from sfa.studies.plan import Cell, Dataset, Plan, make_plan, protocols_of, starting_point
-from sfa.studies.resolver import RUN_TIME, STUDIES, Study, resolve
 from sfa.studies.runner import Runner, Watcher, cells_folder, missing_protocols
+from sfa.studies.study import RUN_TIME, Study
 from sfa.studies.summary import Summary, metrics_of, summarise, summary_of
 
 __all__ = [
     "RUN_TIME",
-    "STUDIES",
     "Cell",
     "Dataset",
     "Estimator",
@@ -23,7 +23,6 @@ __all__ = [
     "metrics_of",
     "missing_protocols",
     "protocols_of",
-    "resolve",
     "starting_point",
     "summarise",
     "summary_of",

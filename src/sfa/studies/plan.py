@@ -12,14 +12,14 @@ from torch_geometric.data import Data
 from sfa.data import fingerprint
 from sfa.errors import InputError
 from sfa.evaluation import Classification, Protocol
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.evaluation.protocols import default_protocol
 from sfa.evaluation.splits import RandomSplits
 from sfa.ledger import recipe_hash, run_key
 from sfa.levels import DATA, Level, level_of
 from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
-from sfa.studies.resolver import RUN_TIME, Study
+from sfa.registry import resolve
+from sfa.studies.study import RUN_TIME, Study
 from sfa.studies.variants import Base, Variant
 from sfa.training import make_fabric
 
@@ -47,13 +47,14 @@ class Dataset:
         dataset = cls(str(graph.name), fingerprint(graph), source, load, level_of(graph))
         for name in protocols(dataset.level):
             if name != RUN_TIME:
-                resolve_protocol(name).check(graph)
-                dataset._digests[name] = resolve_protocol(name).digest(graph)
+                resolve("protocol", name).check(graph)
+                dataset._digests[name] = resolve("protocol", name).digest(graph)
         return dataset
 
     def protocol(self, name: str) -> Protocol:
         """The protocol that goes by a name on these data."""
-        return resolve_protocol(name)
+        protocol: Protocol = resolve("protocol", name)
+        return protocol
 
     def digest(self, protocol: str) -> str:
         """Of a protocol's settings and splits of these data: a score in the ledger counts if it has the same."""
@@ -155,7 +156,7 @@ def protocols_of(study: Study, level: Level, asked: Sequence[str] = ()) -> tuple
     if RUN_TIME in study.protocols and asked:
         raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
     for name in asked:
-        if resolve_protocol(name).needs == "edges":
+        if resolve("protocol", name).needs == "edges":
             raise InputError(f"{name} trains anew on every split, which no study does: use `sfa evaluate` for it.")
     return tuple(dict.fromkeys(asked)) or study.protocols or (default_protocol(level),)
 
@@ -165,7 +166,7 @@ def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
     return not variant.kind.startswith("supervised") or all(
         isinstance(protocol, Classification)
         and not (isinstance(protocol.splits, RandomSplits) and protocol.splits.validation == 0)
-        for protocol in map(resolve_protocol, protocols)
+        for protocol in (resolve("protocol", name) for name in protocols)
     )
 
 

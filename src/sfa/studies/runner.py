@@ -18,7 +18,7 @@ from sfa.ledger import Entry, Ledger, recipe_hash
 from sfa.studies.lock import locked
 from sfa.studies.measure import Measured, measure
 from sfa.studies.plan import Cell, Dataset, Job, Plan
-from sfa.studies.resolver import RUN_TIME
+from sfa.studies.study import RUN_TIME
 from sfa.studies.timing import TURNS, epochs_of_a_turn, seconds_by_turns
 from sfa.training import Interrupted, make_fabric, versions
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sfa.evaluation import Difference, Score, paired_difference
 from sfa.ledger import Entry
 from sfa.studies.plan import Cell, Plan
-from sfa.studies.resolver import RUN_TIME
+from sfa.studies.study import RUN_TIME
 
 Scores = Mapping[int, Score]
 """The score of each seed."""

@@ -14,9 +14,9 @@ from torch_geometric.data import Data
 from sfa.data import fingerprint
 from sfa.errors import InputError
 from sfa.evaluation import Classification
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.ledger import Ledger
 from sfa.levels import level_of
+from sfa.registry import resolve
 from sfa.studies import Watcher
 from sfa.sweep.cells import ScoredData
 from sfa.sweep.choose import write_choice
@@ -177,7 +177,7 @@ DEFAULT_TRIALS = 20
 
 def classification(name: str) -> Classification:
     """The protocol of this name, if it scores by classification."""
-    protocol = resolve_protocol(name)
+    protocol = resolve("protocol", name)
     if not isinstance(protocol, Classification):
         raise InputError(f"A search is judged by classification, and {name} does something else.")
     return protocol

@@ -59,8 +59,9 @@ class Ask:
         for dataset in self.datasets:
             if dataset not in levels:
                 raise unknown_name("data set of a table", dataset, levels)
-            if levels[dataset] != level:
-                raise InputError(f"Table {number} is of {DATA[level]}, and {dataset} is {DATA[levels[dataset]]}.")
+            found = levels[dataset]
+            if found is not None and found != level:
+                raise InputError(f"Table {number} is of {DATA[level]}, and {dataset} is {DATA[found]}.")
         for method in self.methods:
             if resolve("method", method).level != level:
                 fitting = ", ".join(available_methods(level))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sfa.methods import DEFAULTS, available_methods
-from sfa.studies import protocols_of, resolve
+from sfa.registry import resolve
+from sfa.studies import protocols_of
 from sfa.tables.ask import Ask
 from sfa.tables.definition import Definition, Point
 
@@ -64,7 +65,7 @@ def _methods(definition: Definition, points: Iterable[Point], ask: Ask) -> tuple
 
 
 def _protocols(definition: Definition) -> tuple[str, ...]:
-    own = protocols_of(resolve(definition.study), definition.level)
+    own = protocols_of(resolve("study", definition.study), definition.level)
     return () if own == (definition.protocol,) else (definition.protocol,)
 
 

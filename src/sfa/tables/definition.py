@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sfa.data import names
 from sfa.levels import Level
 from sfa.registry import resolve
 
@@ -129,7 +128,8 @@ class Definition:
     @property
     def level(self) -> Level:
         """What its data sets are of."""
-        return next(dataset.level for dataset in names() if dataset.name == self.datasets[0])
+        level: Level = resolve("dataset", self.datasets[0]).level
+        return level
 
     @property
     def many_methods(self) -> bool:

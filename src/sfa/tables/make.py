@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sfa.data import names
 from sfa.evaluation import Clustering, Difference
-from sfa.evaluation import resolve as resolve_protocol
 from sfa.methods import DEFAULTS
+from sfa.registry import resolve
 from sfa.studies import RUN_TIME
 from sfa.studies.summary import Summary
 from sfa.tables import published
@@ -209,7 +209,7 @@ class Maker:
 
     def _protocol_notes(self) -> Iterator[str]:
         if self.definition.protocol != RUN_TIME:
-            protocol = resolve_protocol(self.definition.protocol)
+            protocol = resolve("protocol", self.definition.protocol)
             repeats = "runs" if isinstance(protocol, Clustering) else "splits"
             yield f"Measured under {protocol.name}: {protocol.description}."
             yield (
@@ -242,8 +242,9 @@ def ratio(relative: Difference) -> str:
 def _data_notes(missing: Iterable[Point]) -> Iterator[str]:
     """Where data sets come from on which something is missing, if it is from elsewhere."""
     wanted = {point.dataset for point in missing}
-    downloaded = [one.name for one in names() if one.name in wanted and not one.bundled and one.downloaded]
-    given = [one.name for one in names() if one.name in wanted and not one.bundled and not one.downloaded]
+    elsewhere = [one for one in names() if one.name in wanted and not one.bundled and one.loader is None]
+    downloaded = [one.name for one in elsewhere if one.downloaded]
+    given = [one.name for one in elsewhere if not one.downloaded]
     if downloaded:
         yield f"Downloaded on first use, if not under --data-root: {', '.join(downloaded)}."
     if given:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sfa.studies import Cell, Dataset, Plan, make_plan, resolve
+from sfa.registry import resolve
+from sfa.studies import Cell, Dataset, Plan, make_plan
 from sfa.tables.ask import Ask
 from sfa.tables.commands import Order
 
@@ -23,7 +24,7 @@ def plans(orders: Sequence[Order], datasets: Mapping[str, Dataset], ask: Ask, *,
         there = {name: datasets[name] for name in order.datasets if name in datasets}
         if there:
             plan = make_plan(
-                resolve(order.study),
+                resolve("study", order.study),
                 list(there.values()),
                 ask.seeds or (0,),
                 methods=order.methods,

@@ -9,7 +9,8 @@ from typing import Any
 
 from sfa.levels import Level
 from sfa.methods import available_methods
-from sfa.studies import resolve, starting_point
+from sfa.registry import resolve
+from sfa.studies import starting_point
 from sfa.studies.variants import Variant
 from sfa.tables.ask import Ask
 from sfa.tables.budgets import Budget
@@ -84,6 +85,6 @@ def _variants_of(
     study: str, dataset: str, level: Level, methods: tuple[str, ...], recipe: str | None, changes: str
 ) -> Variants:
     """All variants of a study on one data set; made once, as the cells of a table, and tables, have them in common."""
-    found = resolve(study)
+    found = resolve("study", study)
     base = starting_point(found, dataset, level, methods=methods, recipe=recipe, changes=json.loads(changes))
     return {variant.label: variant for variant in found.variants(base)}

@@ -11,10 +11,11 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import PROTOCOLS, Classification, resolve
+from sfa.evaluation import Classification
 from sfa.evaluation.probes import AdamProbe, LogisticProbe, OneVsRestProbe
+from sfa.registry import resolve
 
-HONEST = PROTOCOLS["honest-10-10-80"]
+HONEST = resolve("protocol", "honest-10-10-80")
 assert isinstance(HONEST, Classification)
 
 
@@ -40,7 +41,7 @@ def labelled(y: np.ndarray) -> Data:
 def test_parts_are_what_the_name_says(
     name: str, sizes: tuple[int, int, int], repeats: int, blobs: Callable[..., Data]
 ) -> None:
-    protocol, graph = resolve(name), blobs(300)
+    protocol, graph = resolve("protocol", name), blobs(300)
     assert isinstance(protocol, Classification)
     splits = protocol.draw(graph)
     assert len(splits) == protocol.repeats == protocol.count(graph) == repeats
@@ -49,7 +50,7 @@ def test_parts_are_what_the_name_says(
 
 
 def test_settings_are_those_of_the_authors() -> None:
-    pygcl, grace, bgrl = (resolve(name).probe for name in ("pygcl-10-80-10", "grace-10-90", "bgrl-20-80"))  # type: ignore[attr-defined]
+    pygcl, grace, bgrl = (resolve("protocol", name).probe for name in ("pygcl-10-80-10", "grace-10-90", "bgrl-20-80"))  # type: ignore[attr-defined]
     assert pygcl == AdamProbe(steps=5000, lr=0.01, every=20, unit_rows=False)
     assert (grace.cs[0], grace.cs[-1], len(grace.cs), grace.selection) == (2**-10, 2**9, 20, "5 folds")
     assert (bgrl.cs[0], bgrl.cs[-1], len(bgrl.cs), bgrl.selection) == (2**-10, 2**10, 21, "5 halves")
@@ -59,7 +60,7 @@ def test_settings_are_those_of_the_authors() -> None:
 
 def test_few_labels_are_judged_as_many_are() -> None:
     for name in ("honest-1-10-89", "few-5"):
-        protocol = resolve(name)
+        protocol = resolve("protocol", name)
         assert isinstance(protocol, Classification)
         assert protocol.probe == HONEST.probe  # type: ignore[attr-defined]
         assert protocol.repeats == HONEST.repeats == 20
@@ -92,7 +93,7 @@ def test_good_embeddings_score_high_and_noise_scores_chance(blobs: Callable[...,
 
 @pytest.mark.parametrize("name", ["honest-10-10-80", "knn", "grace-10-90"])
 def test_row_lengths_do_not_matter_and_unlabelled_nodes_are_left_out(name: str, blobs: Callable[..., Data]) -> None:
-    graph, protocol = blobs(100), resolve(name).with_splits(2)
+    graph, protocol = blobs(100), resolve("protocol", name).with_splits(2)
     if name == "grace-10-90":
         protocol = replace(protocol, probe=OneVsRestProbe(cs=(1.0, 10.0)))
     expected = protocol.evaluate(graph.x, graph)
@@ -104,7 +105,7 @@ def test_row_lengths_do_not_matter_and_unlabelled_nodes_are_left_out(name: str, 
 
 def test_pygcl_uses_rows_as_they_are(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
-    protocol = replace(resolve("pygcl-10-80-10"), repeats=2, probe=AdamProbe(steps=40))
+    protocol = replace(resolve("protocol", "pygcl-10-80-10"), repeats=2, probe=AdamProbe(steps=40))
     scaled = graph.x * torch.linspace(0.01, 100, 100).double()[:, None]
     assert protocol.evaluate(scaled, graph).validation != protocol.evaluate(graph.x, graph).validation
 
@@ -130,9 +131,9 @@ def test_pygcl_uses_rows_as_they_are(blobs: Callable[..., Data]) -> None:
 def test_data_that_do_not_allow_it_are_refused_by_check_and_by_evaluate(name: str, y: np.ndarray, message: str) -> None:
     graph = labelled(y)
     with pytest.raises(InputError, match=message):
-        resolve(name).check(graph)
+        resolve("protocol", name).check(graph)
     with pytest.raises(InputError, match=message):
-        resolve(name).evaluate(graph.x, graph)
+        resolve("protocol", name).evaluate(graph.x, graph)
 
 
 def test_wrong_embeddings_and_labels_are_named(blobs: Callable[..., Data]) -> None:
@@ -156,7 +157,7 @@ def test_the_digest_is_of_splits_and_settings(blobs: Callable[..., Data]) -> Non
         HONEST.with_splits(3),
         replace(HONEST, probe=LogisticProbe(cs=(1.0,))),
         replace(HONEST, name="other"),
-        resolve("knn"),
+        resolve("protocol", "knn"),
     ]
     assert len({digest, *(protocol.digest(graph) for protocol in changed)}) == 5
     first, second = blobs(100), blobs(100)

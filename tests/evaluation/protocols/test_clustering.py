@@ -10,10 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from torch_geometric.data import Data
 
-from sfa.evaluation import resolve
 from sfa.matrices import unit_rows
+from sfa.registry import resolve
 
-CLUSTERING = resolve("clustering")
+CLUSTERING = resolve("protocol", "clustering")
 
 
 def test_ten_runs_and_three_metrics(blobs: Callable[..., Data]) -> None:

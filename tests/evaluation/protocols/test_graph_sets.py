@@ -15,16 +15,17 @@ from torch_geometric.data import Batch, Data
 
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.evaluation import PROTOCOLS, Classification, paired_difference, possible, resolve
+from sfa.evaluation import Classification, paired_difference, possible
 from sfa.evaluation.folds import StratifiedFolds
 from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, SVMProbe
 from sfa.evaluation.supervised import can_be_supervised
+from sfa.registry import registered, resolve
 
 TU = ["tu-svm-10fold", "tu-linear-10fold"]
 
 
 def tu(name: str) -> Classification:
-    protocol = resolve(name)
+    protocol = resolve("protocol", name)
     assert isinstance(protocol, Classification)
     return protocol
 
@@ -89,7 +90,7 @@ def test_sparse_counts_are_scored_and_graphs_without_a_label_are_left_out(
 
 
 def test_probes_that_need_dense_rows_get_them(blob_set: Callable[..., Data]) -> None:
-    graphs, knn = blob_set(100), resolve("knn").with_splits(2)
+    graphs, knn = blob_set(100), resolve("protocol", "knn").with_splits(2)
     assert knn.evaluate(sparse.csr_matrix(graphs.z.numpy()), graphs) == knn.evaluate(graphs.z, graphs)
     unit = replace(tu("tu-svm-10fold"), probe=SVMProbe(cs=(1.0,), unit_rows=True), repeats=2)
     scaled = graphs.z * torch.linspace(1, 9, 100).double()[:, None]
@@ -108,7 +109,7 @@ QUICK = {
 def test_other_protocols_score_graphs_as_they_score_nodes(
     name: str, blobs: Callable[..., Data], blob_set: Callable[..., Data]
 ) -> None:
-    protocol = resolve(name).with_splits(2)
+    protocol = resolve("protocol", name).with_splits(2)
     if isinstance(protocol, Classification):
         protocol = replace(protocol, probe=QUICK.get(name, protocol.probe))
     graph, graphs = blobs(200), blob_set(200)
@@ -140,7 +141,10 @@ def test_labels_that_do_not_allow_it_are_named(
 ) -> None:
     graphs = blob_set(len(y))
     graphs.y = torch.from_numpy(y)
-    for call in (lambda: resolve(name).check(graphs), lambda: resolve(name).evaluate(graphs.z, graphs)):
+    for call in (
+        lambda: resolve("protocol", name).check(graphs),
+        lambda: resolve("protocol", name).evaluate(graphs.z, graphs),
+    ):
         with pytest.raises(InputError, match=message):
             call()
     assert message in possible(graphs)[1][name]
@@ -159,5 +163,5 @@ def test_wrong_labels_and_embeddings_are_named(blob_set: Callable[..., Data]) ->
 
 
 def test_no_yardstick_is_trained_on_graphs(blobs: Callable[..., Data], blob_set: Callable[..., Data]) -> None:
-    assert can_be_supervised(resolve("honest-10-10-80"), blobs())
-    assert not any(can_be_supervised(protocol, blob_set()) for protocol in PROTOCOLS.values())
+    assert can_be_supervised(resolve("protocol", "honest-10-10-80"), blobs())
+    assert not any(can_be_supervised(protocol, blob_set()) for protocol in registered("protocol").values())

@@ -12,18 +12,19 @@ from sklearn.linear_model import LogisticRegression
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import PROTOCOLS, Classification, paired_difference, resolve
+from sfa.evaluation import Classification, paired_difference
 from sfa.evaluation.held_out_splits import HeldOutSplits
 from sfa.evaluation.probes import LogisticProbe, NeighbourProbe, SgdProbe, WeightedNeighbourProbe
 from sfa.evaluation.probes.base import best_labels, top_accuracy
 from sfa.evaluation.supervised import can_be_supervised
 from sfa.matrices import unit_rows
+from sfa.registry import registered, resolve
 
 OF_IMAGES = ["image-linear", "image-sgd", "image-knn"]
 
 
 def quick(name: str) -> Classification:
-    protocol = resolve(name)
+    protocol = resolve("protocol", name)
     assert isinstance(protocol, Classification)
     few = SgdProbe(lrs=(0.03, 0.3), epochs=10, batch_size=32)
     return replace(protocol, probe=few) if name == "image-sgd" else protocol
@@ -32,7 +33,7 @@ def quick(name: str) -> Classification:
 def test_settings_are_as_said() -> None:
     probes = (LogisticProbe(), SgdProbe(), WeightedNeighbourProbe(ks=(10, 20, 50, 100, 200), temperature=0.07))
     for name, probe in zip(OF_IMAGES, probes, strict=True):
-        protocol = resolve(name)
+        protocol = resolve("protocol", name)
         assert isinstance(protocol, Classification)
         assert (protocol.repeats, protocol.splits, protocol.probe) == (1, HeldOutSplits(validation=0.1), probe)
         assert protocol.needs == "labels"
@@ -104,7 +105,7 @@ def test_a_probe_that_ranks_nothing_has_no_top_5(blob_images: Callable[..., Data
 def test_nodes_have_no_top_5(blobs: Callable[..., Data]) -> None:
     """Their scores stay what they were, whatever the probe could say."""
     graph = blobs(600, classes=9)
-    assert list(resolve("honest-10-10-80").with_splits(1).evaluate(graph.x, graph).values) == ["accuracy"]
+    assert list(resolve("protocol", "honest-10-10-80").with_splits(1).evaluate(graph.x, graph).values) == ["accuracy"]
 
 
 @pytest.mark.parametrize("name", OF_IMAGES)
@@ -120,7 +121,7 @@ def test_more_splits_validate_on_others_and_pair_between_embeddings(
 
 
 def test_clusters_of_images_are_those_of_nodes(blobs: Callable[..., Data], blob_images: Callable[..., Data]) -> None:
-    protocol, graph, images = resolve("clustering").with_splits(2), blobs(150), blob_images(150, test=50)
+    protocol, graph, images = resolve("protocol", "clustering").with_splits(2), blobs(150), blob_images(150, test=50)
     assert protocol.evaluate(images.z, images) == protocol.evaluate(graph.x, graph)
 
 
@@ -128,10 +129,10 @@ def test_clusters_of_images_are_those_of_nodes(blobs: Callable[..., Data], blob_
 def test_wrong_embeddings_are_named(name: str, blob_images: Callable[..., Data]) -> None:
     images = blob_images(100)
     with pytest.raises(InputError, match="99 embeddings cannot be scored against 100 images"):
-        resolve(name).evaluate(images.z[:-1], images)
+        resolve("protocol", name).evaluate(images.z[:-1], images)
     images.y = images.y[:, None]
     with pytest.raises(InputError, match="100 images need as many labels"):
-        resolve(name).check(images)
+        resolve("protocol", name).check(images)
 
 
 @pytest.mark.parametrize("name", OF_IMAGES)
@@ -147,10 +148,10 @@ def test_data_that_do_not_allow_it_are_refused_by_check_and_by_evaluate(
         (graph, graph.x, f"{name} scores images, and this is one graph."),
     ):
         with pytest.raises(InputError, match=message):
-            resolve(name).check(data)
+            resolve("protocol", name).check(data)
         with pytest.raises(InputError, match=message):
-            resolve(name).evaluate(z, data)
+            resolve("protocol", name).evaluate(z, data)
 
 
 def test_no_yardstick_is_trained_on_images(blob_images: Callable[..., Data]) -> None:
-    assert not any(can_be_supervised(protocol, blob_images()) for protocol in PROTOCOLS.values())
+    assert not any(can_be_supervised(protocol, blob_images()) for protocol in registered("protocol").values())

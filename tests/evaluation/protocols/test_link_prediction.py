@@ -10,11 +10,12 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.evaluation import LinkPrediction, resolve
+from sfa.evaluation import LinkPrediction
 from sfa.evaluation.probes.links import predict_links
 from sfa.graph.edge_noise import replace_edges
+from sfa.registry import resolve
 
-LINKS = resolve("link-prediction")
+LINKS = resolve("protocol", "link-prediction")
 assert isinstance(LINKS, LinkPrediction)
 
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.evaluation import PROTOCOLS, Classification, Clustering, LinkPrediction, resolve
+from sfa.evaluation import Classification, Clustering, LinkPrediction
 from sfa.evaluation.links import Pairs
 from sfa.evaluation.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
 from sfa.evaluation.probes.links import predict_links
@@ -22,6 +22,7 @@ from sfa.evaluation.protocols import link_prediction
 from sfa.evaluation.splits import Split, Splits
 from sfa.levels import Level
 from sfa.matrices import unit_rows
+from sfa.registry import registered, resolve
 
 QUICK: dict[str, Probe] = {
     "pygcl-10-80-10": AdamProbe(steps=100),
@@ -31,12 +32,12 @@ QUICK: dict[str, Probe] = {
     "tu-linear-10fold": SVMProbe(kernel="linear", cs=(0.1, 1.0, 10.0)),
     "image-sgd": SgdProbe(lrs=(0.01, 0.1, 1.0), epochs=5, batch_size=16),
 }
-SPLIT_BASED = [name for name, protocol in PROTOCOLS.items() if isinstance(protocol, Classification)]
+SPLIT_BASED = [name for name, protocol in registered("protocol").items() if isinstance(protocol, Classification)]
 
 
 def quick(name: str) -> Classification:
     """The protocol on one split; where its fits are many, on fewer of the values it chooses from."""
-    protocol = resolve(name).with_splits(1)
+    protocol = resolve("protocol", name).with_splits(1)
     assert isinstance(protocol, Classification)
     return replace(protocol, probe=QUICK.get(name, protocol.probe))
 
@@ -133,7 +134,7 @@ def test_what_is_selected_depends_on_the_part_that_is_said(
 
 def test_clustering_sees_no_label(blobs: Callable[..., Data]) -> None:
     """Permuted labels leave the clusters as they are, and change how they are scored."""
-    graph, protocol = blobs(200, noise=0.3), resolve("clustering")
+    graph, protocol = blobs(200, noise=0.3), resolve("protocol", "clustering")
     assert isinstance(protocol, Clustering)
     permuted = graph.clone()
     permuted.y = torch.from_numpy(np.random.default_rng(1).permutation(graph.y.numpy()))
@@ -154,7 +155,7 @@ def test_link_prediction_does_not_ask_which_test_pairs_are_edges(
     blobs: Callable[..., Data], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Edges and others of the test part change places: what is chosen and every score of a pair stay."""
-    graph, protocol, found = blobs(300), resolve("link-prediction").with_splits(1), []
+    graph, protocol, found = blobs(300), resolve("protocol", "link-prediction").with_splits(1), []
     assert isinstance(protocol, LinkPrediction)
 
     def watched(*arguments: Any) -> Any:

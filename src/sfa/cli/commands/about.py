@@ -16,7 +16,10 @@ class Kind(str, Enum):
     """What can be listed."""
 
     methods = "methods"
+    encoders = "encoders"
+    augmentations = "augmentations"
     spectral = "spectral"
+    postprocess = "postprocess"
     datasets = "datasets"
     samplers = "samplers"
     protocols = "protocols"

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sfa.registry import register
 from sfa.training.loggers.base import Logger, Row, flat, lists_of, numbers_of
 
 FOLDER = "tensorboard"
@@ -18,6 +19,7 @@ BINS = 30
 """Of a histogram; a feature map has as many singular values as it has columns, some hundred."""
 
 
+@register("logger", "tensorboard")
 class TensorBoard(Logger):
     """Curves and histograms in RUN/tensorboard, for `tensorboard --logdir`; no network.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sfa import processes
 from sfa.errors import InputError
+from sfa.registry import resolve
 from sfa.training.loggers.base import Logger, Row
-from sfa.training.loggers.resolver import resolve
 
 
 class Loggers:
@@ -27,7 +27,7 @@ class Loggers:
     """
 
     def __init__(self, names: Sequence[str], tell: Callable[[str], None]) -> None:
-        self._classes = {name: resolve(name) for name in names}
+        self._classes = {name: resolve("logger", name) for name in names}
         for logger in self._classes.values():
             logger.check()
         self._tell = tell

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfa.errors import InputError
+from sfa.registry import register
 from sfa.training.loggers.base import Logger, Row, lists_of, numbers_of
 
 FOLDER = "wandb"
@@ -18,6 +19,7 @@ SECONDS = 60.0
 """To begin in, also where the network does not answer."""
 
 
+@register("logger", "wandb")
 class WeightsAndBiases(Logger):
     """Curves and histograms in RUN/wandb, for `wandb sync`; offline, unless WANDB_MODE says otherwise.
 

@@ -1,4 +1,4 @@
-"""From a number to a table."""
+"""The tables of the paper by number."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph, load
 from sfa.errors import InputError
-from sfa.evaluation import PROTOCOLS, Protocol, default_protocol, possible, resolve
+from sfa.evaluation import Protocol, default_protocol, possible
+from sfa.registry import registered, resolve
 
 FEW_LABELS = ["honest-1-10-89", "few-5"]
 OF_GRAPHS = ["tu-svm-10fold", "tu-linear-10fold"]
@@ -20,7 +21,7 @@ OF_IMAGES = ["image-linear", "image-sgd", "image-knn"]
 
 
 def test_all_are_there_under_their_names() -> None:
-    assert list(PROTOCOLS) == [
+    assert list(registered("protocol")) == [
         "honest-10-10-80",
         "honest-10-10-80-sklearn",
         *FEW_LABELS,
@@ -35,8 +36,10 @@ def test_all_are_there_under_their_names() -> None:
         *OF_GRAPHS,
         *OF_IMAGES,
     ]
-    assert all(isinstance(protocol, Protocol) and protocol.name == name for name, protocol in PROTOCOLS.items())
-    assert {name: resolve(name).needs for name in ("knn", "public", "link-prediction")} == {
+    assert all(
+        isinstance(protocol, Protocol) and protocol.name == name for name, protocol in registered("protocol").items()
+    )
+    assert {name: resolve("protocol", name).needs for name in ("knn", "public", "link-prediction")} == {
         "knn": "labels",
         "public": "masks",
         "link-prediction": "edges",
@@ -45,14 +48,14 @@ def test_all_are_there_under_their_names() -> None:
 
 def test_unknown_protocol_suggests_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'honest-10-10-80'"):
-        resolve("honest-10-80-10")
+        resolve("protocol", "honest-10-80-10")
 
 
 def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
     allowed, refused = possible(graph)
     refused_here = ("public", "honest-10-10-80-sklearn", "label-signal", "honest-1-10-89", *OF_GRAPHS, *OF_IMAGES)
-    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
+    assert [p.name for p in allowed] == [n for n in registered("protocol") if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
     assert refused["label-signal"] == "It is a diagnosis and no score: ask for it by name."
@@ -73,7 +76,7 @@ def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Da
     graphs = blob_set(600)
     allowed, refused = possible(graphs)
     refused_here = ("honest-10-10-80-sklearn", "label-signal", *OF_NODES, *OF_IMAGES)
-    assert [p.name for p in allowed] == [n for n in PROTOCOLS if n not in refused_here]
+    assert [p.name for p in allowed] == [n for n in registered("protocol") if n not in refused_here]
     for name in OF_NODES:
         assert refused[name] == f"{name} scores the nodes of one graph, and pairs is a set of graphs."
     for name in OF_IMAGES:
@@ -99,20 +102,21 @@ def test_what_an_image_set_allows_and_why_not_the_rest(blob_images: Callable[...
 
 def test_protocols_of_graph_sets_refuse_one_graph(planted: Data, blobs: Callable[..., Data]) -> None:
     for name in OF_GRAPHS:
-        for call in (resolve(name).check, resolve(name).digest, lambda graph: resolve(name).evaluate(graph.x, graph)):  # noqa: B023
+        protocol = resolve("protocol", name)
+        for call in (protocol.check, protocol.digest, lambda graph: protocol.evaluate(graph.x, graph)):  # noqa: B023
             with pytest.raises(InputError, match=f"^{name} scores whole graphs, and planted is one graph.$"):
                 call(planted)
         with pytest.raises(InputError, match="and this is one graph"):
-            resolve(name).check(blobs(100))
+            resolve("protocol", name).check(blobs(100))
 
 
 def test_every_protocol_says_what_it_scores() -> None:
-    of_graphs = {name: protocol.levels == ("graph",) for name, protocol in PROTOCOLS.items()}
-    of_nodes = {name: protocol.levels == ("node",) for name, protocol in PROTOCOLS.items()}
-    of_images = {name: protocol.levels == ("image",) for name, protocol in PROTOCOLS.items()}
+    of_graphs = {name: protocol.levels == ("graph",) for name, protocol in registered("protocol").items()}
+    of_nodes = {name: protocol.levels == ("node",) for name, protocol in registered("protocol").items()}
+    of_images = {name: protocol.levels == ("image",) for name, protocol in registered("protocol").items()}
     assert [name for name, only in of_graphs.items() if only] == OF_GRAPHS
     assert [name for name, only in of_images.items() if only] == OF_IMAGES
-    assert PROTOCOLS["clustering"].levels == ("node", "graph", "image")
+    assert resolve("protocol", "clustering").levels == ("node", "graph", "image")
     assert [name for name, only in of_nodes.items() if only] == OF_NODES
 
 
@@ -121,15 +125,19 @@ def test_without_a_name_it_is_the_one_of_the_level(
 ) -> None:
     assert (default_protocol("node"), default_protocol("graph")) == ("honest-10-10-80", "tu-svm-10fold")
     assert default_protocol("image") == "image-linear"
-    resolve(default_protocol("image")).check(blob_images())
-    resolve(default_protocol("node")).check(blobs())
-    resolve(default_protocol("graph")).check(blob_set())
+    resolve("protocol", default_protocol("image")).check(blob_images())
+    resolve("protocol", default_protocol("node")).check(blobs())
+    resolve("protocol", default_protocol("graph")).check(blob_set())
 
 
 def test_digests_are_those_that_ledgers_hold() -> None:
     """A score counts as measured while its digest stays: kept from before there were protocols of graph sets."""
     cora = load("cora")
-    assert {name: resolve(name).digest(cora)[:16] for name in PROTOCOLS if name not in OF_GRAPHS + OF_IMAGES} == {
+    assert {
+        name: resolve("protocol", name).digest(cora)[:16]
+        for name in registered("protocol")
+        if name not in OF_GRAPHS + OF_IMAGES
+    } == {
         "honest-10-10-80": "f41214296f90354f",
         "honest-10-10-80-sklearn": "62006fa7e8605923",
         "honest-1-10-89": "e34380fbb9f39c1c",

@@ -1,16 +1,10 @@
-"""From a name, or a number of the paper, to a figure that `sfa figure` draws."""
+"""Register the built-in figures, in the order of `sfa list figures`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-
-from matplotlib.figure import Figure
-
-from sfa.errors import InputError, unknown_name
 from sfa.figures.alignment_by_dataset import DATASETS, draw_alignment_by_dataset, tell_of_alignment_by_dataset
-from sfa.figures.needed_run import NeededRun, plain_and_spectral
+from sfa.figures.named import NamedFigure, Takes
+from sfa.figures.needed_run import plain_and_spectral
 from sfa.figures.run_alignment import draw_alignment, tell_of_alignment
 from sfa.figures.run_spectrum import draw_spectrum_evolution, tell_of_spectrum
 from sfa.figures.run_time import draw_run_time, tell_of_run_time
@@ -37,40 +31,9 @@ from sfa.figures.theory import (
     tell_of_toy,
     tell_of_variants,
 )
+from sfa.registry import register
 
-
-class Takes(Enum):
-    """What a figure is drawn from."""
-
-    NO_RUN = "no run"
-    RUNS = "one run or more"
-    TIMES = "run times in the ledger"
-
-    def allows(self, count: int) -> bool:
-        """Whether so many runs are right."""
-        return count >= 1 if self is Takes.RUNS else count == 0
-
-
-@dataclass(frozen=True)
-class NamedFigure:
-    """A figure as `sfa list figures` shows it."""
-
-    description: str
-    takes: Takes
-    draw: Callable[..., Figure]
-    """Called with a :class:`~sfa.figures.run_log.RunLog` per run, or with the entries of a ledger and what the paper
-    publishes, or with nothing."""
-    number: str | None = None
-    """In the paper: ``3``, or ``3a`` of a part."""
-    caption: str | None = None
-    """The paper's, in short."""
-    tell: Callable[..., str] | None = None
-    """Called as ``draw`` is: what is seen, in numbers, and whether that is what the caption says."""
-    runs: tuple[NeededRun, ...] = ()
-    """Those that the paper's figure is of."""
-
-
-FIGURES: dict[str, NamedFigure] = {
+_FIGURES: dict[str, NamedFigure] = {
     "implicit-steps": NamedFigure(
         "Two toy views through the layer: unaligned, rebalanced, with noise, aligned.",
         Takes.NO_RUN,
@@ -193,17 +156,5 @@ FIGURES: dict[str, NamedFigure] = {
     ),
 }
 
-
-def resolve(name: str) -> NamedFigure:
-    """The figure called ``name``, or with that number in the paper."""
-    if name in FIGURES:
-        return FIGURES[name]
-    if name[:1].isdigit():
-        found = [figure for figure in FIGURES.values() if figure.number == name.lower()]
-        if not found:
-            numbers = ", ".join(figure.number for figure in FIGURES.values() if figure.number is not None)
-            raise InputError(
-                f"The paper has no figure {name}, or it is drawn as a part of another: there are {numbers}."
-            )
-        return found[0]
-    raise unknown_name("figure", name, FIGURES)
+for _name, _figure in _FIGURES.items():
+    register("figure", _name, _figure)

@@ -1,0 +1,140 @@
+"""Register the built-in data sets, in the order of `sfa list datasets`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch_geometric.data import Data
+
+from sfa.data.array_sets import ArraySet
+from sfa.data.cifar import CIFAR10, CIFAR100
+from sfa.data.digits import Digits
+from sfa.data.files import read_graph
+from sfa.data.imagenet import ImageNet100
+from sfa.data.ogb_sets import OgbSet
+from sfa.data.origin import Origin, PathLike
+from sfa.data.pyg_sets import PygSet
+from sfa.data.tu_sets import TuSet
+from sfa.levels import Level
+from sfa.registry import register
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A file that comes with the package."""
+
+    file: str
+    level: Level = "node"
+
+    def locate(self, root: PathLike | None) -> Path:
+        return Path(__file__).parent / "bundled" / self.file
+
+    def load(self, root: PathLike | None) -> Data:
+        return read_graph(self.locate(root))
+
+
+def _planetoid(key: str, name: str) -> PygSet:
+    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+    return PygSet(key, f"Planetoid/{name}", tuple(f"ind.{key}.{part}" for part in parts), {"name": name})
+
+
+def _amazon(key: str, name: str) -> PygSet:
+    return PygSet(key, f"Amazon/{name}", (f"amazon_electronics_{key}.npz",), {"name": name})
+
+
+def _coauthor(key: str, name: str) -> PygSet:
+    return PygSet(key, f"Coauthor/{name}", (f"ms_academic_{name[:3].lower()}.npz",), {"name": name})
+
+
+def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
+    splits = (f"{file or key}_split_0.6_0.2_{i}.npz" for i in range(10))
+    files = ("out1_node_feature_label.txt", "out1_graph_edges.txt", *splits)
+    return PygSet(key, folder, files, {} if folder == "Actor" else {"name": key})
+
+
+def _heterophilous(key: str) -> PygSet:
+    name = key.replace("-", "_")
+    return PygSet(key, f"HeterophilousGraphDataset/{name}", (f"{name}.npz",), {"name": key})
+
+
+_ORIGINS: dict[str, Origin] = {
+    "cora": Bundled("cora.npz"),
+    "citeseer": _planetoid("citeseer", "CiteSeer"),
+    "pubmed": _planetoid("pubmed", "PubMed"),
+    "photo": _amazon("photo", "Photo"),
+    "computers": _amazon("computers", "Computers"),
+    "wikics": PygSet("wikics", "WikiCS", ("data.json",), {"is_undirected": True}),
+    "coauthor-cs": _coauthor("coauthor-cs", "CS"),
+    "coauthor-physics": _coauthor("coauthor-physics", "Physics"),
+    "ogbn-arxiv": OgbSet("ogbn-arxiv", "time"),
+    "actor": _geom_gcn("actor", "Actor", "film"),
+    "chameleon": _geom_gcn("chameleon", "WikipediaNetwork/chameleon/geom_gcn"),
+    "squirrel": _geom_gcn("squirrel", "WikipediaNetwork/squirrel/geom_gcn"),
+    "cornell": _geom_gcn("cornell", "WebKB/cornell"),
+    "texas": _geom_gcn("texas", "WebKB/texas"),
+    "wisconsin": _geom_gcn("wisconsin", "WebKB/wisconsin"),
+    **{key: _heterophilous(key) for key in ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")},
+    "mutag": Bundled("mutag.npz", "graph"),
+    "nci1": TuSet("nci1", "NCI1"),
+    "nci109": TuSet("nci109", "NCI109"),
+    "proteins": TuSet("proteins", "PROTEINS"),
+    "dd": TuSet("dd", "DD"),
+    "enzymes": TuSet("enzymes", "ENZYMES"),
+    "ptc-mr": TuSet("ptc-mr", "PTC_MR"),
+    "imdb-binary": TuSet("imdb-binary", "IMDB-BINARY"),
+    "imdb-multi": TuSet("imdb-multi", "IMDB-MULTI"),
+    "reddit-binary": TuSet("reddit-binary", "REDDIT-BINARY"),
+    "reddit-multi-5k": TuSet("reddit-multi-5k", "REDDIT-MULTI-5K"),
+    "collab": TuSet("collab", "COLLAB"),
+    "digits": Digits(),
+    "cifar10": CIFAR10,
+    "cifar100": CIFAR100,
+    "cifar10-subset": ArraySet("cifar10-subset", "images/cifar10_15000_5000.npz"),
+    "cifar100-subset": ArraySet("cifar100-subset", "images/cifar100_5000_2000.npz"),
+    "imagenet-100": ImageNet100(),
+}
+
+DESCRIPTIONS = {
+    "cora": "Citations among 2708 papers on machine learning; 1433 words, 7 subjects",
+    "citeseer": "Citations among 3327 papers on computer science; 3703 words, 6 subjects",
+    "pubmed": "Citations among 19717 papers on diabetes; 500 word weights, 3 kinds",
+    "photo": "7650 photo goods of Amazon bought together; 745 review words, 8 categories",
+    "computers": "13752 computer goods of Amazon bought together; 767 review words, 10 categories",
+    "wikics": "Links among 11701 Wikipedia articles on computer science; 300 features, 10 fields",
+    "coauthor-cs": "18333 authors in computer science who wrote together; 6805 keywords, 15 fields",
+    "coauthor-physics": "34493 authors in physics who wrote together; 8415 keywords, 5 fields",
+    "ogbn-arxiv": "Citations among 169343 papers on computer science; 128 features, 40 subjects",
+    "actor": "7600 actors on the same Wikipedia pages; 932 keywords, 5 kinds; heterophilous",
+    "chameleon": "Links among 2277 Wikipedia articles on chameleons; 2325 nouns, 5 levels of traffic; heterophilous",
+    "squirrel": "Links among 5201 Wikipedia articles on squirrels; 2089 nouns, 5 levels of traffic; heterophilous",
+    "cornell": "Links among 183 web pages of a university; 1703 words, 5 kinds; heterophilous",
+    "texas": "Links among 183 web pages of a university; 1703 words, 5 kinds; heterophilous",
+    "wisconsin": "Links among 251 web pages of a university; 1703 words, 5 kinds; heterophilous",
+    "roman-empire": "22662 words of an article, by syntax; 300 features, 18 roles; heterophilous",
+    "amazon-ratings": "24492 goods of Amazon bought together; 300 features, 5 ratings; heterophilous",
+    "minesweeper": "The 10000 cells of a game's grid; 7 features, mine or not; heterophilous",
+    "tolokers": "11758 crowd workers on the same tasks; 10 features, banned or not; heterophilous",
+    "questions": "48921 users who answered each other; 301 features, active or not; heterophilous",
+    "mutag": "188 graphs: molecules; 7 kinds of atoms, mutagenic or not",
+    "nci1": "4110 graphs: molecules; 37 kinds of atoms, active against lung cancer or not",
+    "nci109": "4127 graphs: molecules; 38 kinds of atoms, active against ovarian cancer or not",
+    "proteins": "1113 graphs: proteins; 3 kinds of structure elements, enzyme or not",
+    "dd": "1178 graphs: proteins; 89 kinds of amino acids, enzyme or not",
+    "enzymes": "600 graphs: proteins; 3 kinds of structure elements, 6 classes of enzymes",
+    "ptc-mr": "344 graphs: molecules; 18 kinds of atoms, carcinogenic to male rats or not",
+    "imdb-binary": "1000 graphs: actors around one actor; no features, 2 genres",
+    "imdb-multi": "1500 graphs: actors around one actor; no features, 3 genres",
+    "reddit-binary": "2000 graphs: users of a thread who answered each other; no features, 2 kinds of forums",
+    "reddit-multi-5k": "4999 graphs: users of a thread who answered each other; no features, 5 forums",
+    "collab": "5000 graphs: researchers around one researcher; no features, 3 fields of physics",
+    "digits": "1797 images: handwritten digits, 8 × 8, grey; 10 digits",
+    "cifar10": "60000 images: photographs, 32 × 32, in colour; 10 kinds of animals and vehicles",
+    "cifar100": "60000 images: photographs, 32 × 32, in colour; 100 kinds of things",
+    "cifar10-subset": "20000 images of CIFAR-10, 15000 of them for training",
+    "cifar100-subset": "7000 images of CIFAR-100, 5000 of them for training",
+    "imagenet-100": "Images: photographs of ImageNet, brought to 224 × 224; 100 kinds of things; never downloaded",
+}
+
+for _name, _origin in _ORIGINS.items():
+    register("dataset", _name, _origin)
