@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.recipes import Recipe
-from sfa.training import train
+from sfa.training import LoggerCallback, train
 from sfa.training.loggers import LOGGERS, Logger, Loggers, Row, TensorBoard, WeightsAndBiases, resolve
 
 SETTINGS = {"method": {"name": "grace", "tau": 0.4, "edge_drop": [0.2, 0.4]}, "training": {"patience": None}}
@@ -253,7 +253,7 @@ def test_a_logger_that_fails_is_told_of_and_training_goes_on(
     recipe = small_recipe(training__epochs=4, training__diagnose_every=2)
     with Loggers(["failing", "stillborn", "tensorboard"], told.append) as loggers:
         loggers.open(tmp_path, recipe.as_dict())
-        train(recipe.build_for(planted), planted, **recipe.training.arguments, on_epoch=loggers.log)
+        train(recipe.build_for(planted), planted, **recipe.training.arguments, callbacks=[LoggerCallback(loggers)])
         (hint,) = loggers.hints()
     goes_on = "the run goes on, and its metrics.jsonl has every epoch."
     assert told == [

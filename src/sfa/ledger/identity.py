@@ -14,6 +14,7 @@ LATER: dict[str, Any] = {
     "training.warmup_from": None,
     "training.precision": "32",
     "training.accumulate": 1,
+    "training.restore_best": False,
     "spectral.passes": 1,
     "without_leading": 0,
     "smoothing": 0,

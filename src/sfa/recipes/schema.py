@@ -42,6 +42,7 @@ class Training(BaseModel):
     precision: Annotated[PrecisionName, BeforeValidator(str)] = "32"  # YAML reads 32 as a number
     accumulate: Count = 1
     patience: Count | None = 20
+    restore_best: bool = False
     seed: Natural = 0
     checkpoint_every: Count = 25
     diagnose_every: Natural = 10

@@ -1,4 +1,4 @@
-"""Checkpoints: weights, optimiser state and progress in one safetensors file, replaced in one step."""
+"""Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Stateful(Protocol):
-    """Something beside the model and its optimiser that a checkpoint keeps; its state is tensors, perhaps none."""
+    """Something beside the model and its optimizer that a checkpoint keeps; its state is tensors, perhaps none."""
 
     def state_dict(self) -> dict[str, Tensor]: ...
 
@@ -51,7 +51,7 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer | None = None,
     others: Mapping[str, Stateful] = NOTHING,
 ) -> Progress:
-    """Restore a model (and its optimiser) in place; says which file is broken or does not fit.
+    """Restore a model (and its optimizer) in place; says which file is broken or does not fit.
 
     Of ``others`` those are restored that the checkpoint has something of.
     """
