@@ -25,7 +25,7 @@ from sfa.training import BatchPlan, Callback, Interrupted, RunFolder, load_check
 from sfa.training.callbacks import checkpoint
 from sfa.training.schedule import learning_rate
 from tests.callbacks import on_epoch, on_step
-from tests.processes import run_in_processes
+from tests.processes import pretend_torchrun, run_in_processes
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -186,13 +186,6 @@ def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: p
 # What follows runs in real processes. Without random views, a step of several on the whole graph is that of one.
 
 EXACT = {"method__edge_drop": (0.0, 0.0), "method__feature_drop": (0.0, 0.0), "training__epochs": 4}
-
-
-def pretend_torchrun() -> None:
-    world = str(processes.count())
-    os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
-    os.environ |= {"RANK": str(processes.rank()), "LOCAL_RANK": str(processes.rank())}
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GROUP_RANK": "0"}
 
 
 def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tuple[dict[str, Tensor], list[float]]:

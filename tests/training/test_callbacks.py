@@ -7,6 +7,7 @@ import math
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa import processes
 from sfa.errors import InputError
 from sfa.recipes import Recipe
 from sfa.recipes.run import train_recipe
@@ -28,6 +30,7 @@ from sfa.training import (
     train,
 )
 from tests.callbacks import on_epoch
+from tests.processes import pretend_torchrun, run_in_processes
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -78,6 +81,22 @@ def test_a_stop_asked_for_within_an_epoch_ends_it(planted: Data, scripted: Any) 
     assert train(method, planted, epochs=4, callbacks=[LambdaCallback(on_step_start=TrainingState.stop)]).epoch == 1
 
 
+def stop_one_process(recipe: Recipe, graph: Data, path: Path) -> int:
+    """Train in several processes, of which the second alone asks to stop, after two epochs."""
+    pretend_torchrun()
+    asks = LambdaCallback(
+        on_epoch_end=lambda state: state.stop() if (state.epoch, processes.rank()) == (2, 1) else None
+    )
+    method, options = recipe.build(graph.num_features), recipe.training.arguments
+    return train(method, graph, **options, device="cpu", folder=RunFolder(path), callbacks=[asks]).epoch
+
+
+def test_all_processes_stop_when_one_asks(planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder) -> None:
+    recipe, folder = small_recipe(), new_folder()
+    assert run_in_processes(stop_one_process, 2, recipe, planted, folder.path) == [2, 2]
+    assert load_checkpoint(folder.checkpoint, recipe.build(planted.num_features)).finished
+
+
 def test_a_callback_adds_a_metric(planted: Data, scripted: Any, new_folder: NewFolder) -> None:
     class WeightNorm(Callback):
         def on_epoch_end(self, state: TrainingState) -> None:
@@ -125,7 +144,7 @@ def test_the_state_of_a_callback_is_kept_in_the_checkpoint(planted: Data, script
 
 def test_two_states_under_one_key_are_refused(planted: Data, scripted: Any, new_folder: NewFolder) -> None:
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with pytest.raises(InputError, match="state_key 'Counter'"):
+    with pytest.raises(InputError, match=r"state_key each.*Counter, Counter"):
         train(scripted([]), planted, folder=new_folder(), callbacks=[Counter(), Counter()])
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
 

@@ -37,10 +37,12 @@ class CheckpointCallback(Callback):
         self._signals = ExitStack()
 
     def setup(self, state: TrainingState) -> None:
-        stateful = _by_state_key(state)
+        keys = [each.state_key for each in state.callbacks if type(each).state_dict is not Callback.state_dict]
+        if len(set(keys)) < len(keys):
+            raise InputError(f"Callbacks that have a state need a state_key each, and these are {', '.join(keys)}.")
         if self.resume:
             if self.folder.checkpoint.exists():
-                state.progress = load_checkpoint(self.folder.checkpoint, state.method, state.optimizer, stateful)
+                state.progress = load_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.callbacks)
             if processes.rank() == 0:
                 state.started -= self.folder.rewind(state.epoch)
         self._saved_at = time.monotonic()
@@ -75,24 +77,11 @@ class CheckpointCallback(Callback):
     def _save(self, state: TrainingState) -> None:
         if processes.rank() == 0:
             with _explained_if_the_disk_fails(self.folder):
-                path, stateful = self.folder.checkpoint, _by_state_key(state)
-                save_checkpoint(path, state.method, state.optimizer, state.progress, stateful)
+                save_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.progress, state.callbacks)
         self._saved_at = time.monotonic()
 
     def _interrupted(self, when: str, state: TrainingState) -> Interrupted:
         return Interrupted(f"Stopped {when} of {state.epochs}; {_go_on(self.folder)}")
-
-
-def _by_state_key(state: TrainingState) -> dict[str, Callback]:
-    """Return the callbacks that have a state, by its name in a checkpoint."""
-    found: dict[str, Callback] = {}
-    for callback in state.callbacks:
-        if type(callback).state_dict is Callback.state_dict:
-            continue
-        if callback.state_key in found:
-            raise InputError(f"Two callbacks have the state_key {callback.state_key!r}: give one of them another.")
-        found[callback.state_key] = callback
-    return found
 
 
 @contextmanager
