@@ -25,6 +25,7 @@ from sfa.lightning.installed import NAMES, name_in_use
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralMap
 from sfa.training import train
+from tests.callbacks import on_epoch
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec.*"),
@@ -43,7 +44,7 @@ def ours(recipe: Recipe, data: Data, **options: Any) -> tuple[dict[str, Tensor],
     """Weights and metrics of our own loop."""
     method, rows = recipe.build_for(data), []
     arguments = {**recipe.training.arguments, "patience": None, **options}
-    train(method, recipe.prepare(data), **arguments, sampler=recipe.make_sampler(), on_epoch=rows.append)
+    train(method, recipe.prepare(data), **arguments, sampler=recipe.make_sampler(), callbacks=[on_epoch(rows.append)])
     return method.state_dict(), rows
 
 

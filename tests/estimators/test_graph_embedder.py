@@ -26,6 +26,7 @@ from sfa.errors import InputError
 from sfa.estimators.base import FORMAT
 from sfa.recipes import load_recipe
 from sfa.training import load_tensors, save_tensors, train
+from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"hidden": 4, "epochs": 2, "batch_size": 16, "random_state": 0}
 WIDTH = 12
@@ -104,7 +105,7 @@ def test_fitting_is_training(molecules: Data, fitted: GraphEmbedder) -> None:
     recipe, history = fitted.recipe_, []
     method = recipe.build(4)
     training = recipe.training.arguments
-    train(method, molecules, **training, sampler=recipe.make_sampler(), on_epoch=history.append)
+    train(method, molecules, **training, sampler=recipe.make_sampler(), callbacks=[on_epoch(history.append)])
     assert [row["loss"] for row in history] == [row["loss"] for row in fitted.history_]
     np.testing.assert_array_equal(method.embed(molecules).numpy(), fitted.embedding_)
 

@@ -25,6 +25,7 @@ from sfa.estimators.base import FORMAT
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
 from sfa.training import load_tensors, save_tensors, train
+from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"hidden": 8, "epochs": 3, "options": {"method.projection": 8}, "random_state": 0}
 
@@ -354,7 +355,7 @@ def test_fitting_is_training(planted: Data, fitted: NodeEmbedder) -> None:
     method, history = fitted.recipe_.build(8), []
     x = planted.x / planted.x.abs().sum(1, keepdim=True)
     normalised = Data(x=x, edge_index=planted.edge_index)
-    train(method, normalised, **fitted.recipe_.training.arguments, on_epoch=history.append)
+    train(method, normalised, **fitted.recipe_.training.arguments, callbacks=[on_epoch(history.append)])
     assert [row["loss"] for row in history] == [row["loss"] for row in fitted.history_]
     np.testing.assert_array_equal(method.embed(normalised).numpy(), fitted.embedding_)
 

@@ -17,6 +17,7 @@ from sfa.methods import BGRL
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 from tests.processes import run_in_processes
 
 SMALL: dict[str, Any] = {"hidden": 8, "prediction": 5, "edge_drop": (0.1, 0.3), "feature_drop": (0.2, 0.5)}
@@ -126,7 +127,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path, 
     whole, broken = (RunFolder.create(tmp_path / name, {}, {}) for name in ("whole", "broken"))
     go(whole)
     with pytest.raises(Crash):
-        go(broken, on_epoch=break_off)
+        go(broken, callbacks=[on_epoch(break_off)])
     go(broken, resume=True)
     (tensors, meta), (found, found_meta) = load_tensors(whole.checkpoint), load_tensors(broken.checkpoint)
     assert meta == found_meta

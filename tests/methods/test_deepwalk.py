@@ -22,6 +22,7 @@ from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"hidden": 6, "length": 9, "window": 3, "negatives": 2}
 both = pytest.mark.parametrize(
@@ -290,7 +291,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(
     whole, broken = (RunFolder.create(tmp_path / part, {}, {}) for part in ("whole", "broken"))
     go(whole)
     with pytest.raises(KeyError):
-        go(broken, on_epoch=crash)
+        go(broken, callbacks=[on_epoch(crash)])
     go(broken, resume=True)
     (tensors, meta), (others, other_meta) = load_tensors(whole.checkpoint), load_tensors(broken.checkpoint)
     assert meta == other_meta

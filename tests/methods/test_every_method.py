@@ -20,7 +20,7 @@ from sfa.methods.base import FeatureMaps
 from sfa.recipes import Recipe
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
-from sfa.training import Steps, train
+from sfa.training import BatchPlan, train
 from tests.methods.short_runs import SHORT_RUNS
 
 
@@ -42,7 +42,7 @@ class Recorder(SpectralMap):
 
 def first_batch(graph: Data, recipe: Recipe) -> Data:
     """The batch of the first step, with the method's own sampler."""
-    steps = Steps(graph, recipe.make_sampler(), recipe.training.seed)
+    steps = BatchPlan(graph, recipe.make_sampler(), recipe.training.seed)
     return next(steps.parts(0, 0, steps.plan(0)[0])).batch
 
 

@@ -17,6 +17,7 @@ from sfa.methods import GAE, VGAE, gae
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 
 both = pytest.mark.parametrize(("name", "method_class"), [("gae", GAE), ("vgae", VGAE)], ids=["gae", "vgae"])
 
@@ -179,7 +180,7 @@ def test_trains_on_subgraphs(planted: Data, name: str, method_class: Any, sample
         **recipe.training.arguments,
         sampler=recipe.make_sampler(),
         device="cpu",
-        on_epoch=lambda metrics: losses.append(metrics["loss"]),
+        callbacks=[on_epoch(lambda metrics: losses.append(metrics["loss"]))],
     )
     assert sum(losses[-3:]) < sum(losses[:3])
 
@@ -198,7 +199,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path, 
     whole, broken = (RunFolder.create(tmp_path / part, {}, {}) for part in ("whole", "broken"))
     go(whole)
     with pytest.raises(KeyError):
-        go(broken, on_epoch=crash)
+        go(broken, callbacks=[on_epoch(crash)])
     go(broken, resume=True)
     (tensors, meta), (others, other_meta) = load_tensors(whole.checkpoint), load_tensors(broken.checkpoint)
     assert meta == other_meta

@@ -21,6 +21,7 @@ from sfa.methods.sugrl import sampled_means, shuffles
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"hidden": 8, "inner": 16}
 
@@ -150,7 +151,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path) 
     whole, broken = (RunFolder.create(tmp_path / name, {}, {}) for name in ("whole", "broken"))
     go(whole)
     with pytest.raises(Crash):
-        go(broken, on_epoch=break_off)
+        go(broken, callbacks=[on_epoch(break_off)])
     go(broken, resume=True)
     tensors, found = load_tensors(whole.checkpoint)[0], load_tensors(broken.checkpoint)[0]
     assert tensors.keys() == found.keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from sfa.recipes import Recipe
 from sfa.studies import Plan, Runner, peak_memory, timing
 from sfa.studies.lock import locked
 from sfa.studies.peak_memory import PeakMemory
+from sfa.training import Callback
 from tests.forks import run_forked, start_forked
 from tests.studies.lockers import count_up, hold_and_die
 from tests.studies.tiny import Recorder
@@ -85,12 +86,10 @@ def test_turns_alternate_and_leave_out_their_first_epoch(planted: Data, monkeypa
     """A clock that only training moves: an epoch of the first takes 1 s, of the second 3 s, the first of a turn 100."""
     clock, turns = [0.0], []
 
-    def train(
-        method: object, graph: Data, *, epochs: int, on_epoch: Callable[[dict[str, float]], None], **_: object
-    ) -> None:
+    def train(method: object, graph: Data, *, epochs: int, callbacks: Sequence[Callback], **_: object) -> None:
         for epoch in range(epochs):
             clock[0] += 100.0 if epoch == 0 else 1.0 if method.spectral.__class__.__name__ == "SpectralMap" else 3.0
-            on_epoch({})
+            callbacks[0].on_epoch_end(None)  # type: ignore[arg-type]
 
     monkeypatch.setattr(timing, "train", train)
     monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])

@@ -14,7 +14,8 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
-from sfa.training import Steps, train
+from sfa.training import BatchPlan, train
+from tests.callbacks import on_step
 from tests.processes import run_in_processes
 from tests.training.test_batches import EXACT, assert_about_equal, weights_and_losses
 
@@ -40,9 +41,8 @@ class Regression(nn.Module):
 def fit(graph: Data, accumulate: int, sampler: Any) -> tuple[Regression, list[float]]:
     method, losses = Regression(), []
     options = {"optimizer": "sgd", "lr": 0.1, "sampler": sampler, "patience": None}
-    train(
-        method, graph, epochs=3, accumulate=accumulate, on_step=lambda e, s, of, loss: losses.append(loss), **options
-    )  # fmt: skip
+    noted = on_step(lambda e, s, of, loss: losses.append(loss))
+    train(method, graph, epochs=3, accumulate=accumulate, callbacks=[noted], **options)
     return method, losses
 
 
@@ -82,7 +82,7 @@ def test_parts_have_two_seeds_and_each_process_one(
     planted: Data, monkeypatch: pytest.MonkeyPatch, num_seeds: int, accumulate: int, count: int
 ) -> None:
     monkeypatch.setattr(processes, "count", lambda: count)
-    steps = Steps(planted, partial(Neighbours, fanouts=(2,)), seed=0, accumulate=accumulate)
+    steps = BatchPlan(planted, partial(Neighbours, fanouts=(2,)), seed=0, accumulate=accumulate)
     seeds = torch.randperm(60, generator=torch.Generator().manual_seed(0))[:num_seeds]
     by_rank = []
     for rank in range(count):
@@ -101,14 +101,14 @@ def test_parts_have_two_seeds_and_each_process_one(
 
 
 def test_a_part_can_be_one_cluster(planted: Data) -> None:
-    steps = Steps(planted, partial(Clusters, clusters=4, batch_size=60), seed=0, accumulate=4)
+    steps = BatchPlan(planted, partial(Clusters, clusters=4, batch_size=60), seed=0, accumulate=4)
     (seeds,) = steps.plan(0)
     assert len(seeds) == 4
     assert len(list(steps.parts(0, 0, seeds))) == 4
 
 
 def test_an_epoch_is_seen_again_in_the_same_parts(planted: Data) -> None:
-    steps = Steps(planted, partial(Neighbours, batch_size=30, fanouts=(2,)), seed=0, accumulate=3)
+    steps = BatchPlan(planted, partial(Neighbours, batch_size=30, fanouts=(2,)), seed=0, accumulate=3)
     plan = steps.plan(1)
     first = [part.batch for step, seeds in enumerate(plan) for part in steps.parts(1, step, seeds)]
     again = list(steps.again(1, plan))
@@ -122,7 +122,7 @@ def test_an_epoch_is_seen_again_in_the_same_parts(planted: Data) -> None:
 
 def test_parts_are_sampled_with_one_generator(planted: Data) -> None:
     """Neighbours of the same node in two parts would otherwise be drawn alike."""
-    steps = Steps(planted, partial(Neighbours, batch_size=60, fanouts=(2,)), seed=0, accumulate=2)
+    steps = BatchPlan(planted, partial(Neighbours, batch_size=60, fanouts=(2,)), seed=0, accumulate=2)
     states: list[Tensor] = []
     batch = steps.sampler.batch
 

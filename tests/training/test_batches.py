@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,20 +21,23 @@ from sfa.errors import InputError, TrainingError
 from sfa.methods import METHODS, Method
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
-from sfa.training import Interrupted, RunFolder, Steps, keeper, load_checkpoint, load_tensors, train
+from sfa.training import BatchPlan, Callback, Interrupted, RunFolder, load_checkpoint, load_tensors, train
+from sfa.training.callbacks import checkpoint
 from sfa.training.schedule import learning_rate
-from tests.processes import run_in_processes
+from tests.callbacks import on_epoch, on_step
+from tests.processes import pretend_torchrun, run_in_processes
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
 BATCHES = {"sampler__batch_size": 16}
 
 
-def go(recipe: Recipe, graph: Data, **options: Any) -> list[dict[str, Any]]:
+def go(recipe: Recipe, graph: Data, callbacks: Sequence[Callback] = (), **options: Any) -> list[dict[str, Any]]:
     history: list[dict[str, Any]] = []
     method = recipe.build(graph.num_features)
     sampler = recipe.make_sampler()
-    train(method, graph, **recipe.training.arguments, sampler=sampler, on_epoch=history.append, **options)
+    callbacks = [on_epoch(history.append), *callbacks]
+    train(method, graph, **recipe.training.arguments, sampler=sampler, callbacks=callbacks, **options)
     return history
 
 
@@ -66,8 +69,8 @@ def test_metrics_are_means_over_the_steps_and_the_rate_moves_within_an_epoch(pla
 
     sampler = partial(RandomWalks, batch_size=16)
     train(
-        method, planted, epochs=2, lr=0.1, weight_decay=0, cosine=True, sampler=sampler, on_step=note,
-        on_epoch=history.append,
+        method, planted, epochs=2, lr=0.1, weight_decay=0, cosine=True, sampler=sampler,
+        callbacks=[on_step(note), on_epoch(history.append)],
     )  # fmt: skip
     assert steps == [(i // 4, i % 4 + 1, 4, float(i)) for i in range(8)]
     assert [row["loss"] for row in history] == [1.5, 5.5]
@@ -112,7 +115,7 @@ def test_a_stop_within_an_epoch_and_a_resume(
     go(recipe, planted, folder=whole)
     when = "within epoch 3" if step < 4 else "after epoch 3"
     with pytest.raises(Interrupted, match=when):
-        go(recipe, planted, folder=broken, on_step=interrupt_at(2, step))
+        go(recipe, planted, folder=broken, callbacks=[on_step(interrupt_at(2, step))])
     progress = load_checkpoint(broken.checkpoint, recipe.build(planted.num_features))
     assert (progress.epoch, progress.step) == ((2, step) if step < 4 else (3, 0))
     go(recipe, planted, folder=broken, resume=True)
@@ -128,18 +131,18 @@ def test_a_stop_within_an_epoch_and_a_resume(
 def test_a_long_epoch_is_saved_on_the_way(
     planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
     recipe, folder, found = small_recipe(**BATCHES, training__epochs=1), new_folder(), []
 
     def look(epoch: int, step: int, of: int, loss: float) -> None:
         if folder.checkpoint.exists():
             found.append(load_checkpoint(folder.checkpoint, recipe.build(planted.num_features)).step)
 
-    go(recipe, planted, folder=folder, on_step=look)
+    go(recipe, planted, folder=folder, callbacks=[on_step(look)])
     assert found == [1, 2, 3]
 
 
-def roots_of_parts(steps: Steps, epoch: int) -> list[list[list[int]]]:
+def roots_of_parts(steps: BatchPlan, epoch: int) -> list[list[list[int]]]:
     """The seeds of this process in each part of each step."""
     plan = steps.plan(epoch)
     parts = [[part.batch for part in steps.parts(epoch, step, seeds)] for step, seeds in enumerate(plan)]
@@ -152,7 +155,7 @@ def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
     planted: Data, monkeypatch: pytest.MonkeyPatch, count: int, accumulate: int
 ) -> None:
     monkeypatch.setattr(processes, "count", lambda: count)
-    steps = Steps(planted, partial(Neighbours, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
+    steps = BatchPlan(planted, partial(Neighbours, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
     plans = []
     for rank in range(count):
         steps.rank = rank
@@ -169,7 +172,7 @@ def test_a_last_step_of_too_few_seeds_is_joined_to_the_one_before(
     planted: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = [torch.tensor([3, 1]), torch.tensor([0]), torch.tensor([2]), torch.tensor([4])]
-    steps = Steps(planted, partial(RandomWalks, batch_size=2), seed=0)
+    steps = BatchPlan(planted, partial(RandomWalks, batch_size=2), seed=0)
     monkeypatch.setattr(steps.sampler, "plan", lambda generator: plan)
     assert [seeds.tolist() for seeds in steps.plan(0)] == [[3, 1], [0, 2, 4]]
 
@@ -177,19 +180,12 @@ def test_a_last_step_of_too_few_seeds_is_joined_to_the_one_before(
 def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "count", lambda: 3)
     with pytest.raises(InputError, match="2 clusters cannot be shared by 3 processes"):
-        Steps(planted, partial(Clusters, clusters=2), seed=0)
+        BatchPlan(planted, partial(Clusters, clusters=2), seed=0)
 
 
 # What follows runs in real processes. Without random views, a step of several on the whole graph is that of one.
 
 EXACT = {"method__edge_drop": (0.0, 0.0), "method__feature_drop": (0.0, 0.0), "training__epochs": 4}
-
-
-def pretend_torchrun() -> None:
-    world = str(processes.count())
-    os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
-    os.environ |= {"RANK": str(processes.rank()), "LOCAL_RANK": str(processes.rank())}
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GROUP_RANK": "0"}
 
 
 def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tuple[dict[str, Tensor], list[float]]:
@@ -204,7 +200,7 @@ def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tupl
         sampler=recipe.make_sampler(),
         device="cpu",
         folder=None if folder is None else RunFolder(folder),
-        on_epoch=lambda metrics: losses.append(metrics["loss"]),
+        callbacks=[on_epoch(lambda metrics: losses.append(metrics["loss"]))],
     )
     return {key: value.detach() for key, value in method.state_dict().items()}, losses
 

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from sfa.errors import InputError
-from sfa.training import Progress, load_checkpoint, load_tensors, save_tensors
+from sfa.training import Callback, Progress, load_checkpoint, load_tensors, save_tensors
 from sfa.training.checkpoint import save_checkpoint
 from sfa.training.lars import LARS
 
@@ -148,11 +148,13 @@ def test_the_state_of_an_optimiser_lies_in_memory_as_its_weights_do(tmp_path: Pa
             assert other.state[same][key].stride() == value.stride(), key
 
 
-class Counter:
+class Counter(Callback):
     """Something else that is kept."""
 
-    def __init__(self, **state: Tensor) -> None:
-        self.state = state
+    state_key = ""
+
+    def __init__(self, key: str, **state: Tensor) -> None:
+        self.state_key, self.state = key, state
 
     def state_dict(self) -> dict[str, Tensor]:
         return self.state
@@ -164,10 +166,10 @@ class Counter:
 def test_other_things_are_kept_by_name_and_need_not_be_there(tmp_path: Path) -> None:
     model, optimizer = model_and_optimizer(0)
     path = tmp_path / "c.safetensors"
-    kept = {"online": Counter(**{"head.weight": torch.ones(2), "seen": torch.tensor(3)}), "onl": Counter()}
+    kept = [Counter("online", **{"head.weight": torch.ones(2), "seen": torch.tensor(3)}), Counter("onl")]
     save_checkpoint(path, model, optimizer, PROGRESS, kept)
-    found = {name: Counter(old=torch.zeros(1)) for name in ("online", "onl", "precision")}
-    assert load_checkpoint(path, model, optimizer, found) == PROGRESS
+    found = {name: Counter(name, old=torch.zeros(1)) for name in ("online", "onl", "precision")}
+    assert load_checkpoint(path, model, optimizer, list(found.values())) == PROGRESS
     assert found["online"].state.keys() == {"head.weight", "seen"}
     assert torch.equal(found["online"].state["head.weight"], torch.ones(2))
     assert found["online"].state["seen"].item() == 3

@@ -16,6 +16,7 @@ from sfa.methods.base import FeatureMaps
 from sfa.recipes import Recipe
 from sfa.seeding import step_generator
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -30,7 +31,7 @@ METHODS = [
 
 def fit(recipe: Recipe, graph: Data, **options: Any) -> tuple[dict[str, torch.Tensor], list[dict[str, Any]]]:
     method, history = recipe.build(graph.num_features), []
-    train(method, graph, **recipe.training.arguments, on_epoch=history.append, **options)
+    train(method, graph, **recipe.training.arguments, callbacks=[on_epoch(history.append)], **options)
     return method.state_dict(), history
 
 
@@ -94,7 +95,7 @@ def test_a_resumed_run_logs_the_same(
 
     arguments = {**recipe.training.arguments, "folder": broken}
     with pytest.raises(Crash):
-        train(recipe.build(planted.num_features), planted, **arguments, on_epoch=break_off)
+        train(recipe.build(planted.num_features), planted, **arguments, callbacks=[on_epoch(break_off)])
     train(recipe.build(planted.num_features), planted, **arguments, resume=True)
     rows, expected = ([{**row, "seconds": 0} for row in folder.read_metrics()] for folder in (broken, whole))
     assert rows == expected
@@ -126,7 +127,7 @@ def test_maps_that_are_no_numbers_are_left_to_trainings_own_error(planted: Data)
     with pytest.raises(TrainingError, match="The loss is nan at epoch 1"):
         train(Poisoned(loss_too=True), planted, epochs=2, diagnose_every=1)
     history: list[dict[str, Any]] = []
-    train(Poisoned(loss_too=False), planted, epochs=2, diagnose_every=1, on_epoch=history.append)
+    train(Poisoned(loss_too=False), planted, epochs=2, diagnose_every=1, callbacks=[on_epoch(history.append)])
     assert diagnosed(history) == []
     assert len(history) == 2
 

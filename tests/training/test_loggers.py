@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.recipes import Recipe
 from sfa.registry import registered, resolve
-from sfa.training import train
+from sfa.training import LoggerCallback, train
 from sfa.training.loggers import Logger, Loggers, Row, TensorBoard, WeightsAndBiases
 from tests.parts import replace_part
 
@@ -255,7 +255,7 @@ def test_a_logger_that_fails_is_told_of_and_training_goes_on(
     recipe = small_recipe(training__epochs=4, training__diagnose_every=2)
     with Loggers(["failing", "stillborn", "tensorboard"], told.append) as loggers:
         loggers.open(tmp_path, recipe.as_dict())
-        train(recipe.build_for(planted), planted, **recipe.training.arguments, on_epoch=loggers.log)
+        train(recipe.build_for(planted), planted, **recipe.training.arguments, callbacks=[LoggerCallback(loggers)])
         (hint,) = loggers.hints()
     goes_on = "the run goes on, and its metrics.jsonl has every epoch."
     assert told == [

@@ -24,6 +24,7 @@ from sfa.recipes import Recipe
 from sfa.sampling.neighbours import Neighbours
 from sfa.training import Interrupted, Progress, RunFolder, load_checkpoint, train
 from sfa.training.schedule import learning_rate
+from tests.callbacks import on_epoch
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -31,7 +32,7 @@ NewFolder = Callable[..., RunFolder]
 
 def fit(recipe: Recipe, graph: Data, **options: Any) -> tuple[dict[str, torch.Tensor], list[dict[str, Any]]]:
     method, history = recipe.build(graph.num_features), []
-    train(method, graph, **recipe.training.arguments, on_epoch=history.append, **options)
+    train(method, graph, **recipe.training.arguments, callbacks=[on_epoch(history.append)], **options)
     return method.state_dict(), history
 
 
@@ -70,7 +71,7 @@ def test_the_seed_decides_the_steps_apart_from_the_initial_weights(planted: Data
     runs = []
     for seed in (0, 1):
         method, history = recipe.build(planted.num_features), []
-        train(method, planted, **{**recipe.training.arguments, "seed": seed}, on_epoch=history.append)
+        train(method, planted, **{**recipe.training.arguments, "seed": seed}, callbacks=[on_epoch(history.append)])
         runs.append(losses(history))
     assert runs[0][0] != runs[1][0]
 
@@ -203,7 +204,7 @@ def test_ctrl_c_saves_and_says_how_to_resume(
     folder = RunFolder.create(path, {}, {})
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with pytest.raises(Interrupted, match="epoch 4 of 10") as raised:
-        train(scripted([1.0] * 10), planted, epochs=10, folder=folder, on_epoch=interrupt_at(4))
+        train(scripted([1.0] * 10), planted, epochs=10, folder=folder, callbacks=[on_epoch(interrupt_at(4))])
     command = str(raised.value).split("go on with: ")[1]
     assert shlex.split(command) == ["sfa", "train", "--resume", "--out", str(path)]
     assert load_checkpoint(folder.checkpoint, scripted([])).epoch == 4
@@ -212,7 +213,7 @@ def test_ctrl_c_saves_and_says_how_to_resume(
 
 def test_ctrl_c_in_the_last_epoch_lets_the_run_finish(planted: Data, scripted: Any, new_folder: NewFolder) -> None:
     folder = new_folder()
-    progress = train(scripted([1.0] * 4), planted, epochs=4, folder=folder, on_epoch=interrupt_at(4))
+    progress = train(scripted([1.0] * 4), planted, epochs=4, folder=folder, callbacks=[on_epoch(interrupt_at(4))])
     assert progress.finished
     assert load_checkpoint(folder.checkpoint, scripted([])) == progress
 
@@ -227,13 +228,13 @@ def test_a_second_ctrl_c_acts_at_once(planted: Data, scripted: Any, new_folder: 
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        train(scripted([1.0] * 4), planted, epochs=4, folder=new_folder(), on_epoch=twice)
+        train(scripted([1.0] * 4), planted, epochs=4, folder=new_folder(), callbacks=[on_epoch(twice)])
     assert epochs == [1, "still here"]
 
 
 def test_without_a_folder_ctrl_c_acts_at_once(planted: Data, scripted: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
-        train(scripted([1.0] * 4), planted, epochs=4, on_epoch=interrupt_at(2))
+        train(scripted([1.0] * 4), planted, epochs=4, callbacks=[on_epoch(interrupt_at(2))])
 
 
 class Momentum(Method):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,8 @@ from sfa.methods import Method
 from sfa.methods.base import FeatureMaps
 from sfa.sampling.images import Images
 from sfa.seeding import seeded_initialisation
-from sfa.training import Interrupted, RunFolder, load_tensors, train
+from sfa.training import Callback, Interrupted, OnlineProbeCallback, RunFolder, load_tensors, train
+from tests.callbacks import on_epoch, on_step
 
 NewFolder = Callable[..., RunFolder]
 EPOCHS = 6
@@ -58,10 +59,13 @@ def make_probe(images: Data) -> OnlineProbe:
     return OnlineProbe(4, images, epochs=EPOCHS, every=2)
 
 
-def fit(images: Data, probe: Any, **options: Any) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
+def fit(
+    images: Data, probe: OnlineProbe | None, callbacks: Sequence[Callback] = (), **options: Any
+) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
     method, history = Pixels(), []
     settings = {"epochs": EPOCHS, "patience": None, "lr": 0.01, "sampler": partial(Images, batch_size=20)}
-    train(method, images, **settings, on_epoch=history.append, online_probe=probe, **options)
+    probes = [OnlineProbeCallback(probe)] if probe else []
+    train(method, images, **settings, callbacks=[*probes, on_epoch(history.append), *callbacks], **options)
     return method.state_dict(), history
 
 
@@ -117,7 +121,7 @@ def test_a_stop_and_a_resume(images: Data, new_folder: NewFolder, step: int) -> 
     whole, broken = new_folder("whole"), new_folder("broken")
     fit(images, make_probe(images), folder=whole, accumulate=2)
     with pytest.raises(Interrupted):
-        fit(images, make_probe(images), folder=broken, accumulate=2, on_step=interrupt)
+        fit(images, make_probe(images), folder=broken, accumulate=2, callbacks=[on_step(interrupt)])
     fit(images, make_probe(images), folder=broken, accumulate=2, resume=True)
     tensors, expected = (load_tensors(folder.checkpoint)[0] for folder in (broken, whole))
     assert tensors.keys() == expected.keys()
@@ -138,7 +142,7 @@ def test_a_run_that_had_none_can_be_gone_on_with_one(images: Data, new_folder: N
     plain, _ = fit(images, None)
     folder = new_folder()
     with pytest.raises(Crash):
-        fit(images, None, folder=folder, checkpoint_every=1, on_step=crash)
+        fit(images, None, folder=folder, checkpoint_every=1, callbacks=[on_step(crash)])
     probed, history = fit(images, make_probe(images), folder=folder, resume=True)
     assert [row["epoch"] for row in history] == [5, 6]
     assert all("online" in row for row in history)

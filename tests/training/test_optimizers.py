@@ -17,6 +17,7 @@ from sfa.training import train
 from sfa.training.lars import LARS
 from sfa.training.optimizers import make_optimizer
 from sfa.training.schedule import learning_rate
+from tests.callbacks import on_epoch
 
 SETTINGS = {"lr": 0.1, "weight_decay": 0.01, "momentum": 0.8}
 CLASSES = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "lars": LARS}
@@ -101,7 +102,7 @@ def test_the_schedule_leaves_a_constant_rate_alone(planted: Data) -> None:
     train(
         method, planted, epochs=3, optimizer="sgd", momentum=0.0, lr=0.1, weight_decay=0, warmup=1, warmup_from=0.01,
         cosine=True, patience=None, sampler=partial(Neighbours, batch_size=30),
-        on_epoch=lambda metrics: rates.append(metrics["lr"]),
+        callbacks=[on_epoch(lambda metrics: rates.append(metrics["lr"]))],
     )  # fmt: skip
     expected = [
         learning_rate(step / 2, peak=0.1, epochs=3, warmup=1, warmup_from=0.01, cosine=True) for step in range(6)

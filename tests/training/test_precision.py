@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.recipes import Recipe
 from sfa.training import Interrupted, RunFolder, load_tensors, loop, make_fabric, train
+from tests.callbacks import on_epoch, on_step
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -24,9 +25,8 @@ NewFolder = Callable[..., RunFolder]
 
 def fit(recipe: Recipe, graph: Data, **options: Any) -> tuple[dict[str, Tensor], list[float]]:
     method, losses = recipe.build(graph.num_features), []
-    train(
-        method, graph, **recipe.training.arguments, on_epoch=lambda metrics: losses.append(metrics["loss"]), **options
-    )
+    noted = on_epoch(lambda metrics: losses.append(metrics["loss"]))
+    train(method, graph, **recipe.training.arguments, callbacks=[noted], **options)
     return method.state_dict(), losses
 
 
@@ -110,13 +110,13 @@ def test_the_scale_of_gradients_survives_a_resume(
         seen = lambda *_: moved.append(bool((method.linear.weight != 0.1).any()))  # noqa: E731
         interrupt = options.pop("interrupt", None)
 
-        def on_epoch(metrics: dict[str, Any]) -> None:
+        def stop(metrics: dict[str, Any]) -> None:
             if metrics["epoch"] == interrupt:
                 os.kill(os.getpid(), signal.SIGINT)
 
         train(
             method, planted, epochs=40, patience=None, checkpoint_every=1, precision="16-mixed", optimizer="sgd",
-            lr=0.01, folder=folder, on_step=seen, on_epoch=on_epoch, **options,
+            lr=0.01, folder=folder, callbacks=[on_step(seen), on_epoch(stop)], **options,
         )  # fmt: skip
 
     go(whole)

@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from sfa.errors import TrainingError
 from sfa.recipes import Recipe
 from sfa.training import Progress, RunFolder, load_checkpoint, load_tensors, train
+from tests.callbacks import on_epoch
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -69,9 +70,9 @@ def test_a_crash_and_a_resume(
     whole, broken = new_folder("whole"), new_folder("broken")
     go(recipe, planted, whole)
     with pytest.raises(Crash):
-        go(recipe, planted, broken, on_epoch=crash_after(crash))
+        go(recipe, planted, broken, callbacks=[on_epoch(crash_after(crash))])
     resumed = []
-    go(recipe, planted, broken, resume=True, on_epoch=lambda metrics: resumed.append(metrics["epoch"]))
+    go(recipe, planted, broken, resume=True, callbacks=[on_epoch(lambda metrics: resumed.append(metrics["epoch"]))])
     assert resumed[0] == {2: 1, 4: 4, 9: 7}[crash]
     assert_same_run(whole, broken)
 
@@ -82,7 +83,7 @@ def test_many_crashes(planted: Data, small_recipe: SmallRecipe, new_folder: NewF
     go(recipe, planted, whole)
     for epoch in range(2, 11):
         with pytest.raises(Crash):
-            go(recipe, planted, broken, resume=True, on_epoch=crash_after(epoch))
+            go(recipe, planted, broken, resume=True, callbacks=[on_epoch(crash_after(epoch))])
     go(recipe, planted, broken, resume=True)
     assert_same_run(whole, broken)
 
@@ -91,7 +92,7 @@ def test_patience_is_remembered(planted: Data, scripted: Any, new_folder: NewFol
     folder = new_folder()
     options = {"epochs": 30, "patience": 5, "checkpoint_every": 1, "folder": folder}
     with pytest.raises(Crash):
-        train(scripted([1.0] * 30), planted, **options, on_epoch=crash_after(13))
+        train(scripted([1.0] * 30), planted, **options, callbacks=[on_epoch(crash_after(13))])
     progress = train(scripted([1.0] * 30), planted, **options, resume=True)
     assert (progress.epoch, progress.stale) == (15, 5)
 
@@ -99,7 +100,7 @@ def test_patience_is_remembered(planted: Data, scripted: Any, new_folder: NewFol
 def test_time_goes_on_where_it_stopped(planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder) -> None:
     recipe, folder = small_recipe(), new_folder()
     with pytest.raises(Crash):
-        go(recipe, planted, folder, on_epoch=crash_after(7))
+        go(recipe, planted, folder, callbacks=[on_epoch(crash_after(7))])
     rows = folder.read_metrics()
     rows[5]["seconds"] = 1000.0
     folder.metrics.unlink()
@@ -116,7 +117,7 @@ def test_a_torn_last_line(planted: Data, small_recipe: SmallRecipe, new_folder: 
     whole, broken = new_folder("whole"), new_folder("broken")
     go(recipe, planted, whole)
     with pytest.raises(Crash):
-        go(recipe, planted, broken, on_epoch=crash_after(7))
+        go(recipe, planted, broken, callbacks=[on_epoch(crash_after(7))])
     with broken.metrics.open("a") as file:
         file.write(torn)
     assert len(broken.read_metrics()) == 6
@@ -131,7 +132,7 @@ def test_resuming_a_finished_run_changes_nothing(
     finished = go(recipe, planted, folder)
     before = {file.name: file.read_bytes() for file in folder.path.iterdir()}
     steps = []
-    assert go(recipe, planted, folder, resume=True, on_epoch=steps.append) == finished
+    assert go(recipe, planted, folder, resume=True, callbacks=[on_epoch(steps.append)]) == finished
     assert steps == []
     assert {file.name: file.read_bytes() for file in folder.path.iterdir()} == before
 
@@ -174,7 +175,7 @@ def test_a_disk_that_fills_while_the_tensors_are_written(
 
     recipe, folder = small_recipe(), new_folder()
     with pytest.raises(Crash):
-        go(recipe, planted, folder, on_epoch=crash_after(4))
+        go(recipe, planted, folder, callbacks=[on_epoch(crash_after(4))])
     before = folder.checkpoint.read_bytes()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))

@@ -20,7 +20,7 @@ from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_s
 from sfa.evaluation.untrained import UNTRAINED
 from sfa.levels import ITEMS, Level, item_word, level_of
 from sfa.registry import registered, resolve
-from sfa.training import train
+from sfa.training import LambdaCallback, train
 
 ALL = "all"
 YARDSTICKS: dict[Yardstick, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
@@ -159,13 +159,11 @@ def _trained_anew(run: Run, display: Display) -> Embedder:
     def embed(graph: Data) -> Tensor:
         method = recipe.build_for(graph)
         with display.progress("training without edges held out", recipe.training.epochs) as tracker:
-            train(
-                method,
-                graph,
-                **{**recipe.training.arguments, "diagnose_every": 0},
-                sampler=recipe.make_sampler(),
-                on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
+            shown = LambdaCallback(
+                on_step_end=lambda state: tracker.step(state.epochs_done, of=state.num_steps, loss=state.loss)
             )
+            settings = {**recipe.training.arguments, "diagnose_every": 0}
+            train(method, graph, **settings, sampler=recipe.make_sampler(), callbacks=[shown])
         return method.cpu().eval().embed(graph)
 
     return embed

@@ -29,8 +29,8 @@ from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.recipes.schema import name_of
-from sfa.registry import resolve
-from sfa.training import RunFolder, Steps, load_tensors, make_fabric
+from sfa.registry import is_path, resolve
+from sfa.training import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
 from sfa.training.loggers import Loggers
 
 REPORT = "report.html"
@@ -177,7 +177,7 @@ def start_run(
     make_fabric(device, recipe.training.precision)
     if processes.count() > 1:
         processes.synchronise(method)
-    Steps(graph, recipe.make_sampler(), recipe.training.seed)
+    BatchPlan(graph, recipe.make_sampler(), recipe.training.seed)
     try:
         online_probe(recipe, method, graph)
     except InputError as error:
@@ -210,15 +210,11 @@ def train_run(
     if loggers is not None:
         loggers.open(folder.path, recipe.as_dict(), _rows_done(folder) if resume else [])
     with display.progress("training", recipe.training.epochs) as tracker:
-        trained = train_recipe(
-            recipe,
-            graph,
-            folder,
-            device=device,
-            resume=resume,
-            on_step=lambda epoch, step, steps, loss: tracker.step(epoch + step / steps, of=steps, loss=loss),
-            on_epoch=None if loggers is None else loggers.log,
+        shown = LambdaCallback(
+            on_step_end=lambda state: tracker.step(state.epochs_done, of=state.num_steps, loss=state.loss)
         )
+        callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
+        trained = train_recipe(recipe, graph, folder, device=device, resume=resume, callbacks=callbacks)
     if recipe.training.online_probe and processes.rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(folder.read_metrics()[-1].get('online', {}))}")
     if trained.progress.epoch < recipe.training.epochs:

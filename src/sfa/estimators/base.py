@@ -22,7 +22,7 @@ from sfa.levels import Level
 from sfa.methods import Method
 from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import load_tensors, save_tensors, train
+from sfa.training import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -105,7 +105,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             **recipe.training.arguments,
             sampler=recipe.make_sampler(),
             device=self.device,
-            on_epoch=history.append,
+            callbacks=[LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))],
         )
         self.recipe_ = recipe
         self.history_ = history

@@ -12,16 +12,15 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.levels import level_of
 from sfa.lightning.installed import LightningModule
 from sfa.methods.base import Method, Observer
 from sfa.recipes import Recipe, load_recipe
-from sfa.sampling import Images, Sampler, WholeGraph
+from sfa.sampling import Sampler
 from sfa.seeding import step_generator
+from sfa.training.batch_plan import BatchPlan
 from sfa.training.divergence import require_finite
 from sfa.training.optimizers import OptimizerName, make_optimizer, set_rate
 from sfa.training.schedule import learning_rate
-from sfa.training.steps import Steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,7 +68,7 @@ class LightningMethod(LightningModule):
         self.save_hyperparameters(ignore=["method", "data", "sampler"])
         self.method = method
         self.data = data
-        self.moves = {"name": optimizer, "lr": lr, "weight_decay": weight_decay, "momentum": momentum}
+        self.optimizer_options = {"name": optimizer, "lr": lr, "weight_decay": weight_decay, "momentum": momentum}
         self.schedule = {"peak": lr, "warmup": warmup, "warmup_from": warmup_from, "cosine": cosine}
         self.seed = seed
         self.sampler = sampler
@@ -98,14 +97,13 @@ class LightningMethod(LightningModule):
             processes.synchronise(self.method)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return make_optimizer(method=self.method, **self.moves)  # type: ignore[arg-type]
+        return make_optimizer(method=self.method, **self.optimizer_options)  # type: ignore[arg-type]
 
     def train_dataloader(self) -> Iterable[Data]:
         if self.data is None:
             raise InputError("LightningMethod was given no data: give it some, or give Trainer.fit a loader.")
-        usual = Images if level_of(self.data) == "image" else WholeGraph
-        steps = Steps(self.data, self.sampler or usual, self.seed, self.device)
-        self._batches = _Batches(steps, lambda: self.current_epoch)
+        plan = BatchPlan(self.data, self.sampler, self.seed, self.device)
+        self._batches = _Batches(plan, lambda: self.current_epoch)
         return self._batches
 
     def on_train_batch_start(self, batch: Data, batch_idx: int) -> None:
@@ -164,21 +162,21 @@ class LightningMethod(LightningModule):
 class _Batches:
     """The batches of an epoch each time it is gone through; how many there are may change from epoch to epoch."""
 
-    def __init__(self, steps: Steps, epoch: Callable[[], int]) -> None:
-        self._steps, self._epoch = steps, epoch
+    def __init__(self, plan: BatchPlan, epoch: Callable[[], int]) -> None:
+        self._plan, self._epoch = plan, epoch
         self.count = 1
 
     def __iter__(self) -> Iterator[Data]:
         epoch = self._epoch()
-        plan = self._steps.plan(epoch)
-        self.count = len(plan)
-        for step, seeds in enumerate(plan):
-            (part,) = self._steps.parts(epoch, step, seeds)
+        steps = self._plan.plan(epoch)
+        self.count = len(steps)
+        for step, seeds in enumerate(steps):
+            (part,) = self._plan.parts(epoch, step, seeds)
             yield part.batch
 
     def again(self) -> Iterator[tuple[Data, torch.Generator]]:
         epoch = self._epoch()
-        yield from self._steps.again(epoch, self._steps.plan(epoch))
+        yield from self._plan.again(epoch, self._plan.plan(epoch))
 
 
 class _Once:

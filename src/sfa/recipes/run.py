@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from sfa.evaluation.online_probe import OnlineProbe
 from sfa.levels import item_word, level_of, num_items
 from sfa.methods import Method
 from sfa.recipes.schema import Recipe
-from sfa.training import Progress, RunFolder, train
+from sfa.training import Callback, OnlineProbeCallback, Progress, RunFolder, train
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ def train_recipe(
     *,
     device: str,
     resume: bool,
-    on_step: Callable[[int, int, int, float], None] | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> Run:
-    """Train in an existing folder, or go on there; ``on_step`` and ``on_epoch`` as in :func:`sfa.training.train`."""
+    """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.training.train`."""
     prepared = recipe.prepare(graph)
     method = recipe.build_for(graph)
+    probe = online_probe(recipe, method, prepared)
     progress = train(
         method,
         prepared,
@@ -78,9 +78,7 @@ def train_recipe(
         folder=folder,
         resume=resume,
         sampler=recipe.make_sampler(),
-        online_probe=online_probe(recipe, method, prepared),
-        on_step=on_step,
-        on_epoch=on_epoch,
+        callbacks=[*([OnlineProbeCallback(probe)] if probe else []), *callbacks],
     )
     return Run(folder, recipe, prepared, method.cpu().eval(), progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from sfa.evaluation.untrained import UNTRAINED
 from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
-from sfa.training import RunFolder
+from sfa.training import Callback, RunFolder
 
 SUPERVISED: dict[str, Yardstick] = {"supervised mlp": "mlp", "supervised gcn": "gcn"}
 
@@ -34,7 +34,7 @@ def measure(
     *,
     path: Path,
     device: str,
-    on_step: Callable[[int, int, int, float], None],
+    callbacks: Sequence[Callback] = (),
 ) -> Measured:
     """What a cell took and what came out.
 
@@ -44,14 +44,14 @@ def measure(
         protocols: To score under.
         path: The run folder in which it is trained, or trained on if it is there.
         device: Where it is trained.
-        on_step: As in :func:`sfa.training.train`.
+        callbacks: As in :func:`sfa.training.train`.
     """
     variant, cost = cell.variant, Measured()
     z: Tensor | None
     if variant.kind == "trained":
         peak = PeakMemory()
         run = train_recipe(
-            variant.recipe, graph, _folder(cell, graph, path), device=device, resume=True, on_step=on_step
+            variant.recipe, graph, _folder(cell, graph, path), device=device, resume=True, callbacks=callbacks
         )
         cost = {**_cost(run), "peak_memory": peak.bytes(), "peak_memory_by": peak.by}
         graph, z = run.graph, run.method.embed(run.graph)

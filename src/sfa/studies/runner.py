@@ -20,7 +20,7 @@ from sfa.studies.measure import Measured, measure
 from sfa.studies.plan import Cell, Dataset, Job, Plan
 from sfa.studies.study import RUN_TIME
 from sfa.studies.timing import TURNS, epochs_of_a_turn, seconds_by_turns
-from sfa.training import Interrupted, make_fabric, versions
+from sfa.training import Interrupted, LambdaCallback, make_fabric, versions
 
 KEEP = "keep"
 """A file in a cell's run folder which says that it stays."""
@@ -120,7 +120,9 @@ class Runner:
                     [job[0].dataset.protocol(name) for name in protocols],
                     path=folder,
                     device=self.device,
-                    on_step=lambda epoch, step, steps, loss: self.watcher.step(epoch + step / steps, loss),
+                    callbacks=[
+                        LambdaCallback(on_step_end=lambda state: self.watcher.step(state.epochs_done, state.loss))
+                    ],
                 )
             ]
         except Interrupted as error:

@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from sfa.recipes import Recipe
-from sfa.training import train
+from sfa.training import LambdaCallback, train
 
 TURNS = 10
 """How often each recipe has its turn."""
@@ -56,13 +56,6 @@ def seconds_per_epoch(method: nn.Module, graph: Data, recipe: Recipe, *, epochs:
     """The mean over so many epochs, after one more that is not counted; ``graph`` is prepared as the recipe says."""
     ends: list[float] = []
     settings = {**recipe.training.arguments, "epochs": epochs + 1, "patience": None, "diagnose_every": 0}
-    sampler = recipe.make_sampler()
-    train(
-        method,
-        graph,
-        **settings,
-        device=device,
-        sampler=sampler,
-        on_epoch=lambda metrics: ends.append(time.perf_counter()),
-    )
+    clock = LambdaCallback(on_epoch_end=lambda state: ends.append(time.perf_counter()))
+    train(method, graph, **settings, device=device, sampler=recipe.make_sampler(), callbacks=[clock])
     return (ends[-1] - ends[0]) / epochs

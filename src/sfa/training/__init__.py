@@ -1,5 +1,10 @@
-"""The loop, its checkpoints and its folder on disk."""
+"""The training loop, its callbacks, and the run folder on disk."""
 
+from sfa.training.batch_plan import BatchPlan
+from sfa.training.callbacks.base import Callback, LambdaCallback, TrainingState
+from sfa.training.callbacks.checkpoint import CheckpointCallback
+from sfa.training.callbacks.metrics import DiagnosticsCallback, LoggerCallback, OnlineProbeCallback
+from sfa.training.callbacks.stopping import EarlyStopping, RestoreBest
 from sfa.training.checkpoint import load_checkpoint, load_tensors, save_tensors
 from sfa.training.devices import make_fabric
 from sfa.training.interrupt import Interrupted
@@ -7,14 +12,22 @@ from sfa.training.lars import LARS
 from sfa.training.loop import train
 from sfa.training.progress import Progress
 from sfa.training.run_folder import RunFolder, versions
-from sfa.training.steps import Steps
 
 __all__ = [
     "LARS",
+    "BatchPlan",
+    "Callback",
+    "CheckpointCallback",
+    "DiagnosticsCallback",
+    "EarlyStopping",
     "Interrupted",
+    "LambdaCallback",
+    "LoggerCallback",
+    "OnlineProbeCallback",
     "Progress",
+    "RestoreBest",
     "RunFolder",
-    "Steps",
+    "TrainingState",
     "load_checkpoint",
     "load_tensors",
     "make_fabric",

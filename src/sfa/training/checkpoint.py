@@ -1,13 +1,12 @@
-"""Checkpoints: weights, optimiser state and progress in one safetensors file, replaced in one step."""
+"""Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,17 +15,8 @@ from torch import Tensor, nn
 
 from sfa.atomic import atomic_path
 from sfa.errors import InputError
+from sfa.training.callbacks.base import Callback
 from sfa.training.progress import Progress
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-class Stateful(Protocol):
-    """Something beside the model and its optimiser that a checkpoint keeps; its state is tensors, perhaps none."""
-
-    def state_dict(self) -> dict[str, Tensor]: ...
-
-    def load_state_dict(self, state: dict[str, Tensor], /) -> Any: ...
 
 
 def save_checkpoint(
@@ -34,14 +24,14 @@ def save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
-    others: Mapping[str, Stateful] = NOTHING,
+    callbacks: Sequence[Callback] = (),
 ) -> None:
-    """Write everything that is needed to go on from here; ``others`` by the name that their tensors begin with."""
+    """Write everything that is needed to go on from here; names of a callback's tensors begin with its state_key."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
-    for prefix, other in others.items():
-        tensors |= {f"{prefix}.{name}": value for name, value in other.state_dict().items()}
+    for callback in callbacks:
+        tensors |= {f"{callback.state_key}.{name}": value for name, value in callback.state_dict().items()}
     save_tensors(path, tensors, asdict(progress))
 
 
@@ -49,19 +39,16 @@ def load_checkpoint(
     path: Path,
     model: nn.Module,
     optimizer: torch.optim.Optimizer | None = None,
-    others: Mapping[str, Stateful] = NOTHING,
+    callbacks: Sequence[Callback] = (),
 ) -> Progress:
-    """Restore a model (and its optimiser) in place; says which file is broken or does not fit.
-
-    Of ``others`` those are restored that the checkpoint has something of.
-    """
+    """Restore a model, its optimizer, and those callbacks that the checkpoint has a state of, in place."""
     tensors, meta = load_tensors(path)
     try:
         model.load_state_dict(_beginning_with("model", tensors))
         progress = Progress(**meta)
-        for prefix, other in others.items():
-            if state := _beginning_with(prefix, tensors):
-                other.load_state_dict(state)
+        for callback in callbacks:
+            if state := _beginning_with(callback.state_key, tensors):
+                callback.load_state_dict(state)
     except (RuntimeError, TypeError, KeyError) as error:
         raise InputError(f"The checkpoint {path} does not fit this recipe and data: {_first_line(error)}") from error
     if optimizer is not None:

@@ -1,4 +1,4 @@
-"""Training that no longer learns: losses and weights that are no numbers end it with a sentence."""
+"""Stop training on non-finite losses or weights."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sfa.training.run_folder import RunFolder
 
 
 def require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
-    """Raise unless the loss of a step in this epoch (counted from 0) is a number."""
+    """Raise unless the loss of a step in this epoch (counted from 0) is finite."""
     if not math.isfinite(loss):
         raise _diverged(f"The loss is {loss}", epoch, folder)
 
 
 def require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
-    """A finite loss can still leave weights that are not, or that no product of theirs is: those are never saved."""
+    """Raise unless the weights and their squared norm are finite: a finite loss does not imply it."""
     size = get_total_norm(list(method.parameters()))
     if not bool(torch.isfinite(size.square())):
         raise _diverged("The weights are no longer numbers", epoch, folder)

@@ -1,4 +1,4 @@
-"""The optimiser of a method, with the weights that it treats apart in groups of their own."""
+"""The optimizer of a method, with the weights that it treats apart in groups of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from sfa.methods.base import Method
+from sfa.training.hooks import hooks_of
 from sfa.training.lars import LARS
 
 OptimizerName = Literal["adam", "adamw", "sgd", "lars"]
@@ -16,11 +16,11 @@ OptimizerName = Literal["adam", "adamw", "sgd", "lars"]
 def make_optimizer(
     name: OptimizerName, method: nn.Module, *, lr: float, weight_decay: float, momentum: float
 ) -> torch.optim.Optimizer:
-    """The optimiser of a method's trained weights, all in one group unless some are treated apart.
+    """Make the optimizer of a method's trained weights, all in one group unless some are treated apart.
 
     Weights whose rate is to stay at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked
     ``constant``, after the others. Under LARS those of at most one dimension (biases, and the weights of batch
-    normalisation) have neither its adaptive rate nor weight decay.
+    normalization) have neither its adaptive rate nor weight decay.
 
     Args:
         name: ``adam``, ``adamw``, ``sgd`` or ``lars``.
@@ -29,7 +29,7 @@ def make_optimizer(
         weight_decay: L2 penalty of Adam, SGD and LARS, or decay of AdamW.
         momentum: Of SGD and LARS.
     """
-    constant = set(method.constant_rate()) if isinstance(method, Method) else set()
+    constant = set(hooks_of(method).constant_rate())
     trained = [weights for weights in method.parameters() if weights.requires_grad]
     groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
     for weights in trained:

@@ -1,4 +1,4 @@
-"""In which precision a method's forward pass runs, and what of that a checkpoint keeps."""
+"""Precision of the forward pass, and its state in a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import torch
 from lightning_fabric.plugins import Precision
 from torch import Tensor
 
+from sfa.training.callbacks.base import Callback
+
 PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
 
 
-class GradientScale:
-    """The scale of the loss under ``16-mixed``, and how long it has held, as tensors; nothing in other precisions.
+class GradientScale(Callback):
+    """Keep the scale of the loss under ``16-mixed``, and how long it has held; nothing in other precisions.
 
     Float16 gradients would vanish without it. It is halved when one overflows, whose step is then left out, and doubled
     after many that do not: a resumed run needs it.
     """
+
+    state_key = "precision"
 
     def __init__(self, precision: Precision) -> None:
         self._precision = precision

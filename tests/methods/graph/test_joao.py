@@ -22,6 +22,7 @@ from sfa.methods.joao_v2 import JOAOv2
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import Costa, SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 from tests.methods.graph.slow_contrast import slow_contrast
 
 KINDS = range(len(AUGMENTATIONS))
@@ -214,7 +215,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(molecules: Data, tmp_path: Path
     method = go(whole)
     assert not torch.allclose(method.probabilities, torch.full((5,), 0.2), atol=1e-3)
     with pytest.raises(Crash):
-        go(broken, on_epoch=break_off)
+        go(broken, callbacks=[on_epoch(break_off)])
     assert torch.equal(go(broken, resume=True).probabilities, method.probabilities)
     (tensors, meta), (found, found_meta) = load_tensors(whole.checkpoint), load_tensors(broken.checkpoint)
     assert meta == found_meta

@@ -20,6 +20,7 @@ from sfa.methods.swav import SwAV
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralMap
 from sfa.training import RunFolder, load_tensors, train
+from tests.callbacks import on_epoch
 from tests.methods.image.whole_steps import Changes, changed, gradients, images, pixels, seeded
 from tests.processes import run_in_processes
 
@@ -205,7 +206,7 @@ def test_a_crash_and_a_resume_give_the_same_bits(pictures: Data, tmp_path: Path,
     assert finished.queue is not None
     assert finished.queue.is_full
     with pytest.raises(Crash):
-        run(recipe(**changes), pictures, folder=broken, on_epoch=break_off)
+        run(recipe(**changes), pictures, folder=broken, callbacks=[on_epoch(break_off)])
     _, meta = load_tensors(broken.checkpoint)
     assert meta["epoch"] == crash
     run(recipe(**changes), pictures, folder=broken, resume=True)

@@ -17,8 +17,8 @@ Row = Mapping[str, Any]
 class Logger(ABC):
     """Takes a run's metrics as they come and shows them in a place of its own below the run's folder.
 
-    Its :meth:`log` is an ``on_epoch`` of :func:`sfa.training.train`. Of a run that goes on, the log is written anew
-    with the rows that are there: it is whole and has no step twice, whatever an interruption left of the old one.
+    :class:`~sfa.training.LoggerCallback` gives it the metrics of each epoch. Of a run that goes on, the log is written
+    anew with the rows that are there: it is whole and has no step twice, whatever an interruption left of the old one.
 
     Args:
         folder: Of the run.

@@ -1,4 +1,4 @@
-"""What a process sees in each step: its batch and its randomness, functions of the seed, the epoch, the step and it."""
+"""Deterministic batches and generators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.sampling import Sampler, WholeGraph
+from sfa.levels import level_of
+from sfa.sampling import Images, Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
 
 
@@ -25,16 +26,17 @@ class Part(NamedTuple):
     is_last: bool
 
 
-class Steps:
-    """The steps of all epochs, each in one part or in several, one after another, whose gradients are added up.
+class BatchPlan:
+    """Deterministic batches and generators, derived from (seed, epoch, step, rank).
 
-    Several processes share a part: each has some of its seeds, and a batch around them.
-
-    Nothing here needs saving: a resumed run sees what an uninterrupted one would have seen.
+    A step has one part, or several one after another whose gradients are added up. Several processes share a part: each
+    has some of its seeds, and a batch around them. Nothing here needs saving: a resumed run sees what an uninterrupted
+    one would have seen.
 
     Args:
-        graph: The whole graph; the caller's stays where it is.
-        sampler: Makes the sampler of a graph, for instance ``WholeGraph``.
+        data: The whole graph, or set of graphs or images; the caller's stays where it is.
+        sampler: Makes the sampler of the data; by default :class:`~sfa.sampling.Images` of images, and else
+            :class:`~sfa.sampling.WholeGraph`.
         seed: Source of all randomness.
         device: Where batches go.
         accumulate: Parts of a step at most; fewer where they would have less than two seeds, or less than a process.
@@ -42,8 +44,8 @@ class Steps:
 
     def __init__(
         self,
-        graph: Data,
-        sampler: Callable[[Data], Sampler],
+        data: Data,
+        sampler: Callable[[Data], Sampler] | None,
         seed: int,
         device: torch.device | str = "cpu",
         accumulate: int = 1,
@@ -52,9 +54,9 @@ class Steps:
         self.seed = seed
         self.device = torch.device(device)
         self.accumulate = accumulate
-        self.sampler = sampler(graph)
+        self.sampler = (sampler or (Images if level_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
-            self.sampler.graph = copy.copy(graph).to(device)
+            self.sampler.graph = copy.copy(data).to(device)
         self._at_least = self.count if self.sampler.seeds_are == "clusters" else max(2, self.count)
         if self.sampler.num_seeds < self._at_least:
             more = ", or cut the graph into more clusters" if self.sampler.seeds_are == "clusters" else ""
@@ -63,14 +65,14 @@ class Steps:
                 f"train with fewer of them{more}."
             )
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
-        self._graph = copy.copy(graph).to(device) if self._whole else graph  # PyG moves in place
+        self._data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
 
     def plan(self, epoch: int) -> list[Tensor]:
-        """The seeds of each step of an epoch, those of all processes; a step of too few is joined to another."""
+        """Return the seeds of each step of an epoch, of all processes; a step of too few is joined to another."""
         return _joined(self.sampler.plan(plan_generator(self.seed, epoch)), self._at_least)
 
     def parts(self, epoch: int, step: int, seeds: Tensor) -> Iterator[Part]:
-        """What this process sees of a step with these seeds, one part after another, on the device."""
+        """Yield what this process sees of a step with these seeds, one part after another, on the device."""
         generator = batch_generator(self.seed, epoch, step, rank=self.rank)
         parts = seeds.tensor_split(max(1, min(self.accumulate, len(seeds) // self._at_least)))
         for number, part in enumerate(parts, start=1):
@@ -78,24 +80,24 @@ class Steps:
             yield Part(self._around(own, generator), len(part) / len(seeds), is_last=number == len(parts))
 
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
-        """The batches of an epoch once more, those of each step with a generator that none of the steps has."""
+        """Yield the batches of an epoch once more, those of each step with a generator that none of the steps has."""
         for step, seeds in enumerate(plan):
             generator = self.generator(epoch, len(plan) + step)
             for part in self.parts(epoch, step, seeds):
                 yield part.batch, generator
 
     def generator(self, epoch: int, step: int) -> torch.Generator:
-        """What the views and the spectral map of a step draw from, its parts one after another."""
+        """Return what the views and the spectral map of a step draw from, its parts one after another."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)
 
     def _around(self, seeds: Tensor, generator: torch.Generator) -> Data:
         if self._whole and len(seeds) == self.sampler.num_seeds:
-            return self._graph
+            return self._data
         return self.sampler.batch(seeds, generator).to(self.device)
 
 
 def _joined(plan: list[Tensor], at_least: int) -> list[Tensor]:
-    """The steps of a plan, those with too few seeds joined to the ones after, at the end to the one before."""
+    """Return the steps of a plan, those with too few seeds joined to the ones after, at the end to the one before."""
     steps: list[Tensor] = []
     for seeds in plan:
         if steps and len(steps[-1]) < at_least:
