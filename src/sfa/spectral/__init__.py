@@ -8,10 +8,10 @@ from sfa.spectral.maxexp import MaxExp, maxexp
 from sfa.spectral.newton_schulz import Roots, newton_schulz
 from sfa.spectral.noise import GaussianNoise, add_noise
 from sfa.spectral.pca import PCA, pca
-from sfa.spectral.power_iteration import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar, power_norm, power_norm_star
 from sfa.spectral.precondition import Precondition, precondition
 from sfa.spectral.resolver import SPECTRAL_MAPS, resolve
+from sfa.spectral.sfa import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.whiten import Whiten, whiten
 
 __all__ = [

@@ -10,9 +10,9 @@ from sfa.spectral.grassmann import Grassmann
 from sfa.spectral.maxexp import MaxExp
 from sfa.spectral.noise import GaussianNoise
 from sfa.spectral.pca import PCA
-from sfa.spectral.power_iteration import SpectralFeatureAugmentation
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar
 from sfa.spectral.precondition import Precondition
+from sfa.spectral.sfa import SpectralFeatureAugmentation
 from sfa.spectral.whiten import Whiten
 
 SPECTRAL_MAPS: dict[str, type[SpectralMap]] = {
