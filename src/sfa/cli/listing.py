@@ -15,8 +15,8 @@ from sfa.figures import FIGURES
 from sfa.methods import METHODS
 from sfa.recipes import shipped_recipes
 from sfa.recipes.schema import GENTLE
+from sfa.registry import registered
 from sfa.sampling import SAMPLERS
-from sfa.spectral import SPECTRAL_MAPS
 from sfa.studies import STUDIES
 from sfa.sweep import shipped_ranges
 from sfa.tables.resolver import filled_by, titles
@@ -38,7 +38,7 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield "none", "The plain method: no spectral map."
         gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")
         yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
-        maps = {name: spectral for name, spectral in SPECTRAL_MAPS.items() if name != "none"}
+        maps = {name: spectral for name, spectral in registered("spectral").items() if name != "none"}
         yield from ((name, _summary(spectral), spectral().extra_repr()) for name, spectral in maps.items())
     elif kind == "samplers":
         yield from ((name, _summary(sampler)) for name, sampler in SAMPLERS.items())

@@ -17,11 +17,11 @@ from sfa.levels import DATA, ITEMS, Level, level_of
 from sfa.methods import METHODS, Method
 from sfa.methods import resolve as resolve_method
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
+from sfa.registry import registered, resolve
 from sfa.sampling import Sampler
 from sfa.sampling import resolve as resolve_sampler
 from sfa.seeding import seeded_initialisation
-from sfa.spectral import SPECTRAL_MAPS, SpectralMap
-from sfa.spectral import resolve as resolve_spectral
+from sfa.spectral import SpectralMap
 from sfa.training.optimizers import OptimizerName
 from sfa.training.precision import PrecisionName
 
@@ -91,8 +91,8 @@ class Recipe(BaseModel):
         given = {**given, "spectral": _spectral(given.get("spectral", {}), method_class.level)}
         given = _with_settings(given, method_class.defaults)
         sections = {key: _with_name(key, given) for key in _NAMED}
-        if sections["spectral"]["name"] not in SPECTRAL_MAPS:
-            raise unknown_name("spectral map", sections["spectral"]["name"], ("gentle", *SPECTRAL_MAPS))
+        if sections["spectral"]["name"] not in registered("spectral"):
+            raise unknown_name("spectral map", sections["spectral"]["name"], ("gentle", *registered("spectral")))
         recipe: Recipe = _validated(cls, {**given, **sections}, "recipe")
         method, spectral, sampler = recipe.method, recipe.spectral, recipe.sampler
         _check_fit(method["name"], sampler["name"])
@@ -118,7 +118,7 @@ class Recipe(BaseModel):
         return recipe.model_copy(
             update={
                 "method": _complete(method, method_class, "method"),
-                "spectral": _complete(spectral, resolve_spectral(spectral["name"]), "spectral"),
+                "spectral": _complete(spectral, resolve("spectral", spectral["name"]), "spectral"),
                 "sampler": _complete(sampler, resolve_sampler(sampler["name"]), "sampler"),
             }
         )
@@ -195,7 +195,7 @@ class Recipe(BaseModel):
         if method.transductive and num_nodes is None:
             raise InputError(f"{self.method['name']} has weights for each node: say how many nodes there are.")
         with seeded_initialisation(self.training.seed):
-            spectral = resolve_spectral(self.spectral["name"])(**_options(self.spectral))
+            spectral = resolve("spectral", self.spectral["name"])(**_options(self.spectral))
             size = num_nodes if method.transductive else in_features
             built: Method = method(size, spectral=spectral, **_options(self.method))
         if self.without_leading >= built.width:

@@ -10,6 +10,7 @@ from torch import Tensor
 from sfa import processes
 from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal
 from sfa.spectral.passes import make_passes
@@ -94,6 +95,7 @@ def power_iteration(
         return subtract_projection(wide, *product, is_constant=detach).to(h.dtype)
 
 
+@register("spectral", "sfa")
 class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
 
