@@ -3,7 +3,7 @@
     python benchmarks/passes.py [--rounds 5] [--rows 2708] [--passes 16 64] [--widths 64 128 256 512 1024]
 
 Every number is a ratio of the least times of things measured in turns in one run, forward and backward. Below 1 the
-Gram matrix is faster; `sfa.spectral.many_passes.pays` says where it is taken.
+Gram matrix is faster; `sfa.spectral.gram.gram_pays` says where it is taken.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import torch
 from timing import side_by_side
 from torch import Tensor
 
-from sfa.spectral.many_passes import many_passes, pays
-from sfa.spectral.power_iteration import _one_by_one, power_iteration
-from sfa.spectral.removal import Removal
+from sfa.spectral import power_iteration
+from sfa.spectral.gram import gram_pays, passes_on_gram
+from sfa.spectral.passes import passes_in_turn
+from sfa.spectral.projection import subtract_projection
+from sfa.spectral.rank_one_product import RankOneProduct
 
 
-def both_ways(removal: Removal, h: Tensor, gradient: Tensor) -> None:
+def both_ways(product: RankOneProduct, h: Tensor, gradient: Tensor) -> None:
     h.grad = None
-    removal.applied_to(h, is_constant=True).backward(gradient)
+    subtract_projection(h, *product, is_constant=True).backward(gradient)
 
 
 def main() -> None:
@@ -40,10 +42,10 @@ def main() -> None:
             starts, map_ = torch.randn(width, passes), h.detach()
 
             def at_once(h: Tensor = h, m: Tensor = map_, starts: Tensor = starts, g: Tensor = gradient) -> None:
-                both_ways(many_passes(m, starts, 1, 0.1), h, g)
+                both_ways(passes_on_gram(m, starts, 1, 0.1), h, g)
 
             def in_turn(h: Tensor = h, m: Tensor = map_, starts: Tensor = starts, g: Tensor = gradient) -> None:
-                both_ways(_one_by_one(m, torch.split(starts, 1, dim=-1), 1, 0.1, spread=False), h, g)
+                both_ways(passes_in_turn(m, list(torch.split(starts, 1, dim=-1)), 1, 0.1), h, g)
 
             def layer(passes: int, h: Tensor = h, g: Tensor = gradient) -> None:
                 h.grad = None
@@ -51,7 +53,7 @@ def main() -> None:
 
             things = {"gram": at_once, "map": in_turn, "layer": partial(layer, passes), "one": partial(layer, 1)}
             times = side_by_side(things, asked.rounds)
-            ratio, taken = times["gram"] / times["map"], "Gram" if pays(width, 1, passes) else "one by one"
+            ratio, taken = times["gram"] / times["map"], "Gram" if gram_pays(width, 1, passes) else "one by one"
             print(f"| {passes} | {width} | {ratio:.2f} | {taken} | {times['layer'] / times['one']:.1f} |", flush=True)
 
 

@@ -17,14 +17,15 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as the command line does; 
 import torch
 from timing import side_by_side
 
-from sfa.spectral import SPECTRAL_MAPS, Grassmann, SpectralFeatureAugmentation, SpectralMap
+from sfa.registry import registered
+from sfa.spectral import Grassmann, SpectralFeatureAugmentation, SpectralMap
 
 WIDTH = 256
 
 
 def maps() -> dict[str, SpectralMap]:
     """All by name with their defaults, and the two variants that change the work."""
-    by_name = {name: map_() for name, map_ in SPECTRAL_MAPS.items() if name != "none"}
+    by_name = {name: map_() for name, map_ in registered("spectral").items() if name != "none"}
     return by_name | {
         "sfa, 8 directions": SpectralFeatureAugmentation(directions=8),
         "grassmann, randomised": Grassmann(method="randomised"),

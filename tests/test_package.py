@@ -19,6 +19,12 @@ def test_the_layer_needs_no_graph_library_and_help_not_even_torch() -> None:
     assert run(code.format("import sfa.cli.app")) == "[]\n"
 
 
+def test_the_layer_does_not_import_the_compiler_or_scipy() -> None:
+    code = "import sys, torch; before = set(sys.modules); import sfa; sfa.SpectralFeatureAugmentation(); "
+    code += "print(sorted({'torch._dynamo', 'sympy', 'scipy'} & (sys.modules.keys() - before)))"
+    assert run(code) == "[]\n"
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     import sfa
 

@@ -21,8 +21,7 @@ from sfa.cli.run import Source, open_run
 from sfa.data import build_graph
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
-from sfa.registry import resolve
-from sfa.spectral import SPECTRAL_MAPS
+from sfa.registry import registered, resolve
 from sfa.training import RunFolder, load_tensors
 
 RunSfa = Callable[..., Any]
@@ -190,11 +189,11 @@ def test_training_ends_with_the_scores(planted_file: Path, run_sfa: RunSfa, tiny
 def test_every_spectral_map_trains_by_name(
     planted_file: Path, run_sfa: RunSfa, tiny: list[str], workplace: Path
 ) -> None:
-    for name in SPECTRAL_MAPS:
+    for name in registered("spectral"):
         result = run_sfa("train", planted_file, *tiny, "--spectral", name, epochs=2)
         assert result.code == 0, (name, result.err)
     made = {path.name.removeprefix("planted-grace-") for path in (workplace / "runs").iterdir()}
-    assert made == {name.replace("*", "-star") for name in SPECTRAL_MAPS}, "no name that a shell would expand"
+    assert made == {name.replace("*", "-star") for name in registered("spectral")}, "no name that a shell would expand"
 
 
 def test_options_reach_the_recipe(planted_file: Path, run_sfa: RunSfa, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from sfa.methods import available_methods
 from sfa.recipes import shipped_recipes
 from sfa.recipes.schema import GENTLE
 from sfa.registry import registered
-from sfa.spectral import SPECTRAL_MAPS
 from sfa.sweep import shipped_ranges
 from sfa.tables.paper_tables import filled_by, titles
 
@@ -44,7 +43,7 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield "none", "The plain method: no spectral map."
         gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")
         yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
-        maps = {**SPECTRAL_MAPS, **registered("spectral")}
+        maps = registered("spectral")
         yield from ((name, _summary(made), _defaults(made)) for name, made in maps.items() if name != "none")
     elif kind in CLASSES:
         yield from ((name, _summary(part)) for name, part in registered(CLASSES[kind]).items())

@@ -1,23 +1,26 @@
 """Feature map in, feature map out: augmentations that act on the spectrum of a feature map, and their rivals."""
 
-from sfa.spectral.base import SpectralMap, as_spectral
-from sfa.spectral.costa import Costa, costa
+from importlib import import_module
+from pkgutil import iter_modules
+
+# A map registers its name when it is imported, and `sfa list spectral` keeps this order.
+# isort: off
+from sfa.spectral.base import SpectralMap
+from sfa.spectral.sfa import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.expectation import Expectation, expectation
-from sfa.spectral.grassmann import Grassmann, grassmann
 from sfa.spectral.maxexp import MaxExp, maxexp
-from sfa.spectral.newton_schulz import Roots, newton_schulz
-from sfa.spectral.noise import GaussianNoise, add_noise
-from sfa.spectral.pca import PCA, pca
-from sfa.spectral.power_iteration import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar, power_norm, power_norm_star
+from sfa.spectral.grassmann import Grassmann, grassmann
 from sfa.spectral.precondition import Precondition, precondition
-from sfa.spectral.resolver import SPECTRAL_MAPS, resolve
+from sfa.spectral.pca import PCA, pca
+from sfa.spectral.noise import GaussianNoise, add_noise
+from sfa.spectral.costa import Costa, costa
 from sfa.spectral.whiten import Whiten, whiten
+from sfa.spectral.newton_schulz import Roots, newton_schulz
+# isort: on
 
 __all__ = [
-    "as_spectral",
     "PCA",
-    "SPECTRAL_MAPS",
     "Costa",
     "Expectation",
     "GaussianNoise",
@@ -41,6 +44,8 @@ __all__ = [
     "power_norm",
     "power_norm_star",
     "precondition",
-    "resolve",
     "whiten",
 ]
+
+for _module in iter_modules(__path__):  # A new map needs its file alone.
+    import_module(f"{__name__}.{_module.name}")

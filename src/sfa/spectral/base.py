@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from sfa.registry import register
 
+
+@register("spectral", "none")
 class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.ranges import check_number
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map
 
@@ -86,6 +87,7 @@ class _MultiplyByRandomMatrix(torch.autograd.Function):
         return back, None, None, None
 
 
+@register("spectral", "costa")
 class Costa(SpectralMap):
     """COSTA: replaces the rows of both views by the same random combinations of them, half as many.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa.law import levelled
 from sfa.ranges import Count, Natural, Share, check_number, check_whole
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import on_unit_scale
 from sfa.spectral.spectral_function import spectral_function
@@ -37,18 +37,26 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
     def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
         # All d directions count, also those in which a map of fewer rows has nothing.
         known = torch.nn.functional.pad(sigma, (0, h.shape[-1] - sigma.shape[-1]))
-        values = _levelled(known, iterations, strength, passes)[..., : sigma.shape[-1]]
+        values = _levelled(known, int(iterations), float(strength), int(passes))[..., : sigma.shape[-1]]
         return values, torch.zeros_like(sigma)  # W is a constant: no slope is asked for
 
     return on_unit_scale(h, lambda unit, scale: scale * spectral_function(unit, push_forward, detach=True))
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+@torch.library.custom_op("sfa::levelled", mutates_args=())
 def _levelled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
-    """:func:`sfa.law.levelled`, which is NumPy's: no part of a compiled graph."""
+    """Compute :func:`sfa.law.levelled`, which is NumPy's: one opaque step of a compiled graph."""
+    from sfa.law import levelled  # imports SciPy, which would be a third of the time that the layer's import takes
+
     return torch.from_numpy(levelled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
 
 
+@_levelled.register_fake
+def _(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
+    return torch.empty_like(sigma)
+
+
+@register("spectral", "expectation")
 class Expectation(SpectralMap):
     """The expectation of SFA: its balancing without its noise.
 

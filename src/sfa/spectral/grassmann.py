@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sfa.errors import unknown_name
 from sfa.ranges import Count, Natural, NonNegative, check_number, check_whole
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import normal, on_unit_scale
 from sfa.spectral.spectral_function import spectral_function
@@ -85,6 +86,7 @@ def _range_basis(h: Tensor, size: int, iterations: int, generator: torch.Generat
     return basis
 
 
+@register("spectral", "grassmann")
 class Grassmann(SpectralMap):
     """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero.
 

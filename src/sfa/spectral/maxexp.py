@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sfa.ranges import Count, NonNegative, check_number, check_whole
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, normal, on_unit_scale, trace
 from sfa.spectral.newton_schulz import newton_schulz, smallest_ridge
@@ -71,6 +72,7 @@ def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
     return total
 
 
+@register("spectral", "maxexp")
 class MaxExp(SpectralMap):
     """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; relative noise grows towards the tail.
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from sfa import processes
 from sfa.ranges import NonNegative, check_number
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal, on_unit_scale
 
@@ -63,6 +64,7 @@ def _rms_of_all(h: Tensor) -> Tensor:
     return rms
 
 
+@register("spectral", "noise")
 class GaussianNoise(SpectralMap, spans_processes=True):
     """Gaussian noise on every feature, in proportion to the size of the map; the spectrum is not balanced.
 

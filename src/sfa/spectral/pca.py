@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.ranges import Count, check_whole
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import on_unit_scale
 from sfa.spectral.spectral_function import spectral_function
@@ -41,6 +42,7 @@ def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
     return on_unit_scale(h, augment)
 
 
+@register("spectral", "pca")
 class PCA(SpectralMap):
     """Principal components: keeps the κ leading ones of the centred map and drops the rest; no noise.
 

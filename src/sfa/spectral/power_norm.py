@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.ranges import NonNegative, Positive, Share, check_number
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import multiply_by_operator, normal, on_unit_scale
 from sfa.spectral.newton_schulz import newton_schulz, smallest_ridge
@@ -95,6 +96,7 @@ def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, de
     return multiply_by_operator(unit, operator, detach)
 
 
+@register("spectral", "power-norm")
 class PowerNorm(SpectralMap):
     """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; no noise at σ = 1.
 
@@ -115,6 +117,7 @@ class PowerNorm(SpectralMap):
         return power_norm(h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator)
 
 
+@register("spectral", "power-norm*")
 class PowerNormStar(PowerNorm):
     """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values.
 

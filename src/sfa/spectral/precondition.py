@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.ranges import Positive, check_number
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
 from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz
@@ -54,6 +55,7 @@ def _inverse_by_lu(m: Tensor) -> Tensor:
     return (inverse + inverse.mT) / 2
 
 
+@register("spectral", "precondition")
 class Precondition(SpectralMap):
     """Matrix preconditioning: flattens the whole spectrum by the inverse of the Gram matrix (LU); no noise.
 

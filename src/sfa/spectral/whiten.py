@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.ranges import Positive, check_number
+from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
 from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz
@@ -46,6 +47,7 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
     return on_unit_scale(h, augment)
 
 
+@register("spectral", "whiten")
 class Whiten(SpectralMap):
     """ZCA whitening: centred features without correlation, all of variance one; no noise.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sfa.errors import InputError
 from sfa.evaluation.untrained import UNTRAINED
 from sfa.recipes import Recipe
-from sfa.spectral import SPECTRAL_MAPS
+from sfa.registry import registered
 from sfa.studies.variants import Base, Variant
 
 ITERATIONS = (0, 1, 2, 4, 8)
@@ -88,7 +88,7 @@ def spectral_maps(base: Base) -> Iterator[Variant]:
 
     "Other Variants of Spectral Augmentation" and "Matrix Preconditioning".
     """
-    for name in SPECTRAL_MAPS:
+    for name in registered("spectral"):
         yield Variant(name, _with_map(base.recipe, name), baseline=None if name == "none" else "none")
     for name in ("maxexp", "power-norm", "grassmann"):
         yield Variant(f"{name}, no noise", _with_map(base.recipe, name, noise=0.0), baseline="none")

@@ -1,4 +1,4 @@
-"""Many passes of the layer at once: on the Gram matrix of a feature map, where a pass does not touch the map."""
+"""Many passes of SFA on the Gram matrix of a feature map, where a pass does not touch the map."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from sfa import processes
-from sfa.spectral.removal import Removal, unit
+from sfa.spectral.projection import unit
+from sfa.spectral.rank_one_product import RankOneProduct
 
 WIDTHS_A_PASS = 2
 """Products with the Gram matrix pay if the map is at most so many times as wide as there are products with it: those
@@ -14,15 +15,17 @@ are of ``d²`` numbers in cache instead of ``2 n d``, and the matrix itself is o
 ``benchmarks/passes.py``)."""
 
 
-def pays(features: int, iterations: int, passes: int) -> bool:
-    """Whether the Gram matrix is the faster way; the rows have no say, as they differ between processes."""
+def gram_pays(features: int, iterations: int, passes: int) -> bool:
+    """Tell whether the Gram matrix is the faster way; the rows have no say, as they differ between processes."""
     return passes > 1 and features <= WIDTHS_A_PASS * iterations * passes
 
 
-def many_passes(h: Tensor, starts: Tensor, iterations: int, strength: float, *, spread: bool = False) -> Removal:
-    r"""What ``p`` passes of one direction each remove of a constant map.
+def passes_on_gram(
+    h: Tensor, starts: Tensor, iterations: int, strength: float, *, spread: bool = False
+) -> RankOneProduct:
+    r"""Make ``p`` passes of one direction each on a constant map.
 
-    With :math:`M_1 = H^\top H`, pass ``i`` turns its start by :math:`r_i = M_i^k r_i^{(0)}`, normalised, and leaves
+    With :math:`M_1 = H^\top H`, pass ``i`` turns its start by :math:`r_i = M_i^k r_i^{(0)}`, normalized, and leaves
 
     .. math::
         M_{i+1} = (I - s\, r_i r_i^\top)\, M_i\, (I - s\, r_i r_i^\top),
@@ -57,10 +60,10 @@ def many_passes(h: Tensor, starts: Tensor, iterations: int, strength: float, *, 
     eye = torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
     inverse = eye + strength * (r.mT @ r).triu(1)  # of s T⁻¹, which is there for s = 0 too
     weights = strength * torch.linalg.solve_triangular(inverse, eye.expand_as(inverse), upper=True)
-    return Removal(r, weights).to(h.dtype)
+    return RankOneProduct(r, weights).to(h.dtype)
 
 
 def _largest(x: Tensor) -> Tensor:
-    """The largest size of an entry of each matrix, ``(..., 1, 1)``; 1 if there is none but zero."""
+    """Return the largest size of an entry of each matrix, ``(..., 1, 1)``; 1 if there is none but zero."""
     largest = x.abs().amax(dim=(-2, -1), keepdim=True)
     return torch.where(largest > 0, largest, 1)

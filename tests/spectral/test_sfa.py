@@ -13,11 +13,11 @@ from torch import Tensor
 
 import sfa
 from sfa.spectral import power_iteration
-from sfa.spectral.power_iteration import _orthonormal
+from sfa.spectral.block import orthonormal
 
 
 def algorithm_1(h: Tensor, r: Tensor, iterations: int, strength: float = 1.0) -> Tensor:
-    """The paper's Algorithm 1, literally: the Gram matrix, no normalisation, one map at a time."""
+    """The paper's Algorithm 1, literally: the Gram matrix, no normalization, one map at a time."""
     r = r.double()
     for _ in range(iterations):
         r = h.double().T @ h.double() @ r
@@ -325,7 +325,7 @@ class TestDirections:
         one, two, three = torch.randn(3, 20, generator=seeded(0), dtype=dtype)
         step = 1e4 * torch.finfo(dtype).eps
         columns = torch.stack([one, one + step * two, 3 * one, three, one - three], dim=-1) * 1e20
-        basis = _orthonormal(columns)
+        basis = orthonormal(columns)
         expected = torch.diag(torch.tensor([1, 1, 0, 1, 0], dtype=dtype))
         torch.testing.assert_close(basis.mT @ basis, expected, rtol=0, atol=10 * torch.finfo(dtype).eps)
 

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from sfa.spectral import power_iteration
-from sfa.spectral.many_passes import many_passes, pays
-from sfa.spectral.power_iteration import _one_by_one
+from sfa.spectral.gram import gram_pays, passes_on_gram
+from sfa.spectral.passes import passes_in_turn
+from sfa.spectral.projection import subtract_projection
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -37,18 +38,18 @@ def test_against_the_definition(shape: tuple[int, ...], passes: int, iterations:
         starts = starts[..., :2]  # of what is deleted for good only rounding would be left
     expected = h @ product(h, starts, iterations, strength)
     for found in (
-        many_passes(h, starts, iterations, strength),
-        _one_by_one(h, torch.split(starts, 1, dim=-1), iterations, strength, spread=False),
+        passes_on_gram(h, starts, iterations, strength),
+        passes_in_turn(h, list(torch.split(starts, 1, dim=-1)), iterations, strength),
     ):
-        torch.testing.assert_close(found.applied_to(h, is_constant=True), expected, rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(subtract_projection(h, *found, is_constant=True), expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4], ids=["plain", "with one direction far above the others"])
 def test_the_way_that_is_taken_changes_nothing_but_rounding(offset: float) -> None:
     h = torch.randn(200, 32, generator=seeded(0)) * torch.linspace(3, 0.01, 32) + offset
-    assert pays(32, 1, 16)
-    assert not pays(32, 1, 15)
-    assert not pays(2, 1, 1), "Algorithm 1 has no Gram matrix"
+    assert gram_pays(32, 1, 16)
+    assert not gram_pays(32, 1, 15)
+    assert not gram_pays(2, 1, 1), "Algorithm 1 has no Gram matrix"
     for passes in (15, 16):
         generator = seeded(5)
         starts = torch.cat([torch.randn(32, 1, generator=generator) for _ in range(passes)], dim=1)

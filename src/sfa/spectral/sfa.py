@@ -1,0 +1,151 @@
+"""Spectral feature augmentation by incomplete power iteration (Algorithm 1 of the paper)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from sfa import processes
+from sfa.errors import InputError
+from sfa.ranges import Count, Natural, check_whole
+from sfa.registry import register
+from sfa.spectral.base import SpectralMap
+from sfa.spectral.feature_map import check_feature_map, normal
+from sfa.spectral.passes import make_passes
+from sfa.spectral.projection import subtract_projection, unit
+
+
+def algorithm_1(
+    h: Tensor, iterations: int, strength: float, detach: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    """Remove one random direction, turned towards the leading one, from ``h`` ``(..., n, d)``: the paper's Algorithm 1.
+
+    ``r`` is normalized in every step, which changes nothing in exact arithmetic and keeps many iterations and entries
+    of ``1e±20`` finite.
+    """
+    source = h.detach() if detach else h
+    r = normal((*h.shape[:-2], h.shape[-1], 1), h, generator)  # r⁽⁰⁾, (..., d, 1)
+    for _ in range(iterations):
+        r = unit(source.mT @ unit(source @ unit(r)))  # r⁽ⁱ⁾ = HᵀH r⁽ⁱ⁻¹⁾
+    return subtract_projection(h, unit(r), strength, is_constant=detach)  # H - s H r rᵀ
+
+
+def power_iteration(
+    h: Tensor,
+    iterations: int = 1,
+    *,
+    strength: float = 1.0,
+    detach: bool = True,
+    directions: int = 1,
+    passes: int = 1,
+    across_processes: bool = False,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    r"""Flatten and perturb the leading singular values of a feature map (Algorithm 1, Eq. 3).
+
+    Starting from a random direction, a few power iterations turn ``r`` towards the leading right singular vector of
+    ``h``; stopped early, it stays random. The part of ``h`` along ``r`` is then subtracted:
+
+    .. math::
+        r^{(0)} \sim \mathcal{N}(0, I), \qquad
+        r^{(k)} = H^\top H\, r^{(k-1)}, \qquad
+        \widetilde{H} = H - s\, \frac{H r^{(k)} r^{(k)\top}}{\lVert r^{(k)} \rVert_2^2}
+
+    The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD.
+
+    More ``directions`` than one, ``q``, are the block form (:mod:`sfa.spectral.block`): the part ``s H Q Qᵀ`` along
+    ``q`` orthonormal directions is subtracted. About the ``q`` leading singular values give way instead of one.
+
+    More ``passes`` than one, ``p``, repeat all of it on what is left (:mod:`sfa.spectral.passes`):
+    ``H (I - s r₁ r₁ᵀ) ⋯ (I - s r_p r_pᵀ)``. Many gentle passes, of a ``strength`` below 1, level the top of the
+    spectrum as far as one likes, with as little noise as one likes (:func:`sfa.theory.levelled`).
+
+    Args:
+        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets directions of its own.
+        iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction; many remove the
+            leading one alone.
+        strength: ``s``, the share of the projection that is subtracted. ``1`` is the paper's.
+        detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
+            paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
+        directions: ``q``, how many directions are removed together, below ``d``. ``1`` is the paper's.
+        passes: ``p``, how often it is done in turn. ``1`` is the paper's.
+        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.spectral.across_processes`); some
+            may hold none.
+        generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
+
+    Returns:
+        ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32; across processes ``r``
+        is made in float64.
+    """
+    check_feature_map(h)
+    _check(iterations, strength, directions, passes)
+    spread = across_processes and processes.count() > 1
+    if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
+        return h
+    _check_width(directions, h.shape[-1])
+    with torch.autocast(h.device.type, enabled=False):
+        wide = h.to(torch.float64 if h.dtype == torch.float64 else torch.float32)
+        if directions == passes == 1 and not spread:
+            return algorithm_1(wide, iterations, strength, detach, generator).to(h.dtype)
+        starts = [normal((*h.shape[:-2], h.shape[-1], directions), wide, generator) for _ in range(passes)]
+        source = wide.detach() if detach else wide
+        product = make_passes(source, starts, iterations, strength, is_constant=detach, spread=spread)
+        return subtract_projection(wide, *product, is_constant=detach).to(h.dtype)
+
+
+@register("spectral", "sfa")
+class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
+    """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
+
+    The layer between encoder and projector, with the arguments of :func:`power_iteration`.
+
+    >>> layer = SpectralFeatureAugmentation(iterations=1)
+    >>> layer(torch.randn(100, 16)).shape
+    torch.Size([100, 16])
+    """
+
+    def __init__(
+        self,
+        iterations: Natural = 1,
+        strength: float = 1.0,
+        detach: bool = True,
+        directions: Count = 1,
+        passes: Count = 1,
+    ) -> None:
+        super().__init__()
+        _check(iterations, strength, directions, passes)
+        self.iterations = iterations
+        self.strength = strength
+        self.detach = detach
+        self.directions = directions
+        self.passes = passes
+
+    def check_width(self, features: int) -> None:
+        _check_width(self.directions, features)
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return power_iteration(
+            h,
+            self.iterations,
+            strength=self.strength,
+            detach=self.detach,
+            directions=self.directions,
+            passes=self.passes,
+            across_processes=self.across_processes,
+            generator=generator,
+        )
+
+
+def _check_width(directions: int, features: int) -> None:
+    if 1 < directions >= features:
+        raise InputError(f"directions must be below the number of features, {features}, not {directions}.")
+
+
+def _check(iterations: int, strength: float, directions: int, passes: int) -> None:
+    check_whole("iterations", iterations, 0)
+    check_whole("directions", directions, 1)
+    check_whole("passes", passes, 1)
+    if not abs(strength) < math.inf:  # NaN too
+        raise InputError(f"strength must be a finite number, not {strength!r}.")
