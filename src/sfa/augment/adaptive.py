@@ -183,7 +183,7 @@ _WEIGHTS: Memo[_Weights] = Memo()
 
 
 def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
-    """Compute the weights of a graph's edges and features in float32, worked out once while its tensors stay as they are."""
+    """Compute the weights of a graph's edges and features in float32, once while its tensors stay as they are."""
     x, edge_index, edge_weight = graph.x, graph.edge_index, graph.edge_weight
     nodes: int = graph.num_nodes
 

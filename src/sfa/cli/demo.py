@@ -80,7 +80,7 @@ def _train_pair(setting: str, recipe_name: str, out: Path, epochs: int | None, d
     graph = source.load()
 
     def train(recipe: Recipe) -> Run:
-        path = out / f"{recipe_name.split('/')[1]}-{recipe.spectral['name']}"
+        path = out / f"{recipe_name.split('/')[1]}-{recipe.spectral_name}"
         return start_run(path, recipe, graph, source, device="cpu", display=display)
 
     return Pair(setting, train(recipe.updated({"spectral.name": "none"})), train(recipe))

@@ -13,6 +13,7 @@ from sfa.cli.console import Display
 from sfa.cli.run import Run
 from sfa.errors import InputError
 from sfa.evaluation import Protocol, Score
+from sfa.recipes.legacy import flatten
 
 
 def path_of(run: Run, protocol: Protocol) -> Path:

@@ -22,6 +22,7 @@ from sfa.evaluation import default_protocol
 from sfa.ledger import Ledger, default_path
 from sfa.levels import level_of
 from sfa.recipes import Recipe
+from sfa.registry import resolve
 from sfa.studies import starting_point
 from sfa.sweep import (
     Range,

@@ -294,8 +294,9 @@ def free_path(path: Path) -> Path:
 def _default_name(graph: Data, recipe: Recipe) -> str:
     # A file may say what its graph is called; it does not say where a run goes.
     name = re.sub(r"[^\w-]+", "-", graph.name).strip("-") or "graph"
-    spectral = recipe.spectral["name"].replace("*", "-star")  # no folder name for a shell to expand
-    return f"{name}-{recipe.method['name']}-{spectral}"
+    parts = recipe.method["name"], recipe.spectral_name  # as no shell would expand them
+    method, spectral = (re.sub(r"[^\w-]+", "-", part.replace("*", "-star")).strip("-") for part in parts)
+    return f"{name}-{method}-{spectral}"
 
 
 def _folder_to_resume(out: Path | None) -> RunFolder:

@@ -16,8 +16,7 @@ from sfa.evaluation.probes.base import RANKS, best_labels
 from sfa.evaluation.probes.linear_classifiers import LinearClassifiers
 from sfa.levels import item_word, level_of
 from sfa.methods.base import FeatureMaps, Method
-from sfa.modes import full_precision
-from sfa.modes import evaluating
+from sfa.modes import evaluating, full_precision
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
 

@@ -19,11 +19,11 @@ from sfa.errors import InputError, unknown_name
 from sfa.evaluation.protocols import Classification, Protocol
 from sfa.evaluation.scores import Score
 from sfa.evaluation.splits import Split
+from sfa.graph.propagation import Propagation, propagation_of
+from sfa.levels import item_word, level_of
 from sfa.nn.dropout import dropout
 from sfa.nn.gcn import Convolution
 from sfa.nn.mlp import MLP
-from sfa.graph.propagation import Propagation, propagation_of
-from sfa.levels import item_word, level_of
 from sfa.ranges import check_whole
 from sfa.seeding import derive_seed, seeded_initialisation, step_generator
 

@@ -16,8 +16,8 @@ from sfa.registry import register
 class BarlowTwins(TwoViewMethod):
     r"""Make the cross-correlation of the two views' projections the identity; no negatives.
 
-    From `"Barlow Twins: Self-Supervised Learning via Redundancy Reduction" <https://arxiv.org/abs/2103.03230>`_ (Zbontar
-    et al., 2021).
+    From `"Barlow Twins: Self-Supervised Learning via Redundancy Reduction" <https://arxiv.org/abs/2103.03230>`_
+    (Zbontar et al., 2021).
 
     .. math::
         \mathcal{L} = s \Big( \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2 \Big), \qquad

@@ -17,7 +17,7 @@ from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
 from sfa.registry import build
-from sfa.spectral import SpectralMap, as_spectral
+from sfa.spectral.base import SpectralMap, as_spectral
 
 Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]]
 """An augmentation: ``(data, generator) -> (view, view)``."""

@@ -28,10 +28,10 @@ class DeepWalk(Method):
     """Walk at random from every node, and predict from each node on a walk the nodes around it (skip-gram).
 
     From `"DeepWalk: Online Learning of Social Representations" <https://arxiv.org/abs/1403.6652>`_ (Perozzi et al.,
-    2014). A node has two rows of weights, one as a centre and one as a context; its embedding is the first. Features play no
-    part, edge weights steer the walks. The skip-gram is that of negative sampling, as in node2vec, in place of the
-    original's hierarchical softmax; negatives come from the nodes' (weighted) degrees to the power 3/4. The feature map
-    that the spectral map sees holds the centre embeddings of the nodes that the step's walks visit, one row a node.
+    2014). A node has two rows of weights, one as a center and one as a context; its embedding is the first. Features
+    play no part, edge weights steer the walks. The skip-gram is that of negative sampling, as in node2vec, in place of
+    the original's hierarchical softmax; negatives come from the nodes' (weighted) degrees to the power 3/4. The feature
+    map that the spectral map sees holds the center embeddings of the nodes that the step's walks visit, one row a node.
 
     A batch's walks start from its ``seeds``, or from all nodes if it has none. An epoch of the sampler ``starts`` is
     one walk from every node. Width and window are the authors'; the 10 walks of 80 nodes are those at which node2vec

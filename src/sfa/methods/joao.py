@@ -37,10 +37,10 @@ class JOAO(GraphCL):
 
     with :math:`\mathcal{L}_k` the loss of :class:`~sfa.methods.GraphCL` when all graphs are augmented by kind ``k`` of
     the five :data:`~sfa.augment.graph.AUGMENTATIONS`. After each epoch the probabilities take a step of projected
-    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses as they are in training, the spectral map included, over every
-    fifth batch; looking at them trains nothing. As in the authors' code for the sets of TU Dortmund, view alpha is the
-    graphs as they are, the probabilities are uniform at first, and the rates are 0.2. They tune ``gamma`` among 0.01,
-    0.1 and 1.
+    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses as they are in training, the spectral map
+    included, over every fifth batch; looking at them trains nothing. As in the authors' code for the sets of TU
+    Dortmund, view alpha is the graphs as they are, the probabilities are uniform at first, and the rates are 0.2. They
+    tune ``gamma`` among 0.01, 0.1 and 1.
 
     Args:
         encoder: Any module that embeds graphs, or nodes, which are then summed.

@@ -45,9 +45,9 @@ class LPInfo(Method):
 
     with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, the encoder and its projector
     :math:`\theta`, and two generators :math:`\phi_v`, variational auto-encoders with a reconstruction
-    :math:`\mathcal{R}` and a divergence :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`), which learn
-    above all from the graphs whose views were harder than the mean. What is hard, :math:`c`, is a principle: ``min``
-    (views that share little, :math:`c = \ell`); ``bn`` (embeddings that keep little of their view: an encoder of its
+    :math:`\mathcal{R}` and a divergence :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`), which
+    learn above all from the graphs whose views were harder than the mean. What is hard, :math:`c`, is a principle:
+    ``min`` (views that share little, :math:`c = \ell`); ``bn`` (embeddings that keep little of their view: an encoder of its
     own learns to find the embedding of the same view, and :math:`c = \ell^{bn}` is the sum of that loss over both
     views); ``both``, :math:`c = \ell + \ell^{bn}`. Views are drawn and rewards are constants, so one backward pass
     gives each part the gradient of its own objective.
@@ -59,7 +59,7 @@ class LPInfo(Method):
     generators then forget their graph.
 
     Args:
-        encoder: Any module that embeds nodes of graphs; generators and bottleneck have copies with weights of their own.
+        encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
         latent: Width of the generators' latent space.
         principle: ``min``, ``bn`` or ``both``.
         walks: Walks by which a view is drawn (the authors take 4, of 10 steps, for the dense graphs of COLLAB).

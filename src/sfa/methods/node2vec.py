@@ -15,7 +15,7 @@ from sfa.registry import register
 
 @register("method", "node2vec")
 class Node2Vec(DeepWalk):
-    """Embed nodes as DeepWalk does, by walks that lean towards going back (small ``p``), staying near (large ``q``) or away (small ``q``).
+    """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
 
     With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the walks are
     DeepWalk's.

@@ -86,6 +86,8 @@ CORRECTED: dict[str, dict[str, Any]] = {
 }
 """Settings that old recipes could not choose and that have been corrected since, with the values they had."""
 
+NEW_OPTIONS: dict[str, dict[str, Any]] = {"costa": {"intraview": False}}
+"""Options of a method itself that it did not have, with the values that it had."""
 _GRAPH_ENCODERS = {"gcn": "pooled-gcn"}
 """Encoders of graphs whose names have changed."""
 STEPS = {
@@ -179,7 +181,8 @@ def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
     if method.get("name") == "lp-info" and method.get("latent") == method.get("hidden"):
         del method["latent"]
     if "method" in recipe:
-        flat["method"] = method
+        new = NEW_OPTIONS.get(method.get("name", ""), {})
+        flat["method"] = {key: value for key, value in method.items() if value != new.get(key, _MISSING)}
     steps = recipe.get("postprocess") or []
     old_keys = {name: (key, option) for key, (name, option) in STEPS.items()}
     names = [step["name"] for step in steps]

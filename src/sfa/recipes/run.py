@@ -38,7 +38,7 @@ class Run:
 
 def describe(recipe: Recipe) -> str:
     """A method and its spectral map in a few letters, for instance ``grace + sfa``."""
-    method, spectral = recipe.method["name"], recipe.spectral["name"]
+    method, spectral = recipe.method["name"], recipe.spectral_name
     return str(method) if spectral == "none" else f"{method} + {spectral}"
 
 

@@ -26,7 +26,7 @@ from sfa.recipes.sections import complete, is_object, named, names_of, validated
 from sfa.registry import build, registered, resolve
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialisation
-from sfa.spectral import as_spectral
+from sfa.spectral.base import as_spectral
 from sfa.training.optimizers import OptimizerName
 from sfa.training.precision import PrecisionName
 

@@ -20,7 +20,7 @@ def facts(run: Run) -> dict[str, Any]:
     training, record = run.recipe.training, run.folder.record
     return {
         "method": run.recipe.method["name"],
-        "spectral": run.recipe.spectral["name"],
+        "spectral": run.recipe.spectral_name,
         "seed": training.seed,
         "epochs": run.progress.epoch,
         "planned": training.epochs,

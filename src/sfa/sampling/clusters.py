@@ -10,10 +10,10 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.pattern import Pattern
+from sfa.graph.rows import row_entries
 from sfa.ranges import Count, check_whole
 from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
-from sfa.graph.rows import row_entries
 
 CLUSTERS_PER_BATCH = 10
 

@@ -7,10 +7,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.pattern import pattern_of
+from sfa.graph.rows import row_entries, take_rows
 from sfa.ranges import Count
 from sfa.sampling.base import Sampler
 from sfa.sampling.numbering import Numbering
-from sfa.graph.rows import row_entries, take_rows
 
 
 class GraphSampler(Sampler):

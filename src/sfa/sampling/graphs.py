@@ -9,11 +9,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.rows import row_entries, take_rows
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
 from sfa.registry import register
 from sfa.sampling.graph_sampler import GraphSampler
-from sfa.graph.rows import row_entries, take_rows
 
 
 @register("sampler", "graphs")

@@ -9,11 +9,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.rows import take_rows
 from sfa.levels import Level, level_of
 from sfa.ranges import Count
 from sfa.registry import register
 from sfa.sampling.base import Sampler
-from sfa.graph.rows import take_rows
 
 
 @register("sampler", "images")

@@ -10,12 +10,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.rows import row_entries
 from sfa.graph.sorted_edges import sorted_edges
 from sfa.ranges import Count, check_whole
 from sfa.registry import register
 from sfa.sampling.draws import distinct_below
 from sfa.sampling.graph_sampler import GraphSampler
-from sfa.graph.rows import row_entries
 
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
 

@@ -17,14 +17,12 @@ PASSES = (8, 16, 64)
 LEVELLING = 8.0
 """Directions' worth that so many passes take together, whatever the strength of one."""
 KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
-GRAPH_AUGMENTATION = ("edge_drop", "feature_drop")
-"""Options of a method that its graph augmentation consists of."""
 
 
 def ablation(base: Base) -> Iterator[Variant]:
     """Graph augmentation A_G (dropped edges, masked features), channel noise A_F and SFA, A_F*, alone and together.
 
-    "Ablations on Augmentations", but for A_F and A_F* at once: there is one slot for a map.
+    "Ablations on Augmentations".
     """
     augmented = base.recipe
     bare = without_graph_augmentation(augmented)
@@ -33,6 +31,8 @@ def ablation(base: Base) -> Iterator[Variant]:
             label = " + ".join(part for part in (graph, feature) if part) or "none"
             baseline = graph if graph and feature else "none"
             yield Variant(label, _with_map(recipe, spectral), baseline=None if label == "none" else baseline)
+    both = augmented.updated({"spectral": ["noise", _with_map(augmented, "sfa").spectral]})
+    yield Variant("A_G + A_F + A_F*", both, baseline="A_G")
 
 
 def iterations(base: Base) -> Iterator[Variant]:
@@ -160,17 +160,15 @@ def map_run_time(base: Base) -> Iterator[Variant]:
 
 
 def without_graph_augmentation(recipe: Recipe) -> Recipe:
-    """The recipe with views that are the graph itself."""
-    name = recipe.method["name"]
-    if "augmentation" in recipe.method:
-        return recipe.updated({"method.augmentation": "identity"})
-    rates = [option for option in GRAPH_AUGMENTATION if option in recipe.method]
-    if not rates:
-        options = " nor ".join((*GRAPH_AUGMENTATION, "augmentation"))
-        raise InputError(f"The graph augmentation of {name} cannot be taken away: it has neither {options}.")
-    if not all(isinstance(recipe.method[option], tuple | list) for option in rates):
-        raise InputError(f"The graph augmentation of {name} is more than its drop rates, and cannot be taken away.")
-    return recipe.updated({f"method.{option}": [0.0, 0.0] for option in rates})
+    """Return the recipe with views that are the data themselves."""
+    section = recipe.augmentation if isinstance(recipe.augmentation, dict) else {}
+    nothing = {"kinds": "identity", "strength": "identity", "edge_drop": [0.0, 0.0], "feature_drop": [0.0, 0.0]}
+    options = [key for key in nothing if key in section]
+    if section.get("kinds") in (None, "all") and section.get("name") not in ("uniform", "adaptive", "image"):
+        raise InputError(f"The graph augmentation of {recipe.method['name']} is part of it, and cannot be taken away.")
+    if "kinds" in section:
+        options = ["kinds"]
+    return recipe.updated({f"augmentation.{key}": nothing[key] for key in options})
 
 
 def _untrained(base: Base) -> Iterator[Variant]:
@@ -186,5 +184,5 @@ def _each_method(base: Base) -> Iterator[Variant]:
 
 def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:
     """The recipe with another spectral map; what it says of that map already holds on."""
-    own = recipe.spectral if recipe.spectral["name"] == spectral else {}
+    own = recipe.spectral if isinstance(recipe.spectral, dict) and recipe.spectral_name == spectral else {}
     return recipe.updated({"spectral": {**own, "name": spectral, **options}})

@@ -45,7 +45,7 @@ class Estimator:
                 cell.dataset.fingerprint,
                 recipe_hash(cell.identity),
                 recipe.method["name"],
-                recipe.spectral["name"],
+                recipe.spectral_name,
             )
         )
         scoring = 0.0 if kind == "timed" else _nearest(self._scoring, traits)

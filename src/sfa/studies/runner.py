@@ -158,7 +158,7 @@ class Runner:
             kind=variant.kind,
             dataset=cell.dataset.name,
             method=variant.recipe.method["name"] if has_method else None,
-            spectral=variant.recipe.spectral["name"] if cell.epochs else None,
+            spectral=variant.recipe.spectral_name if cell.epochs else None,
             recipe=dict(cell.identity),
             recipe_hash=recipe_hash(cell.identity),
             fingerprint=cell.dataset.fingerprint,

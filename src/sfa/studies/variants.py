@@ -54,7 +54,9 @@ class Variant:
         if self.kind in ("trained", "timed"):
             return () if self.kind == "trained" else ("postprocess",)
         of_training = ("spectral", "sampler", "training")
-        return of_training if self.kind == "untrained encoder" else (*of_training, "method", "encoder", "augmentation", "postprocess")
+        if self.kind == "untrained encoder":
+            return of_training
+        return (*of_training, "method", "encoder", "augmentation", "postprocess")
 
     @property
     def seed(self) -> int:

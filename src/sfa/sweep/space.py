@@ -147,7 +147,8 @@ def _settled(found: Range, variants: list[Recipe]) -> Range:
 
 def _try(recipe: Recipe, found: Range, value: Any) -> None:
     try:
-        levels = [resolve("method", one.method["name"]).level for one in (recipe, with_values(recipe, {found.key: value}))]
+        both = recipe, with_values(recipe, {found.key: value})
+        levels = [resolve("method", one.method["name"]).level for one in both]
         if len(set(levels)) > 1:
             raise InputError(f"{value} embeds {ITEMS[levels[1]]}, and {recipe.method['name']} {ITEMS[levels[0]]}.")
     except InputError as error:

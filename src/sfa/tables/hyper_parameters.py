@@ -36,13 +36,16 @@ def hyper_parameters_table(ask: Ask) -> Table:
 
 
 def _read(recipe: Recipe, column: str) -> float | str:
+    encoder, spectral = recipe.encoder, recipe.spectral
+    assert isinstance(encoder, dict)
+    assert isinstance(spectral, dict)
     values: dict[str, float | str] = {
-        "hidden": recipe.method["hidden"],
+        "hidden": encoder["hidden"],
         "projection": recipe.method["projection"],
         "lr": recipe.training.lr,
         "epochs": recipe.training.epochs,
-        "k": recipe.spectral["iterations"],
+        "k": spectral["iterations"],
         "tau": recipe.method["tau"],
-        "activation": ACTIVATIONS[recipe.method["activation"]],
+        "activation": ACTIVATIONS[encoder["activation"]],
     }
     return values[column]

@@ -27,8 +27,20 @@ def train(
             help="Method (`sfa list methods`). Default: grace for a graph, graphcl for graphs, simclr for images."
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encoder (`sfa list encoders`), or `package.module:Class` of your own. Default: the method's."),
+    ] = None,
+    augmentation: Annotated[
+        str | None,
+        typer.Option(help="What makes two views of the data (`sfa list augmentations`). Default: the method's."),
+    ] = None,
     spectral: Annotated[
-        str | None, typer.Option(help="Spectral map (`sfa list spectral`). Default: gentle for a graph, else sfa.")
+        str | None,
+        typer.Option(
+            help="Spectral map (`sfa list spectral`), or several in order: `noise,sfa`. Default: gentle for a graph, "
+            "else sfa."
+        ),
     ] = None,
     iterations: Annotated[int | None, typer.Option(help="Power iterations k of the spectral map.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
@@ -56,7 +68,7 @@ def train(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar=PAIR, help="Any other recipe key, e.g. `method.edge_drop=[0.2,0.4]`."),
+        typer.Option("--set", metavar=PAIR, help="Any other recipe key, e.g. `augmentation.edge_drop=[0.2,0.4]`."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: a new one below runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
@@ -108,7 +120,10 @@ def train(
 
     shorthands = {
         "method.name": method,
-        "spectral.name": spectral,
+        "encoder.name": encoder,
+        "augmentation.name": augmentation,
+        "spectral.name": spectral if "," not in (spectral or "") else None,
+        "spectral": spectral.split(",") if spectral and "," in spectral else None,
         "spectral.iterations": iterations,
         "training.epochs": epochs,
         "method.hidden": hidden,

@@ -7,9 +7,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from sfa.augment.node import mask_features, remove_edges
 from sfa.figures.style import CATEGORIES, PLAIN, SPECTRAL
 from sfa.figures.theory.simulation import DECAY
-from sfa.augment.node import mask_features, remove_edges
 from sfa.law.spectra import Array
 from sfa.spectral import power_iteration
 
