@@ -98,6 +98,16 @@ STEPS = {
 """Old keys of what is done to embeddings after training, in their order, with the step and its option now."""
 
 
+def uncorrected(recipe: Any) -> Any:
+    """Return a recipe as it was before its method was corrected; the recipe itself if there was nothing to correct."""
+    changes = {
+        path: value
+        for path, value in CORRECTED.get(recipe.method["name"], {}).items()
+        if path.split(".")[1] in _mapping(recipe.as_dict()[path.split(".")[0]])
+    }
+    return recipe.updated(changes) if changes else recipe
+
+
 def modernize(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a recipe, perhaps a partial one, in today's layout; one of today's layout as it is."""
     result = dict(given)

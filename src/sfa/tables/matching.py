@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sfa.evaluation import Score
 from sfa.ledger import Entry
+from sfa.recipes.legacy import uncorrected
 from sfa.studies import Summary, summary_of
 from sfa.studies.variants import SEEDLESS, Variant
 from sfa.tables.budgets import Budget, essence
@@ -30,6 +31,14 @@ class Wanted:
     """The only one that counts; any, if ``None``."""
     seeds: tuple[int, ...] = ()
     """The only ones that count; any, if there are none."""
+
+    @property
+    def before_correction(self) -> Wanted | None:
+        """The same of the method as it was before it was corrected (:data:`sfa.recipes.legacy.CORRECTED`)."""
+        variants = [
+            None if one is None else replace(one, recipe=uncorrected(one.recipe)) for one in (self.variant, self.twin)
+        ]
+        return None if variants[0] in (None, self.variant) else replace(self, variant=variants[0], twin=variants[1])
 
     @property
     def own_budget(self) -> Budget:
@@ -136,7 +145,18 @@ class Measurements:
         return self.mine.datasets | self.shipped.datasets
 
     def find(self, wanted: Wanted) -> Found | None:
-        """What fills a cell: the runs of the largest budget, never of several."""
+        """Find what fills a cell; of a method that was corrected and not measured since, how it was before."""
+        found = self.find_exactly(wanted)
+        earlier = wanted.before_correction
+        if found is None and earlier is not None:
+            found = self.find_exactly(earlier)
+            if found is not None:
+                words = "before its correction" if found.budget is None else f"before its correction, {found.budget}"
+                return replace(found, budget=words)
+        return found
+
+    def find_exactly(self, wanted: Wanted) -> Found | None:
+        """Find the runs of the largest budget, never of several."""
         best = [
             (max(pools, key=lambda pool: _preference(pool, wanted)), shelf is self.mine)
             for shelf in self.shelves
@@ -155,7 +175,7 @@ class Measurements:
 
     def is_complete(self, wanted: Wanted) -> bool:
         """Whether every run that is asked for is there; of no seeds in particular, one is enough."""
-        found = self.find(wanted)
+        found = self.find_exactly(wanted)
         return found is not None and wanted.own_seeds <= set(found.pool.seeds)
 
     def _twin(self, pool: Pool, wanted: Wanted) -> Mapping[int, Score]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import sys
 
+import numpy as np
+
 from sfa.methods import Method
-from sfa.methods import resolve as resolve_method
+from sfa.registry import resolve
 from sfa.recipes import Recipe
 from sfa.tables.ask import Ask
 from sfa.tables.commands import table_command
@@ -27,10 +29,8 @@ LINES = {
 }
 """Methods by the paper's keys."""
 MORE_METHODS = ("sugrl", "merit", "costa", "cca-ssg")
-OPTIONS = {"edge_drop": "ER", "feature_drop": "FM"}
-"""Options of a method by which it augments a graph, and what the paper calls that."""
-CORRUPTIONS = {"personalised_pagerank": "PPR", "shuffled": "NS"}
-"""Functions by which a method augments a graph, and what the paper calls that."""
+AUGMENTATIONS = {"uniform": "ER+FM", "adaptive": "ER+FM", "diffusion": "PPR", "shuffle": "NS"}
+"""What the paper calls the augmentations by which methods augment a graph."""
 LOSSES = {
     "nt_xent": "InfoNCE",
     "info_nce": "InfoNCE",
@@ -71,10 +71,14 @@ def settings_table(ask: Ask) -> Table:
 
 def augmentation(name: str) -> str:
     """What a method does to a graph, in the paper's letters."""
-    method = Recipe.parse({"method": name}).method
-    parts = [word for option, word in OPTIONS.items() if option in method]
-    parts += [word for function, word in CORRUPTIONS.items() if function in _functions(name)]
-    return "+".join(dict.fromkeys(parts)) or "/"
+    section = Recipe.parse({"method": name}).augmentation
+    if not isinstance(section, dict):
+        return "/"
+    drops = {"edge_drop": "ER", "feature_drop": "FM"} if section["name"] == "diffusion" else {}
+    parts = [word for option, word in drops.items() if any(np.atleast_1d(section[option]))]
+    parts += [AUGMENTATIONS.get(section["name"], section["name"])]
+    parts += ["NS"] if "ShuffleFeatures" in _functions(name) else []  # of MVGRL, beside its views
+    return "+".join(parts)
 
 
 def loss(name: str) -> str:
@@ -85,5 +89,5 @@ def loss(name: str) -> str:
 
 def _functions(name: str) -> set[str]:
     """Names of all that a method's module, and those of the classes it is made of, have at hand."""
-    modules = {cls.__module__ for cls in inspect.getmro(resolve_method(name)) if cls is not Method}
+    modules = {cls.__module__ for cls in inspect.getmro(resolve("method", name)) if cls is not Method}
     return {known for module in modules if module.startswith("sfa.methods") for known in vars(sys.modules[module])}
