@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation, both
 from sfa.augment.node import random_view
-from sfa.errors import unknown_name
+from sfa.errors import InputError, unknown_name
 from sfa.graph.diffusion import TOLERANCE, heat_kernel, personalised_pagerank
 from sfa.ranges import Count, Positive, Share
 from sfa.registry import register
@@ -68,3 +68,13 @@ class Diffusion(Augmentation):
         else:
             view.propagation = heat_kernel(data, t=self.t, tolerance=self.tolerance, top_k=self.top_k)
         return view
+
+
+def require_diffusion(augmentation: object, method: str) -> Diffusion:
+    """Return the augmentation of a method that also embeds the diffusion of a graph; raise if it is another one."""
+    if not isinstance(augmentation, Diffusion):
+        raise InputError(
+            f"{method} contrasts a graph with its diffusion, and takes the augmentation `diffusion` "
+            f"(sfa.augment.Diffusion), not {augmentation!r}."
+        )
+    return augmentation

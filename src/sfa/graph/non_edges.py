@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
-from sfa.graph.pattern import Pattern
+from sfa.graph.pattern import Pattern, pattern_of
 
 
 def random_non_edges(pattern: Pattern, count: int, generator: torch.Generator | None = None) -> Tensor:
@@ -23,3 +24,10 @@ def random_non_edges(pattern: Pattern, count: int, generator: torch.Generator | 
     rank = torch.randint(zeros, (count,), generator=generator, device=device)
     place = rank + torch.searchsorted(zeros_before, rank, right=True)
     return torch.stack([place // n, place % n])
+
+
+def ones_and_zeros(graph: Data, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    """Return all pairs that are one in ``A + I``, ``(2, m + n)``, and draw as many of those that are zero."""
+    pattern = pattern_of(graph.edge_index, graph.num_nodes)
+    row = torch.arange(pattern.num_nodes, device=pattern.col.device).repeat_interleave(pattern.rowptr.diff())
+    return torch.stack([row, pattern.col]), random_non_edges(pattern, len(row), generator)

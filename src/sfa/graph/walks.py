@@ -210,3 +210,18 @@ def _checked(weight: Tensor) -> Tensor:
     if not bool((weight.isfinite() & (weight >= 0)).all()):
         raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
     return weight
+
+
+def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> Transitions:
+    """Return the transitions of the graph that a method has weights for: one of this digest, or any if that is zero."""
+    fits = graph.num_nodes == num_nodes
+    if fits:
+        transitions = Transitions.of(graph)
+        is_bound = bool(digest.any())
+        fits = not is_bound or torch.equal(digest, transitions.digest.to(digest.device))
+    if not fits:
+        raise InputError(
+            f"{method} has learnt the nodes of one graph by their numbers, and this is another (or a batch cut out of "
+            "it): train it on this graph whole, or choose a method with an encoder."
+        )
+    return transitions

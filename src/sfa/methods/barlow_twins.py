@@ -36,7 +36,6 @@ class BarlowTwins(TwoViewMethod):
         off_diagonal: ``λ``, the weight of the redundancy term.
         scale: ``s``, a factor of the whole loss; it matters to optimizers that do not scale the gradient themselves,
             and to weights which LARS does not scale.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     level = "image"

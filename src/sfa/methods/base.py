@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.levels import Level, num_items
-from sfa.methods.settings import settings_of
+from sfa.levels import Level, num_items, settings_of
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
@@ -57,7 +56,7 @@ class Method(nn.Module, ABC):
 
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the level's
-    (:func:`~sfa.methods.settings.settings_of`)."""
+    (:func:`~sfa.levels.settings_of`)."""
     level: ClassVar[Level] = "node"
     """What it embeds: the nodes of one graph, the graphs of a set, or images."""
     takes_views: ClassVar[bool] = False
@@ -135,11 +134,7 @@ class Method(nn.Module, ABC):
         """Follow up on the optimizer's step; ``done`` is the fraction of training that is done, in ``(0, 1]``."""
 
     def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
-        """Look at the batches of an epoch once more, each with a generator that no step has used.
-
-        They are made as they are asked for: who does not look at them pays nothing. What is learned here and must
-        survive an interruption lives in buffers.
-        """
+        """Look at the batches of an epoch once more, made as they are asked for; what is learned lives in buffers."""
 
     def apply_spectral(
         self, *maps: Tensor, generator: torch.Generator | None, observe: Observer | None = None, views: int = 2

@@ -25,7 +25,6 @@ class BGRL(BootstrappedMethod):
         augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         prediction: Hidden width of the predictor.
         momentum: Of the target at the start of training.
-        spectral: The map applied to the four feature maps while training, or several in order.
     """
 
     defaults = {

@@ -23,11 +23,8 @@ class BYOL(BootstrappedMethod):
             \ell(q(g(\tilde H_\beta)), \bar g(\tilde T_\alpha)), \qquad
         \ell(q, z) = \tfrac1b \sum_i 2 - 2 \cos(q_i, z_i)
 
-    with the online encoder's features :math:`H`, projector :math:`g` and predictor :math:`q`, and the target's features
-    :math:`T` and projector :math:`\bar g`, which learn from no gradient. The spectral map acts on all four maps of
-    features. After each step the target moves towards the online network, with a momentum that rises to 1 along a
-    cosine: :class:`~sfa.methods.bootstrapped.BootstrappedMethod`, which BGRL shares. The heads' widths and the momentum
-    are solo-learn's (da Costa et al., 2022) for CIFAR.
+    which is twice the loss of :class:`~sfa.methods.bootstrapped.BootstrappedMethod`, shared with BGRL, with a projector
+    :math:`g`. The heads' widths and the momentum are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:
         encoder: Any module from images to ``(b, d)``.
@@ -36,7 +33,6 @@ class BYOL(BootstrappedMethod):
         head_width: Width of projections and predictions.
         prediction: Hidden width of the predictor.
         momentum: Of the target at the start of training.
-        spectral: The map applied to the four feature maps while training, or several in order.
     """
 
     level = "image"

@@ -23,7 +23,6 @@ class CCASSG(TwoViewMethod):
         encoder: Any module that embeds nodes.
         augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         decorrelation: Weight of the decorrelation term; twice that of the authors' code, see :func:`sfa.losses.cca`.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     defaults = {

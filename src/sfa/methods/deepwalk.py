@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
-from sfa.graph.walks import Transitions, draw_nodes, random_walks
+from sfa.graph.walks import Transitions, draw_nodes, random_walks, transitions_of
 from sfa.losses import skip_gram
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.ranges import Count, check_whole
@@ -43,7 +42,6 @@ class DeepWalk(Method):
         length: Nodes of a walk.
         window: How far from the centre on a walk a context may be.
         negatives: Random nodes that each context is told from.
-        spectral: The map applied to the centre embeddings while training.
     """
 
     defaults = {
@@ -84,7 +82,7 @@ class DeepWalk(Method):
         return random_walks(transitions, starts, self.length - 1, generator)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        transitions = self._transitions(data)
+        transitions = transitions_of(data, len(self.centre), self.graph_digest, type(self).__name__)
         self.graph_digest.copy_(transitions.digest)
         starts = data.get("seeds", torch.arange(data.num_nodes, device=self.centre.device))
         walks = self.walks(transitions, starts, generator).T
@@ -102,19 +100,5 @@ class DeepWalk(Method):
 
     def embeddings(self, data: Data) -> Tensor:
         """Return the center embeddings ``(n, hidden)``; once it is trained, of no other graph."""
-        self._transitions(data)
+        transitions_of(data, len(self.centre), self.graph_digest, type(self).__name__)
         return self.centre.detach().clone()
-
-    def _transitions(self, graph: Data) -> Transitions:
-        """Return the graph's transitions, if its nodes can have the weights: it is the one trained on, or none was."""
-        fits = graph.num_nodes == len(self.centre)
-        if fits:
-            transitions = Transitions.of(graph)
-            is_bound = bool(self.graph_digest.any())
-            fits = not is_bound or torch.equal(self.graph_digest, transitions.digest.to(self.graph_digest.device))
-        if not fits:
-            raise InputError(
-                f"{type(self).__name__} has learnt the nodes of one graph by their numbers, and this is another (or a "
-                "batch cut out of it): train it on this graph whole, or choose a method with an encoder."
-            )
-        return transitions

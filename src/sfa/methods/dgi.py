@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.methods.infomax import Discriminator, summary
+from sfa.nn.discriminators import BilinearDiscriminator, summary
 from sfa.registry import register
 
 
@@ -30,7 +30,6 @@ class DGI(Method):
     Args:
         encoder: Any module that embeds nodes.
         augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     takes_views = True
@@ -41,15 +40,9 @@ class DGI(Method):
         "training": {"epochs": 10_000, "lr": 1e-3, "weight_decay": 0.0, "patience": 20, "restore_best": True},
     }
 
-    def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views | None = None,
-        *,
-        spectral: Spectral = None,
-    ) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
-        self.discriminator = Discriminator(self.width)
+        self.discriminator = BilinearDiscriminator(self.width)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         views = self.augmentation(data, generator)

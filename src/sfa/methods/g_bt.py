@@ -24,7 +24,6 @@ class GBT(TwoViewMethod):
         encoder: Any module that embeds nodes.
         augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         off_diagonal: Weight of the redundancy term; one over the width if not given.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     defaults = {

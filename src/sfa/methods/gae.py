@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.non_edges import random_non_edges
-from sfa.graph.pattern import pattern_of
+from sfa.graph.non_edges import ones_and_zeros
 from sfa.losses import reconstruction
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.registry import register
@@ -29,7 +28,6 @@ class GAE(Method):
 
     Args:
         encoder: Any module that embeds nodes.
-        spectral: The map applied to the feature map while training, or several in order.
     """
 
     defaults = {
@@ -47,10 +45,3 @@ class GAE(Method):
         z = self.encoder(data, generator)
         (z_tilde,) = self.apply_spectral(z, generator=generator, observe=observe, views=1)
         return reconstruction(z_tilde, *ones_and_zeros(data, generator))
-
-
-def ones_and_zeros(graph: Data, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-    """Return all pairs that are one in ``A + I``, ``(2, m + n)``, and draw as many of those that are zero."""
-    pattern = pattern_of(graph.edge_index, graph.num_nodes)
-    row = torch.arange(pattern.num_nodes, device=pattern.col.device).repeat_interleave(pattern.rowptr.diff())
-    return torch.stack([row, pattern.col]), random_non_edges(pattern, len(row), generator)

@@ -29,7 +29,6 @@ class GRACE(TwoViewMethod):
         tau: Temperature.
         intraview: Negatives from the anchor's own view too (Eq. 2).
         precision: Of the similarities in the loss: ``full``, or ``bfloat16`` where speed counts for more.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     spans_processes = True

@@ -31,19 +31,13 @@ class GraphCL(TwoViewMethod):
         encoder: Any module that embeds graphs, or nodes, which are then summed.
         augmentation: Makes two views of a batch of graphs; by default :class:`~sfa.augment.RandomChoice`.
         tau: Temperature.
-        spectral: The map applied to both pooled feature maps while training, or several in order.
     """
 
     level = "graph"
     defaults = {"augmentation": {"both_views": False}}
 
     def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views | None = None,
-        *,
-        tau: Positive = 0.2,
-        spectral: Spectral = None,
+        self, encoder: nn.Module, augmentation: Views | None = None, *, tau: Positive = 0.2, spectral: Spectral = None
     ) -> None:
         check_number("tau", tau, above=0)
         super().__init__(encoder, augmentation, spectral=spectral)

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.losses import local_global_jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral
+from sfa.nn.discriminators import ResidualDiscriminator
 from sfa.nn.pooling import sum_pool
 from sfa.registry import register
 
@@ -32,7 +33,6 @@ class InfoGraph(Method):
 
     Args:
         encoder: Any module that embeds the nodes of graphs.
-        spectral: The map applied to the pooled feature map while training, or several in order.
     """
 
     level = "graph"
@@ -40,8 +40,8 @@ class InfoGraph(Method):
 
     def __init__(self, encoder: nn.Module, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, spectral=spectral)
-        self.local_discriminator = Discriminator(self.width)
-        self.global_discriminator = Discriminator(self.width)
+        self.local_discriminator = ResidualDiscriminator(self.width)
+        self.global_discriminator = ResidualDiscriminator(self.width)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         local = self.encoder.nodes(data, generator)
@@ -49,24 +49,3 @@ class InfoGraph(Method):
         return local_global_jensen_shannon(
             self.local_discriminator(local), self.global_discriminator(summaries), data.batch
         )
-
-
-class Discriminator(nn.Module):
-    """The authors' perceptron ``(n, d) → (n, d)``: three layers with a ReLU after each, and a linear one beside them.
-
-    Args:
-        width: ``d``.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.block = nn.Sequential(*(part for _ in range(3) for part in (nn.Linear(width, width), nn.ReLU())))
-        self.shortcut = nn.Linear(width, width)
-        for part in self.modules():
-            if isinstance(part, nn.Linear):
-                nn.init.xavier_uniform_(part.weight)
-                nn.init.zeros_(part.bias)
-
-    def forward(self, h: Tensor) -> Tensor:
-        out: Tensor = self.block(h) + self.shortcut(h)
-        return out

@@ -37,10 +37,9 @@ class JOAO(GraphCL):
 
     with :math:`\mathcal{L}_k` the loss of :class:`~sfa.methods.GraphCL` when all graphs are augmented by kind ``k`` of
     the five :data:`~sfa.augment.graph.AUGMENTATIONS`. After each epoch the probabilities take a step of projected
-    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses as they are in training, the spectral map
-    included, over every fifth batch; looking at them trains nothing. As in the authors' code for the sets of TU
-    Dortmund, view alpha is the graphs as they are, the probabilities are uniform at first, and the rates are 0.2. They
-    tune ``gamma`` among 0.01, 0.1 and 1.
+    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses of training over every fifth batch. As in the
+    authors' code for the sets of TU Dortmund, view alpha is the graphs as they are, and probabilities are uniform at
+    first. They tune ``gamma`` among 0.01, 0.1 and 1.
 
     Args:
         encoder: Any module that embeds graphs, or nodes, which are then summed.
@@ -52,8 +51,7 @@ class JOAO(GraphCL):
 
     defaults = {"augmentation": {**A_FIFTH, "kinds": "all", "both_views": False}}
     augmentation: RandomChoice
-    probabilities: Tensor
-    """``(5,)``, how likely each of the :data:`~sfa.augment.graph.AUGMENTATIONS` is to be drawn."""
+    probabilities: Tensor  # (5,), of the augmentations
 
     def __init__(
         self,
@@ -74,8 +72,7 @@ class JOAO(GraphCL):
 
     def project(self, h: Tensor, choices: Tensor) -> Tensor:
         """Apply the head to the map ``(b, width)`` of graphs that were augmented by the kinds ``choices`` ``(b,)``."""
-        z: Tensor = self.head(h)
-        return z
+        return self.head(h)  # type: ignore[no-any-return]
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         choices = draw_choices(self.probabilities, num_items(data), generator)

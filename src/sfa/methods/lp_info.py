@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -13,22 +13,11 @@ from sfa.losses import info_nce
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.adapt import renewed
 from sfa.nn.heads import graph_projector
-from sfa.nn.view_generator import ViewGenerator
+from sfa.nn.view_generator import Objectives, ViewGenerator, rewards
 from sfa.ranges import Count, NonNegative, Positive, Share, check_number
 from sfa.registry import register
 
 Principle = Literal["min", "bn", "both"]
-
-
-class Objectives(NamedTuple):
-    """Three scalars, each of which has a gradient in weights of its own."""
-
-    contrast: Tensor
-    """In the encoder and the projector."""
-    bottleneck: Tensor
-    """In the bottleneck's encoder and projector; 0 without them."""
-    prior: Tensor
-    """In the two generators."""
 
 
 @register("method", "lp-info")
@@ -44,19 +33,16 @@ class LPInfo(Method):
         \qquad r_g = \begin{cases} 1 & c_g > \tfrac1b \sum_{g'} c_{g'} \\ \delta & \text{otherwise} \end{cases}
 
     with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, the encoder and its projector
-    :math:`\theta`, and two generators :math:`\phi_v`, variational auto-encoders with a reconstruction
-    :math:`\mathcal{R}` and a divergence :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`), which
-    learn above all from the graphs whose views were harder than the mean. What is hard, :math:`c`, is a principle:
-    ``min`` (views that share little, :math:`c = \ell`); ``bn`` (embeddings that keep little of their view: an encoder of its
-    own learns to find the embedding of the same view, and :math:`c = \ell^{bn}` is the sum of that loss over both
-    views); ``both``, :math:`c = \ell + \ell^{bn}`. Views are drawn and rewards are constants, so one backward pass
-    gives each part the gradient of its own objective.
+    :math:`\theta`, and two generators :math:`\phi_v` with a reconstruction :math:`\mathcal{R}` and a divergence
+    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). What is hard, :math:`c`, is a principle: ``min``,
+    views that share little, :math:`c = \ell`; ``bn``, embeddings that keep little of their view, where
+    :math:`c = \ell^{bn}` is the loss of another encoder that learns to find them; ``both``, the sum. Views are drawn
+    and rewards are constants, so one backward pass gives each part the gradient of its own objective.
 
-    What is public is the paper and code for semi-supervised learning and transfer. From that code are the generators,
-    walks, rewards, ``delta`` and ``least``; from GraphCL's for the sets of TU Dortmund encoder, temperature and
-    training. Ours are: a sample of the pairs to decode in place of all, views by the generators as they are in place of
-    copies made when an epoch begins, one optimizer for all parts, and ``divergence``, which is 1 there: on MUTAG
-    generators then forget their graph.
+    Public are the paper and code for semi-supervised learning and transfer: from that code are the generators, walks,
+    rewards, ``delta`` and ``least``; encoder, temperature and training are GraphCL's for the sets of TU Dortmund. Ours
+    are: a sample of the pairs to decode in place of all, views by the generators as they are and not as they were when
+    the epoch began, one optimizer, and ``divergence``, which is 1 there: on MUTAG generators then forget their graph.
 
     Args:
         encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
@@ -68,7 +54,6 @@ class LPInfo(Method):
         delta: Reward for a graph that was easier than the mean.
         divergence: Weight :math:`\beta` of the generators' divergence.
         tau: Temperature.
-        spectral: The map applied to all pooled feature maps while training, or several in order.
     """
 
     level = "graph"
@@ -125,8 +110,3 @@ class LPInfo(Method):
     def losses(self, anchors: Tensor, positives: Tensor) -> Tensor:
         """Compute GraphCL's loss of each graph, ``(b,)``."""
         return info_nce(anchors, positives, positive_in_denominator=False, tau=self.tau, of_each=True)
-
-
-def rewards(hardness: Tensor, delta: float) -> Tensor:
-    """Return constants ``(b,)``: 1 for a graph that is harder than the mean, ``delta`` for the others."""
-    return torch.where(hardness > hardness.mean(), 1.0, delta).to(hardness.dtype)

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa.augment.diffusion import require_diffusion
 from sfa.losses import info_nce, nt_xent
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.methods.diffused import diffusion_of
-from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.heads import prelu_head
 from sfa.nn.momentum import make_target, update_target_
 from sfa.ranges import Count, Share
 from sfa.registry import register
@@ -41,7 +41,6 @@ class MERIT(Method):
         head_width: Width of what they give.
         beta: Weight of the contrast of views; that of networks has the rest.
         momentum: Fraction of itself that the target network keeps at each step.
-        spectral: The map applied to the four feature maps while training, or several in order.
     """
 
     takes_views = True
@@ -64,9 +63,9 @@ class MERIT(Method):
         spectral: Spectral = None,
     ) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
-        self.diffusion = diffusion_of(self)
-        self.projector = make_head(self.width, head_hidden, head_width)
-        self.predictor = make_head(head_width, head_hidden, head_width)
+        self.diffusion = require_diffusion(self.augmentation, type(self).__name__)
+        self.projector = prelu_head(self.width, head_hidden, head_width)
+        self.predictor = prelu_head(head_width, head_hidden, head_width)
         self.target_encoder = make_target(self.encoder)
         self.target_projector = make_target(self.projector)
         self.beta = beta
@@ -94,8 +93,3 @@ class MERIT(Method):
     def embeddings(self, data: Data) -> Tensor:
         z: Tensor = self.encoder.embed(data) + self.encoder.embed(self.diffusion.diffuse(data))
         return z
-
-
-def make_head(width: int, hidden: int, out: int) -> nn.Sequential:
-    """Build a projector or predictor: a two-layer MLP ``width → hidden → out`` with batch normalization inside."""
-    return nn.Sequential(nn.Linear(width, hidden), BatchNorm(hidden), nn.PReLU(), nn.Linear(hidden, out))

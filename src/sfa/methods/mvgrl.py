@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.augment import ShuffleFeatures
+from sfa.augment.diffusion import require_diffusion
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.methods.diffused import diffusion_of
-from sfa.methods.infomax import Discriminator, summary
 from sfa.nn.adapt import renewed
+from sfa.nn.discriminators import BilinearDiscriminator, summary
 from sfa.registry import register
 
 
@@ -40,7 +40,6 @@ class MVGRL(Method):
     Args:
         encoder: Any module that embeds nodes and takes a ``propagation``; the second is a copy with weights of its own.
         augmentation: A :class:`~sfa.augment.Diffusion`.
-        spectral: The map applied to the four feature maps while training, or several in order.
     """
 
     takes_views = True
@@ -51,17 +50,11 @@ class MVGRL(Method):
         "training": {"epochs": 3000, "lr": 1e-3, "weight_decay": 0.0, "patience": 20, "restore_best": True},
     }
 
-    def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views | None = None,
-        *,
-        spectral: Spectral = None,
-    ) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.diffusion_encoder: Any = renewed(self.encoder)
-        self.discriminator = Discriminator(self.width)
-        self.diffusion = diffusion_of(self)
+        self.discriminator = BilinearDiscriminator(self.width)
+        self.diffusion = require_diffusion(self.augmentation, type(self).__name__)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.diffusion(data, generator)

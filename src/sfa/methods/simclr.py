@@ -35,7 +35,6 @@ class SimCLR(TwoViewMethod):
         head_hidden: Hidden width of the projector.
         head_width: Width of what it gives.
         tau: Temperature.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     level = "image"

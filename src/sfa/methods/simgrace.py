@@ -11,6 +11,7 @@ from sfa.losses import info_nce
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.modes import kept_buffers
 from sfa.nn.heads import graph_projector
+from sfa.nn.perturbed import perturbed
 from sfa.ranges import NonNegative, Positive, check_number
 from sfa.registry import register
 
@@ -39,19 +40,13 @@ class SimGRACE(Method):
         encoder: Any module that embeds graphs, or nodes, which are then summed.
         eta: Size of the noise, in standard deviations of each tensor of weights.
         tau: Temperature.
-        spectral: The map applied to both pooled feature maps while training, or several in order.
     """
 
     level = "graph"
     defaults = {"encoder": {"layers": 5}}
 
     def __init__(
-        self,
-        encoder: nn.Module,
-        *,
-        eta: NonNegative = 1.0,
-        tau: Positive = 0.2,
-        spectral: Spectral = None,
+        self, encoder: nn.Module, *, eta: NonNegative = 1.0, tau: Positive = 0.2, spectral: Spectral = None
     ) -> None:
         check_number("eta", eta)
         check_number("tau", tau, above=0)
@@ -69,16 +64,3 @@ class SimGRACE(Method):
         with torch.no_grad():
             anchors = self.head(h_perturbed)
         return info_nce(anchors, self.head(h), positive_in_denominator=False, tau=self.tau)
-
-
-@torch.no_grad()
-def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
-    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network."""
-    return {name: _noisy(theta.detach(), eta, generator) for name, theta in network.named_parameters()}
-
-
-def _noisy(theta: Tensor, eta: float, generator: torch.Generator | None) -> Tensor:
-    if theta.numel() < 2:
-        return theta
-    noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
-    return theta + eta * theta.std() * noise

@@ -35,7 +35,6 @@ class SimSiam(TwoViewMethod):
         head_hidden: Width of the projector's two hidden layers.
         head_width: Width of projections and predictions.
         prediction: Hidden width of the predictor.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     level = "image"

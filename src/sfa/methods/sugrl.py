@@ -43,7 +43,6 @@ class SUGRL(Method):
         beta: How much farther negatives may lie.
         weights: Of the structural, the neighbor and the upper-bound loss.
         form: Of the loss: that of the authors' ``code``, to which their weights belong, or as the ``paper`` prints it.
-        spectral: The map applied to anchors and positives while training; negatives are augmented anchors.
     """
 
     defaults = {

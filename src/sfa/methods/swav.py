@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
-from sfa import processes
 from sfa.losses import sinkhorn, swapped_prediction
 from sfa.methods.base import Spectral, Views
 from sfa.methods.two_views import TwoViewMethod
@@ -33,10 +31,9 @@ class SwAV(TwoViewMethod):
     :math:`c_k`, which are trained and of length 1. The assignments :math:`q`, constants, are those of Sinkhorn's
     iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch and, late in training, of earlier batches too.
 
-    As in the authors' code the prototypes rest at first, the queue begins to fill at its epoch, and it is used once it
-    is full; solo-learn (da Costa et al., 2022) fills it from the first step and has weight normalization in place of
-    length 1. There are two views of full size. Widths, numbers and epochs are solo-learn's for CIFAR, which the paper
-    follows. A run of fewer epochs needs an earlier ``queue_from``.
+    As in the authors' code the prototypes rest at first, and the queue is used once it is full; solo-learn (da Costa et
+    al., 2022) fills it from the first step and has weight normalization in place of length 1. There are two views of
+    full size. Widths, numbers and epochs are solo-learn's for CIFAR. Fewer epochs need an earlier ``queue_from``.
 
     Args:
         encoder: Any module from images to ``(b, d)``.
@@ -50,7 +47,6 @@ class SwAV(TwoViewMethod):
         queue: Projections of each view that are kept for the assignments; none, if 0.
         queue_from: Epochs before the queue is filled.
         frozen_epochs: Epochs before the prototypes are trained.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     level = "image"
@@ -80,15 +76,14 @@ class SwAV(TwoViewMethod):
         super().__init__(encoder, augmentation, spectral=spectral)
         self.head = mlp_head((self.width, head_hidden, head_width))
         self.prototypes = nn.Linear(head_width, prototypes, bias=False)
-        self._normalize_prototypes()
+        self._uses_queue = self._is_frozen = False  # set anew before each step, of a resumed run too
+        self.after_step(0.0)
         self.queue = Queue(queue, head_width) if queue else None
         self.tau, self.epsilon, self.iterations = tau, epsilon, iterations
         self.queue_from, self.frozen_epochs = queue_from, frozen_epochs
-        # Set anew before each step, so that a run that is resumed has them right.
-        self._uses_queue = self._is_frozen = False
 
     def before_step(self, epochs: float) -> None:
-        self._uses_queue = epochs >= self.queue_from
+        self._uses_queue = self.queue is not None and epochs >= self.queue_from
         self._is_frozen = epochs < self.frozen_epochs
 
     def after_backward(self) -> None:
@@ -96,40 +91,23 @@ class SwAV(TwoViewMethod):
         if self._is_frozen:
             self.prototypes.weight.grad = None
 
+    @torch.no_grad()
     def after_step(self, done: float) -> None:
         if not self._is_frozen:
-            self._normalize_prototypes()
+            self.prototypes.weight.copy_(normalize(self.prototypes.weight, dim=1))
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        z = nn.functional.normalize(torch.stack([z_alpha, z_beta]), dim=2)
-        scores_alpha, scores_beta = scores = self.prototypes(z)
-        q_alpha, q_beta = self.assignments(scores.detach())
+        z = normalize(torch.stack([z_alpha, z_beta]), dim=2)
+        scores = self.prototypes(z)  # (2, b, prototypes)
+        q = self.assignments(scores.detach())
         if self.queue is not None and self._uses_queue and self.training:
-            self.queue.push(self._of_all_processes(z.detach()))
-        return swapped_prediction(
-            scores_alpha, scores_beta, q_alpha, q_beta, tau=self.tau, across_processes=self.across_processes
-        )
+            self.queue.push(z.detach())
+        return swapped_prediction(*scores, *q, tau=self.tau, across_processes=self.across_processes)
 
     @torch.no_grad()
     def assignments(self, scores: Tensor) -> list[Tensor]:
         """Compute assignments ``(b, prototypes)`` of each view, from the scores of both, ``(2, b, prototypes)``."""
-        rows = scores.shape[1]
+        rows, options = scores.shape[1], {"epsilon": self.epsilon, "iterations": self.iterations}
         if self.queue is not None and self._uses_queue and self.queue.is_full:
-            scores = torch.cat([scores, self.prototypes(self._own_share(self.queue.rows))], dim=1)
-        assign = partial(
-            sinkhorn, epsilon=self.epsilon, iterations=self.iterations, across_processes=self.across_processes
-        )
-        return [assign(of_view)[:rows] for of_view in scores]
-
-    def _of_all_processes(self, z: Tensor) -> Tensor:
-        """Gather projections ``(2, b, width)`` of the batch that the processes share: each keeps the same queue."""
-        return processes.gather_rows(z.transpose(0, 1))[0].transpose(0, 1) if self.across_processes else z
-
-    def _own_share(self, rows: Tensor) -> Tensor:
-        """Return the part of the queue that this process adds to its batch: between them they add every row once."""
-        return rows.tensor_split(processes.count(), dim=1)[processes.rank()] if self.across_processes else rows
-
-    @torch.no_grad()
-    def _normalize_prototypes(self) -> None:
-        weight = self.prototypes.weight
-        weight.copy_(nn.functional.normalize(weight, dim=1))
+            scores = torch.cat([scores, self.prototypes(self.queue.own_rows)], dim=1)
+        return [sinkhorn(view, **options, across_processes=self.across_processes)[:rows] for view in scores]

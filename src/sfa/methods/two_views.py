@@ -25,13 +25,7 @@ class TwoViewMethod(Method):
 
     takes_views = True
 
-    def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views | None = None,
-        *,
-        spectral: Spectral = None,
-    ) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.head: nn.Module = nn.Identity()
 

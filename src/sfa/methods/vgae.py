@@ -7,9 +7,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.non_edges import ones_and_zeros
 from sfa.losses import kl_to_standard_normal, reconstruction
 from sfa.methods.base import Method, Observer, Spectral
-from sfa.methods.gae import GAE, ones_and_zeros
+from sfa.methods.gae import GAE
 from sfa.nn.adapt import as_encoder
 from sfa.registry import register
 
@@ -31,7 +32,6 @@ class VGAE(Method):
 
     Args:
         encoder: Any module that embeds nodes, of an even width.
-        spectral: The map applied to the feature map while training, or several in order.
     """
 
     defaults = {**GAE.defaults, "encoder": {"hidden": 32, "widths": "constant", "activate_last": False}}

@@ -26,6 +26,11 @@ def graph_projector(width: int) -> nn.Sequential:
     return head
 
 
+def prelu_head(width: int, hidden: int, out: int) -> nn.Sequential:
+    """Build a projector or predictor of MERIT: an MLP ``width → hidden → out`` with batch normalization and PReLU."""
+    return nn.Sequential(nn.Linear(width, hidden), BatchNorm(hidden), nn.PReLU(), nn.Linear(hidden, out))
+
+
 def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool = False) -> nn.Sequential:
     """Build linear layers from width to width, with a ReLU after each but the last: ``(b, first)`` to ``(b, last)``.
 

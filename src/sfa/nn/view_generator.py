@@ -30,6 +30,17 @@ class Generated(NamedTuple):
     """``(G,)``, see :func:`divergence_of_each`."""
 
 
+class Objectives(NamedTuple):
+    """Three scalars, each of which has a gradient in weights of its own."""
+
+    contrast: Tensor
+    """In the encoder and the projector."""
+    bottleneck: Tensor
+    """In the bottleneck's encoder and projector; 0 without them."""
+    prior: Tensor
+    """In the two generators."""
+
+
 class ViewGenerator(nn.Module):
     r"""Encode nodes as Gaussians, decode from a sample of them which are joined, and walk along what was decoded.
 
@@ -102,3 +113,8 @@ def divergence_of_each(mu: Tensor, sigma: Tensor, ptr: Tensor) -> Tensor:
     """
     of_node = kl_divergence(Normal(mu, sigma), Normal(torch.zeros_like(mu), torch.ones_like(sigma))).sum(1)
     return sum_pool(of_node, ptr) / ptr.diff().clamp_min(1).square()
+
+
+def rewards(hardness: Tensor, delta: float) -> Tensor:
+    """Return constants ``(b,)``: 1 for a graph that is harder than the mean, ``delta`` for the others."""
+    return torch.where(hardness > hardness.mean(), 1.0, delta).to(hardness.dtype)

@@ -17,9 +17,8 @@ from sfa.augment import Compose
 from sfa.errors import InputError, unknown_name
 from sfa.graph.edge_noise import replace_edges
 from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_noise, normalise_features
-from sfa.levels import DATA, ITEMS, Level, level_of
+from sfa.levels import DATA, ITEMS, Level, level_of, settings_of
 from sfa.methods import Method, available_methods
-from sfa.methods.settings import settings_of
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.recipes.legacy import STEPS, modern_paths, modernize, with_step
 from sfa.recipes.sections import complete, is_object, named, names_of, validated
@@ -74,7 +73,7 @@ class Recipe(BaseModel):
     Each of the first is a name and its keyword arguments; those not given have their defaults. ``augmentation`` and
     ``spectral`` may be lists, which are applied in order, and ``postprocess`` always is one. Where no map is named it
     is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not given, is as the method's
-    authors had it (:func:`~sfa.methods.settings.settings_of`).
+    authors had it (:func:`~sfa.levels.settings_of`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

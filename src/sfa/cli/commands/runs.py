@@ -29,7 +29,9 @@ def train(
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Encoder (`sfa list encoders`), or `package.module:Class` of your own. Default: the method's."),
+        typer.Option(
+            help="Encoder (`sfa list encoders`), or `package.module:Class` of your own. Default: the method's."
+        ),
     ] = None,
     augmentation: Annotated[
         str | None,
