@@ -88,10 +88,10 @@ def _range_basis(h: Tensor, size: int, iterations: int, generator: torch.Generat
 
 @register("spectral", "grassmann")
 class Grassmann(SpectralMap):
-    """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero.
+    """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero."""
 
-    It stores its arguments and calls :func:`grassmann`.
-    """
+    deterministic = False
+    homogeneity = 0
 
     def __init__(
         self,

@@ -106,6 +106,8 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     torch.Size([100, 16])
     """
 
+    deterministic = False
+
     def __init__(
         self,
         iterations: Natural = 1,
