@@ -104,12 +104,9 @@ class Grassmann(SpectralMap):
     ) -> None:
         super().__init__()
         _check(kappa, noise, method, oversampling, power_iterations)
-        self.kappa = kappa
-        self.noise = noise
         self.method: Decomposition = method
-        self.oversampling = oversampling
-        self.power_iterations = power_iterations
-        self.detach = detach
+        self.kappa, self.noise, self.detach = kappa, noise, detach
+        self.oversampling, self.power_iterations = oversampling, power_iterations
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return grassmann(
