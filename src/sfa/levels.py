@@ -59,13 +59,14 @@ SETTINGS: dict[Level, dict[str, Any]] = {
         "sampler": {"name": "images", "batch_size": 256},
     },
 }
-"""What a recipe has where it says nothing, by section. Those of graphs are GraphCL's on the sets of TU Dortmund, which the authors of the others share.
-Those of images are moderate and nobody's: the rate needs no tuning to a batch size, and a CPU can bear the epochs with
-the small encoder and small images. The published ones, of 400 to 1000 epochs on GPUs, are in the shipped recipes."""
+"""What a recipe has where it says nothing, by section. Those of graphs are GraphCL's on the sets of TU Dortmund, which
+the authors of the others share. Those of images are moderate and nobody's: the rate needs no tuning to a batch size,
+and a CPU can bear the epochs with the small encoder and small images. The published ones, of 400 to 1000 epochs on
+GPUs, are in the shipped recipes."""
 
 
 def settings_of(method: Any) -> dict[str, Any]:
-    """Return the settings of a method, or of its class, by recipe section: its own ``defaults`` over its level's."""
+    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its level's."""
     return merge(SETTINGS[method.level], method.defaults)
 
 

@@ -113,6 +113,24 @@ def build(kind: str, section: Mapping[str, Any], *args: Any) -> Any:
     return resolve(kind, section["name"])(*args, **options)
 
 
+def name_of(kind: str, part: Any) -> str:
+    """Return a name by which a class or function can be resolved; registers it if it has none and cannot be imported.
+
+    >>> from sfa.spectral import Whiten
+    >>> name_of("spectral", Whiten)
+    'whiten'
+    """
+    for name, known in registered(kind).items():
+        if known is part:
+            return name
+    path = f"{part.__module__}:{part.__qualname__}"
+    module = sys.modules.get(part.__module__)
+    if is_path(path) and getattr(module, part.__qualname__, None) is part:
+        return path
+    register(kind, part.__name__, part)
+    return str(part.__name__)
+
+
 def import_modules(package: str, path: Iterable[str]) -> None:
     """Import all modules of a package, so that a new file registers its parts without being named anywhere."""
     for module in pkgutil.iter_modules(path):

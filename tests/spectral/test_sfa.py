@@ -12,8 +12,21 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import sfa
-from sfa.spectral import power_iteration
+from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.block import orthonormal
+
+VARIANTS = [
+    SpectralFeatureAugmentation(2, strength=0.5, passes=3),
+    SpectralFeatureAugmentation(2, directions=2),
+    SpectralFeatureAugmentation(2, directions=2, detach=False),
+]
+WRONG = [
+    (SpectralFeatureAugmentation, {"iterations": 1.5}, "iterations must be a whole number, 0 or more, not 1.5"),
+    (SpectralFeatureAugmentation, {"strength": float("nan")}, "strength must be a finite number, not nan"),
+    (SpectralFeatureAugmentation, {"strength": float("inf")}, "strength"),
+    (SpectralFeatureAugmentation, {"directions": 0}, "directions must be a whole number, 1 or more, not 0"),
+    (SpectralFeatureAugmentation, {"passes": 0}, "passes"),
+]
 
 
 def algorithm_1(h: Tensor, r: Tensor, iterations: int, strength: float = 1.0) -> Tensor:
@@ -42,7 +55,7 @@ def seeded(seed: int) -> torch.Generator:
     strength=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.integers(0, 1000),
 )
-def test_equals_algorithm_1(n: int, d: int, iterations: int, strength: float, seed: int) -> None:
+def test_value_is_that_of_algorithm_1(n: int, d: int, iterations: int, strength: float, seed: int) -> None:
     h = torch.randn(n, d, generator=seeded(seed), dtype=torch.float64)
     h_tilde = power_iteration(h, iterations, strength=strength, generator=seeded(seed + 1))
     expected = algorithm_1(h, start_vectors((n, d), torch.float64, seed + 1), iterations, strength)

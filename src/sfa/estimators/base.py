@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +21,8 @@ from sfa.atomic import ensure_writable
 from sfa.errors import InputError
 from sfa.levels import Level
 from sfa.methods import Method
-from sfa.methods import resolve as resolve_method
 from sfa.recipes import Recipe, load_recipe
+from sfa.registry import name_of, resolve
 from sfa.training import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ FORMAT = 3
 
 EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder", "image": "ImageEmbedder"}
 """The class that embeds with the methods of a level."""
+
+
+_ARGUMENTS = ("method.name", "spectral.name", "training.seed")
+"""Keys of a recipe that have an argument of their own."""
 
 
 class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -45,8 +50,10 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     kept: ClassVar[Mapping[str, type | UnionType]]
     """What it must know of the data it was fitted to: attributes of theirs, its own with ``_`` at the end, by kind."""
 
-    method: str
-    spectral: str
+    method: str | type[Method] | Method
+    encoder: Any
+    augmentation: Any
+    spectral: Any
     hidden: int | None
     iterations: int | None
     tau: float | None
@@ -80,13 +87,17 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         cls._check_level(parsed)
         sections = parsed.as_dict()
-        options = {key: value for key, value in sections.items() if not isinstance(value, dict)}
-        for name in ("method", "spectral", "sampler", "training"):
-            options |= {f"{name}.{key}": value for key, value in sections[name].items() if key not in ("name", "seed")}
-        options["sampler.name"] = sections["sampler"]["name"]
+        options = {}
+        for name, section in sections.items():
+            if isinstance(section, dict):
+                kept = {key: value for key, value in section.items() if f"{name}.{key}" not in _ARGUMENTS}
+                options |= {f"{name}.{key}": value for key, value in kept.items()}
+            elif section is not None:
+                options[name] = section
+        spectral = sections["spectral"]
         return cls(
             sections["method"]["name"],
-            sections["spectral"]["name"],
+            spectral["name"] if isinstance(spectral, dict) else [one["name"] for one in spectral],
             options=options,
             random_state=parsed.training.seed,
             device=device,
@@ -94,9 +105,9 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the encoder; labels are not used."""
-        recipe = self._recipe()
+        recipe, parts = self._recipe()
         data = self._read(X)
-        method = recipe.build_for(data)
+        method = recipe.build_for(data, parts=parts)
         prepared = recipe.prepare(data)
         history: list[dict[str, Any]] = []
         train(
@@ -141,8 +152,14 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         save_tensors(path, dict(self.method_.state_dict()), meta)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read an embedder that :meth:`save` wrote; nothing in the file is executed."""
+    def load(cls, path: str | Path, **parts: Any) -> Self:
+        """Read an embedder that :meth:`save` wrote; nothing in the file is executed.
+
+        Args:
+            path: The file.
+            **parts: Objects that the embedder was made with, for instance ``encoder=my_gat``; their weights are in the
+                file.
+        """
         weights, meta = load_tensors(Path(path))
         if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
             raise _not_an_embedder(path)
@@ -155,7 +172,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         embedder = cls.from_recipe(meta["recipe"])
         embedder.node_features = meta.get("node_features")
         embedder.recipe_ = recipe
-        method = recipe.build(meta["in_features"], meta.get("num_nodes"))
+        method = recipe.build(meta["in_features"], meta.get("num_nodes"), parts=parts)
         try:
             method.load_state_dict(weights)
         except RuntimeError as error:
@@ -163,7 +180,8 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         embedder._adopt(method, meta["in_features"], {name: meta.get(name) for name in cls.kept})
         return embedder
 
-    def _recipe(self) -> Recipe:
+    def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
+        """Return the recipe of the arguments, and those parts of it that were given as objects."""
         given = {
             "method.hidden": self.hidden,
             "method.tau": self.tau,
@@ -188,11 +206,32 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError(
                 "An online probe needs labels, which no embedder looks at: use `sfa train --online-probe`."
             )
-        plain = Recipe.parse({"method": self.method, "spectral": self.spectral})
+        sections, parts = self._parts()
+        plain = Recipe.parse(sections)
         self._check_level(plain)
         if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
-            return plain.updated(options).updated({**given, "training.seed": int(seed)})
-        return plain.updated({**options, **given, "training.seed": int(seed)})
+            return plain.updated(options).updated({**given, "training.seed": int(seed)}), parts
+        return plain.updated({**options, **given, "training.seed": int(seed)}), parts
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the named sections of the recipe, and the parts that are objects: those are not in a recipe."""
+        sections: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
+        method = self.method
+        if isinstance(method, Method):
+            parts["method"], method = method, type(method)
+        sections["method"] = method if isinstance(method, str) else name_of("method", method)
+        for kind in ("encoder", "augmentation", "spectral"):
+            part = getattr(self, kind)
+            several = part if isinstance(part, list | tuple) else [part]
+            if part is None or all(isinstance(one, str | Mapping) for one in several):
+                sections |= {} if part is None else {kind: list(part) if isinstance(part, tuple) else part}
+            elif inspect.isclass(part) or (inspect.isfunction(part) and kind == "encoder"):
+                sections[kind] = name_of(kind, part)
+            else:
+                parts[kind] = part
+                sections[kind] = {"name": f"<{' + '.join(_word(one) for one in several)}>"}
+        return sections, parts
 
     @classmethod
     def _check_level(cls, recipe: Recipe) -> None:
@@ -217,7 +256,12 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def _level_of(recipe: Recipe) -> Level:
-    return resolve_method(recipe.method["name"]).level
+    level: Level = resolve("method", recipe.method["name"]).level
+    return level
+
+
+def _word(part: Any) -> str:
+    return part if isinstance(part, str) else str(getattr(part, "__name__", type(part).__name__))
 
 
 def _not_an_embedder(path: str | Path) -> InputError:

@@ -12,6 +12,7 @@ from sfa.data import as_graphs
 from sfa.errors import InputError
 from sfa.estimators.base import Embedder
 from sfa.levels import Level
+from sfa.methods import Method
 
 
 class GraphEmbedder(Embedder):
@@ -21,9 +22,12 @@ class GraphEmbedder(Embedder):
     :func:`sfa.data.load`. To split them by scikit-learn (``cross_val_score``), give a list.
 
     Args:
-        method: Name of the method; ``sfa list methods`` shows them.
-        spectral: Name of the spectral map between pooling and head; ``none`` for the plain method, which leaves the
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map, or a list of several, by name, class or object, between pooling and head; ``none`` for the plain method, which leaves the
             options of maps aside.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
+        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
+            (view, view)``; by default the method's.
         hidden: Width of a layer; the embeddings are as wide as all layers side by side.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
@@ -32,7 +36,7 @@ class GraphEmbedder(Embedder):
         batch_size: Graphs of a step.
         node_features: What to make features of for graphs whose nodes have none, for instance ``degree:64``; if
             ``None``, nodes keep their own, and those of graphs without get ``degree`` features.
-        options: Any other key of a recipe by its path, for instance ``{"method.encoder": "gcn"}``.
+        options: Any other key of a recipe by its path, for instance ``{"encoder.layers": 5}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
 
@@ -55,9 +59,11 @@ class GraphEmbedder(Embedder):
 
     def __init__(
         self,
-        method: str = "graphcl",
-        spectral: str = "sfa",
+        method: str | type[Method] | Method = "graphcl",
+        spectral: Any = "sfa",
         *,
+        encoder: Any = None,
+        augmentation: Any = None,
         hidden: int | None = None,
         iterations: int | None = None,
         tau: float | None = None,
@@ -71,6 +77,8 @@ class GraphEmbedder(Embedder):
     ) -> None:
         self.method = method
         self.spectral = spectral
+        self.encoder = encoder
+        self.augmentation = augmentation
         self.hidden = hidden
         self.iterations = iterations
         self.tau = tau

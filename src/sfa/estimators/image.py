@@ -13,6 +13,7 @@ from sfa.data import as_images
 from sfa.errors import InputError
 from sfa.estimators.base import Embedder
 from sfa.levels import Level
+from sfa.methods import Method
 
 
 class ImageEmbedder(Embedder):
@@ -23,8 +24,8 @@ class ImageEmbedder(Embedder):
     Of a set with parts of its own, those to train on alone are learnt from.
 
     Args:
-        method: Name of the method; ``sfa list methods`` shows them.
-        spectral: Name of the spectral map between encoder and projector; ``none`` for the plain method, which leaves
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map, or a list of several, by name, class or object, between encoder and projector; ``none`` for the plain method, which leaves
             the options of maps aside.
         hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
         iterations: Power iterations of the spectral map.
@@ -32,7 +33,7 @@ class ImageEmbedder(Embedder):
         epochs: Training epochs.
         lr: Learning rate.
         batch_size: Images of a step.
-        options: Any other key of a recipe by its path, for instance ``{"method.encoder": "resnet18"}``.
+        options: Any other key of a recipe by its path, for instance ``{"training.warmup": 5}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
 
@@ -53,9 +54,11 @@ class ImageEmbedder(Embedder):
 
     def __init__(
         self,
-        method: str = "simclr",
-        spectral: str = "sfa",
+        method: str | type[Method] | Method = "simclr",
+        spectral: Any = "sfa",
         *,
+        encoder: Any = None,
+        augmentation: Any = None,
         hidden: int | None = None,
         iterations: int | None = None,
         tau: float | None = None,
@@ -68,6 +71,8 @@ class ImageEmbedder(Embedder):
     ) -> None:
         self.method = method
         self.spectral = spectral
+        self.encoder = encoder
+        self.augmentation = augmentation
         self.hidden = hidden
         self.iterations = iterations
         self.tau = tau

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from sfa.data import as_graph
 from sfa.estimators.base import Embedder
 from sfa.levels import Level
+from sfa.methods import Method
 
 
 class NodeEmbedder(Embedder):
@@ -20,9 +21,12 @@ class NodeEmbedder(Embedder):
     edge index), or a NetworkX graph whose nodes carry features ``x``. One without features needs ``node_features``.
 
     Args:
-        method: Name of the method; ``sfa list methods`` shows them.
-        spectral: Name of the spectral map between encoder and head: ``gentle`` is SFA in 64 gentle passes, ``sfa`` the
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map, or a list of several, by name, class or object, between encoder and head: ``gentle`` is SFA in 64 gentle passes, ``sfa`` the
             paper's Algorithm 1, and ``none`` the plain method, which leaves the options of maps aside.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
+        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
+            (view, view)``; by default the method's.
         hidden: Width of the embeddings.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
@@ -32,7 +36,7 @@ class NodeEmbedder(Embedder):
         node_features: What to make features of for graphs that have none: ``degree``, ``random`` or ``spectral``, with
             a width if wanted, for instance ``spectral:64``. Those of ``degree`` mean the same in every graph; the
             others belong to the graph that was fitted.
-        options: Any other key of a recipe by its path, for instance ``{"method.edge_drop": (0.2, 0.4)}``.
+        options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
 
@@ -55,9 +59,11 @@ class NodeEmbedder(Embedder):
 
     def __init__(
         self,
-        method: str = "grace",
-        spectral: str = "gentle",
+        method: str | type[Method] | Method = "grace",
+        spectral: Any = "gentle",
         *,
+        encoder: Any = None,
+        augmentation: Any = None,
         hidden: int | None = None,
         iterations: int | None = None,
         tau: float | None = None,
@@ -71,6 +77,8 @@ class NodeEmbedder(Embedder):
     ) -> None:
         self.method = method
         self.spectral = spectral
+        self.encoder = encoder
+        self.augmentation = augmentation
         self.hidden = hidden
         self.iterations = iterations
         self.tau = tau

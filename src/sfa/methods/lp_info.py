@@ -34,8 +34,8 @@ class LPInfo(Method):
 
     with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, the encoder and its projector
     :math:`\theta`, and two generators :math:`\phi_v` with a reconstruction :math:`\mathcal{R}` and a divergence
-    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). What is hard, :math:`c`, is a principle: ``min``,
-    views that share little, :math:`c = \ell`; ``bn``, embeddings that keep little of their view, where
+    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). What is hard, :math:`c`, is a principle:
+    ``min``, views that share little, :math:`c = \ell`; ``bn``, embeddings that keep little of their view, where
     :math:`c = \ell^{bn}` is the loss of another encoder that learns to find them; ``both``, the sum. Views are drawn
     and rewards are constants, so one backward pass gives each part the gradient of its own objective.
 

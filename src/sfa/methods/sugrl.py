@@ -68,7 +68,7 @@ class SUGRL(Method):
         self.dropout, self.structural_dropout = dropout, structural_dropout
         self.neighbours, self.negatives = neighbours, negatives
         self.margins: dict[str, Any] = {"alpha": alpha, "beta": beta, "weights": weights, "form": form}
-        self.register_load_state_dict_pre_hook(_rename_mlp)
+        self.register_load_state_dict_pre_hook(_rename_mlp)  # type: ignore[no-untyped-call]
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         count, dropped = num_seed_nodes(data), copy.copy(data)
@@ -86,7 +86,7 @@ class SUGRL(Method):
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
-        h = self.encoder.embed(data)
+        h: Tensor = self.encoder.embed(data)
         return propagation_of(data, h.dtype) @ h
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
@@ -79,7 +81,7 @@ class SwAV(TwoViewMethod):
         self._uses_queue = self._is_frozen = False  # set anew before each step, of a resumed run too
         self.after_step(0.0)
         self.queue = Queue(queue, head_width) if queue else None
-        self.tau, self.epsilon, self.iterations = tau, epsilon, iterations
+        self.tau, self.sinkhorn_options = tau, dict[str, Any](epsilon=epsilon, iterations=iterations)
         self.queue_from, self.frozen_epochs = queue_from, frozen_epochs
 
     def before_step(self, epochs: float) -> None:
@@ -107,7 +109,9 @@ class SwAV(TwoViewMethod):
     @torch.no_grad()
     def assignments(self, scores: Tensor) -> list[Tensor]:
         """Compute assignments ``(b, prototypes)`` of each view, from the scores of both, ``(2, b, prototypes)``."""
-        rows, options = scores.shape[1], {"epsilon": self.epsilon, "iterations": self.iterations}
+        rows = scores.shape[1]
         if self.queue is not None and self._uses_queue and self.queue.is_full:
             scores = torch.cat([scores, self.prototypes(self.queue.own_rows)], dim=1)
-        return [sinkhorn(view, **options, across_processes=self.across_processes)[:rows] for view in scores]
+        return [
+            sinkhorn(view, **self.sinkhorn_options, across_processes=self.across_processes)[:rows] for view in scores
+        ]

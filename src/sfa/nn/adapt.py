@@ -112,7 +112,8 @@ class WrappedNodeEncoder(nn.Module):
     def embed(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the nodes of a graph in ``eval()``."""
         with evaluating(self):
-            return self(data)
+            z: Tensor = self(data)
+        return z
 
 
 class WrappedGraphEncoder(GraphEncoder):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,6 @@ from torch_geometric.data import Data
 from sfa.errors import TrainingError
 from sfa.graph.candidate_pairs import Candidates, candidate_pairs, step_chances, walked_view
 from sfa.graph.walks import Transitions
-from sfa.nn.graph_encoder import GraphEncoder
 from sfa.nn.pooling import sum_pool
 
 LEAST_DEVIATION = 1e-6
@@ -64,7 +63,7 @@ class ViewGenerator(nn.Module):
         least: Probability of a step.
     """
 
-    def __init__(self, encoder: GraphEncoder, hidden: int, *, walks: int, length: int, least: float) -> None:
+    def __init__(self, encoder: Any, hidden: int, *, walks: int, length: int, least: float) -> None:
         super().__init__()
         self.encoder = encoder
         self.mean = nn.Sequential(nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden))

@@ -30,7 +30,7 @@ def _gcn(*options: str, activate_last: bool = True, **fixed: Any) -> OldPart:
 
 
 _FULL = ("layers", "widths", "activation", "batch_norm")
-_SHORT = {"widths": "constant", "batch_norm": False}
+_SHORT: dict[str, Any] = {"widths": "constant", "batch_norm": False}
 _DROPS = ("edge_drop", "feature_drop")
 _RATES = ("node_drop", "edge_drop", "edge_add", "attribute_mask", "subgraph_keep")
 _UNIFORM = OldPart("uniform", _DROPS, {"directed": False})

@@ -25,7 +25,7 @@ from sfa.recipes.sections import complete, is_object, named, names_of, validated
 from sfa.registry import build, registered, resolve
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialisation
-from sfa.spectral.base import as_spectral
+from sfa.spectral.sequential import as_spectral
 from sfa.training.optimizers import OptimizerName
 from sfa.training.precision import PrecisionName
 
@@ -205,9 +205,12 @@ class Recipe(BaseModel):
         Args:
             in_features: Number of node features, or of channels.
             num_nodes: Number of nodes, which a method with weights for each node needs.
-            parts: Objects that take the place of sections: an encoder, an augmentation, a spectral map.
+            parts: Objects that take the place of sections: an encoder, an augmentation, a spectral map, or all of a
+                method.
         """
         method_class: Any = _method_class(self.method["name"])
+        if "method" in parts:
+            return self._with_steps(copy.deepcopy(parts["method"]))
         with seeded_initialisation(self.training.seed):
             spectral = as_spectral(_build("spectral", self.spectral, parts))
             options = {key: value for key, value in self.method.items() if key != "name"}
@@ -220,11 +223,16 @@ class Recipe(BaseModel):
                 views = _build("augmentation", self.augmentation, parts) if method_class.takes_views else None
                 chosen = {} if views is None else {"augmentation": views}
                 built = method_class(encoder, **chosen, spectral=spectral, **options)
-        built.postprocess = [build("postprocess", step) for step in self.postprocess]
-        for step in built.postprocess:
+        return self._with_steps(built)
+
+    def _with_steps(self, method: Method) -> Method:
+        """Give a method the steps of postprocessing; raise if one of them would leave nothing of its embeddings."""
+        if self.postprocess:
+            method.postprocess = [build("postprocess", step) for step in self.postprocess]
+        for step in method.postprocess:
             if hasattr(step, "check_width"):
-                step.check_width(built.width)
-        return built
+                step.check_width(method.width)
+        return method
 
     def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
         """Build the untrained method for these data; says so if it embeds what they are not."""
@@ -350,10 +358,11 @@ def _check_fit(recipe: Recipe, method_class: type[Method]) -> None:
         )
     views = recipe.augmentation if isinstance(recipe.augmentation, list) else [recipe.augmentation or {}]
     for section in views:
-        own = None if not section or is_object(section["name"]) else resolve("augmentation", section["name"])
-        if getattr(own, "level", None) not in (None, level):
+        known = section and not is_object(section["name"])
+        own: Level | None = getattr(resolve("augmentation", section["name"]), "level", None) if known else None
+        if own not in (None, level):
             raise InputError(
-                f"The augmentation {section['name']} is of {DATA[own.level]}, and {method} embeds {ITEMS[level]}."
+                f"The augmentation {section['name']} is of {DATA[own]}, and {method} embeds {ITEMS[level]}."
             )
 
 

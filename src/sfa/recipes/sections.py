@@ -71,8 +71,9 @@ def complete(section: Mapping[str, Any], kind: str) -> Section:
         return dict(section)
     target = resolve(kind, section["name"])
     known = options_of(target, kind)
-    extra = "allow" if takes_anything(target) else "forbid"
-    config = ConfigDict(extra=extra, allow_inf_nan=False, arbitrary_types_allowed=True)
+    config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
+    if takes_anything(target):
+        config["extra"] = "allow"
     model = create_model(getattr(target, "__name__", kind), __config__=config, **known)  # type: ignore[call-overload]
     options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind)
     return {"name": section["name"], **options.model_dump()}

@@ -16,6 +16,7 @@ from sfa.spectral.pca import PCA, pca
 from sfa.spectral.noise import GaussianNoise, add_noise
 from sfa.spectral.costa import Costa, costa
 from sfa.spectral.whiten import Whiten, whiten
+from sfa.spectral.sequential import Sequential
 from sfa.spectral.newton_schulz import Roots, newton_schulz
 # isort: on
 
@@ -30,6 +31,7 @@ __all__ = [
     "PowerNormStar",
     "Precondition",
     "Roots",
+    "Sequential",
     "SpectralFeatureAugmentation",
     "SpectralMap",
     "Whiten",

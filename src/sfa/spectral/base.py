@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,15 +20,22 @@ class SpectralMap(nn.Module):
     stays. A map that must treat all maps of a step alike overrides :meth:`forward_all`.
 
     A map whose result for some rows can be had without the others (but for sums over all), as that of SFA, says
-    ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`.
+    ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`. The other attributes state
+    facts that :func:`sfa.testing.check_spectral_map` checks.
     """
 
-    spans_processes: ClassVar[bool] = True
-    """Whether the rows of a feature map may be spread over several processes."""
-
-    keeps_rows: ClassVar[bool] = True
+    keeps_rows: bool = True
     """Whether row ``i`` of the result is that of the same node or image as row ``i`` of the feature map."""
-
+    deterministic: bool = True
+    """Whether the result follows from the feature map alone; false for a map that draws random numbers."""
+    shares_draws: bool = False
+    """Whether :meth:`forward_all` gives all maps of a step the same draw."""
+    homogeneity: float | None = 1
+    """The degree ``p`` of ``f(c h) = c^p f(h)`` for ``c > 0``; ``None`` where there is none."""
+    fullgraph: bool = True
+    """Whether ``torch.compile`` takes it as one graph."""
+    spans_processes: bool = True
+    """Whether the rows of a feature map may be spread over several processes."""
     across_processes: bool = False
     """The rows on all processes are one feature map; :func:`sfa.processes.synchronise` sets it."""
 
@@ -44,25 +50,16 @@ class SpectralMap(nn.Module):
         """Raise unless the map takes feature maps of this width; methods ask before any work starts."""
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """The augmented map ``h_tilde`` of ``h``, ``(..., n, d)``, with as many features and as a rule as many rows."""
+        """Return ``h_tilde`` for ``h`` ``(..., n, d)``, with as many features and as a rule as many rows."""
         return h
 
     def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return self.augment(h, generator) if self.training else h
 
     def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
-        """All feature maps of one step; by default each gets a draw of its own, as in the paper."""
+        """Augment all feature maps of one step; by default each gets a draw of its own, as in the paper."""
         return tuple(self(h, generator) for h in maps)
 
     def extra_repr(self) -> str:
         names = [name for name in inspect.signature(type(self)).parameters if hasattr(self, name)]
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-
-
-def as_spectral(spectral: SpectralMap | Sequence[SpectralMap] | None) -> SpectralMap:
-    """Return what goes into the slot: the map itself, several applied in order, or the empty slot for ``None``."""
-    if spectral is None:
-        return SpectralMap()
-    if isinstance(spectral, SpectralMap):
-        return spectral
-    raise TypeError

@@ -89,12 +89,12 @@ class _MultiplyByRandomMatrix(torch.autograd.Function):
 
 @register("spectral", "costa")
 class Costa(SpectralMap):
-    """COSTA: replaces the rows of both views by the same random combinations of them, half as many.
+    """COSTA: replaces the rows of both views by the same random combinations of them, half as many."""
 
-    It stores its argument and calls :func:`costa`.
-    """
-
+    deterministic = False
     keeps_rows = False
+    shares_draws = True
+    fullgraph = False  # as no generator can be made within one
 
     def __init__(self, ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5) -> None:
         super().__init__()

@@ -58,17 +58,12 @@ def _(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
 
 @register("spectral", "expectation")
 class Expectation(SpectralMap):
-    """The expectation of SFA: its balancing without its noise.
-
-    It stores its arguments and calls :func:`expectation`.
-    """
+    """The expectation of SFA: its balancing without its noise."""
 
     def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
         super().__init__()
         _check(iterations, strength, passes)
-        self.iterations = iterations
-        self.strength = strength
-        self.passes = passes
+        self.iterations, self.strength, self.passes = iterations, strength, passes
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return expectation(h, self.iterations, strength=self.strength, passes=self.passes)

@@ -33,12 +33,7 @@ def passes_on_gram(
     a change of rank two. The product of all :math:`I - s\, r_i r_i^\top` is :math:`I - R T R^\top` with
     :math:`T^{-1} = s^{-1} I + \mathrm{striu}(R^\top R)`, as of Householder reflections.
 
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        starts: The random starts as columns, ``(..., d, p)``; each pass takes one.
-        iterations: ``k``.
-        strength: ``s``.
-        spread: The rows of ``h`` on all processes are one map; the starts are those of rank 0.
+    The starts are columns, ``(..., d, p)``. If the rows are ``spread`` over processes, the Gram matrix is reduced once.
     """
     wide = h.double()  # has the digits for squares of singular values, and the range
     if spread:  # a common scale would take communication of its own

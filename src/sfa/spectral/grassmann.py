@@ -88,10 +88,10 @@ def _range_basis(h: Tensor, size: int, iterations: int, generator: torch.Generat
 
 @register("spectral", "grassmann")
 class Grassmann(SpectralMap):
-    """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero.
+    """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero."""
 
-    It stores its arguments and calls :func:`grassmann`.
-    """
+    deterministic = False
+    homogeneity = 0
 
     def __init__(
         self,
@@ -104,12 +104,9 @@ class Grassmann(SpectralMap):
     ) -> None:
         super().__init__()
         _check(kappa, noise, method, oversampling, power_iterations)
-        self.kappa = kappa
-        self.noise = noise
         self.method: Decomposition = method
-        self.oversampling = oversampling
-        self.power_iterations = power_iterations
-        self.detach = detach
+        self.kappa, self.noise, self.detach = kappa, noise, detach
+        self.oversampling, self.power_iterations = oversampling, power_iterations
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return grassmann(

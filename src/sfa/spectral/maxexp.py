@@ -74,17 +74,15 @@ def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
 
 @register("spectral", "maxexp")
 class MaxExp(SpectralMap):
-    """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; relative noise grows towards the tail.
+    """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; relative noise grows towards the tail."""
 
-    It stores its arguments and calls :func:`maxexp`.
-    """
+    deterministic = False
+    homogeneity = 0
 
     def __init__(self, eta: Count = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
         super().__init__()
         _check(eta, noise)
-        self.eta = eta
-        self.noise = noise
-        self.detach = detach
+        self.eta, self.noise, self.detach = eta, noise, detach
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return maxexp(h, self.eta, noise=self.noise, detach=self.detach, generator=generator)

@@ -66,10 +66,9 @@ def _rms_of_all(h: Tensor) -> Tensor:
 
 @register("spectral", "noise")
 class GaussianNoise(SpectralMap, spans_processes=True):
-    """Gaussian noise on every feature, in proportion to the size of the map; the spectrum is not balanced.
+    """Gaussian noise on every feature, in proportion to the size of the map; the spectrum is not balanced."""
 
-    It stores its arguments and calls :func:`add_noise`.
-    """
+    deterministic = False
 
     def __init__(self, strength: NonNegative = 0.1) -> None:
         super().__init__()

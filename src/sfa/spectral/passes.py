@@ -14,15 +14,9 @@ from sfa.spectral.rank_one_product import RankOneProduct
 def make_passes(
     h: Tensor, starts: list[Tensor], iterations: int, strength: float, *, is_constant: bool, spread: bool
 ) -> RankOneProduct:
-    """Return the product of all passes, one for every random start, by the faster of two ways.
+    """Return the product of all passes over ``h`` ``(..., n, d)``, one for every random start ``(..., d, q)``.
 
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        starts: Random columns ``(..., d, q)`` for every pass.
-        iterations: ``k``.
-        strength: ``s``.
-        is_constant: No gradient is asked for, so that the Gram matrix may be taken.
-        spread: The rows of ``h`` on all processes are one map.
+    They are made on the Gram matrix where that is faster and no gradient is asked for (``is_constant``).
     """
     if is_constant and starts[0].shape[-1] == 1 and gram_pays(h.shape[-1], iterations, len(starts)):
         return passes_on_gram(h, torch.cat(starts, dim=-1), iterations, strength, spread=spread)

@@ -44,16 +44,12 @@ def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
 
 @register("spectral", "pca")
 class PCA(SpectralMap):
-    """Principal components: keeps the κ leading ones of the centred map and drops the rest; no noise.
-
-    It stores its arguments and calls :func:`pca`.
-    """
+    """Principal components: keeps the κ leading ones of the centred map and drops the rest; no noise."""
 
     def __init__(self, kappa: Count = 20, detach: bool = False) -> None:
         super().__init__()
         check_whole("kappa", kappa, 1)
-        self.kappa = kappa
-        self.detach = detach
+        self.kappa, self.detach = kappa, detach
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return pca(h, self.kappa, detach=self.detach)

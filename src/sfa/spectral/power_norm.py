@@ -98,20 +98,17 @@ def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, de
 
 @register("spectral", "power-norm")
 class PowerNorm(SpectralMap):
-    """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; no noise at σ = 1.
+    """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; no noise at σ = 1."""
 
-    It stores its arguments and calls :func:`power_norm`.
-    """
+    deterministic = False
+    homogeneity = None
 
     def __init__(
         self, beta: Share = 0.5, noise: NonNegative = 0.1, ridge: Positive = 1e-10, detach: bool = False
     ) -> None:
         super().__init__()
         _check(beta, noise, ridge)
-        self.beta = beta
-        self.noise = noise
-        self.ridge = ridge
-        self.detach = detach
+        self.beta, self.noise, self.ridge, self.detach = beta, noise, ridge, detach
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return power_norm(h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator)
@@ -119,10 +116,7 @@ class PowerNorm(SpectralMap):
 
 @register("spectral", "power-norm*")
 class PowerNormStar(PowerNorm):
-    """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values.
-
-    It stores its arguments and calls :func:`power_norm_star`.
-    """
+    """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values."""
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return power_norm_star(

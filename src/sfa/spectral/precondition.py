@@ -57,16 +57,14 @@ def _inverse_by_lu(m: Tensor) -> Tensor:
 
 @register("spectral", "precondition")
 class Precondition(SpectralMap):
-    """Matrix preconditioning: flattens the whole spectrum by the inverse of the Gram matrix (LU); no noise.
+    """Matrix preconditioning: flattens the whole spectrum by the inverse of the Gram matrix (LU); no noise."""
 
-    It stores its arguments and calls :func:`precondition`.
-    """
+    homogeneity = 0
 
     def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
         super().__init__()
         check_number("ridge", ridge, above=0)
-        self.ridge = ridge
-        self.detach = detach
+        self.ridge, self.detach = ridge, detach
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return precondition(h, self.ridge, detach=self.detach)

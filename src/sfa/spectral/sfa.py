@@ -106,6 +106,8 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     torch.Size([100, 16])
     """
 
+    deterministic = False
+
     def __init__(
         self,
         iterations: Natural = 1,
@@ -116,11 +118,8 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     ) -> None:
         super().__init__()
         _check(iterations, strength, directions, passes)
-        self.iterations = iterations
-        self.strength = strength
-        self.detach = detach
-        self.directions = directions
-        self.passes = passes
+        self.iterations, self.strength, self.detach = iterations, strength, detach
+        self.directions, self.passes = directions, passes
 
     def check_width(self, features: int) -> None:
         _check_width(self.directions, features)

@@ -49,16 +49,14 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
 
 @register("spectral", "whiten")
 class Whiten(SpectralMap):
-    """ZCA whitening: centred features without correlation, all of variance one; no noise.
+    """ZCA whitening: centred features without correlation, all of variance one; no noise."""
 
-    It stores its arguments and calls :func:`whiten`.
-    """
+    homogeneity = 0
 
     def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
         super().__init__()
         check_number("ridge", ridge, above=0)
-        self.ridge = ridge
-        self.detach = detach
+        self.ridge, self.detach = ridge, detach
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return whiten(h, self.ridge, detach=self.detach)

@@ -206,7 +206,7 @@ def title_of(dataset: str) -> str:
 
 def method_title(name: str) -> str:
     """A method as tables call it."""
-    return METHOD_TITLES.get(name, resolve("method", name).__name__)
+    return METHOD_TITLES.get(name) or str(resolve("method", name).__name__)
 
 
 def labelled(variants: Mapping[str, str]) -> dict[str, Line]:

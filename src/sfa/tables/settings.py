@@ -76,7 +76,7 @@ def augmentation(name: str) -> str:
         return "/"
     drops = {"edge_drop": "ER", "feature_drop": "FM"} if section["name"] == "diffusion" else {}
     parts = [word for option, word in drops.items() if any(np.atleast_1d(section[option]))]
-    parts += [AUGMENTATIONS.get(section["name"], section["name"])]
+    parts += [AUGMENTATIONS.get(section["name"], str(section["name"]))]
     parts += ["NS"] if "ShuffleFeatures" in _functions(name) else []  # of MVGRL, beside its views
     return "+".join(parts)
 
