@@ -54,6 +54,7 @@ def assert_same_run(one: RunFolder, other: RunFolder) -> None:
         ("grace", {"method__activation": "rrelu", "method__batch_norm": True}),
         ("g-bt", {}),
         ("grace", {"training__warmup": 5, "training__cosine": True, "training__weight_decay": 0.1}),
+        ("grace", {"training__restore_best": True, "training__lr": 0.5}),
     ],
 )
 @pytest.mark.parametrize("crash", [2, 4, 9])
