@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.nn.pooling import graph_of_nodes, sum_pool
+from sfa.graph.pooling import graph_of_nodes, sum_pool
 
 
 def looped(h: Tensor, ptr: Tensor) -> Tensor:

@@ -149,7 +149,7 @@ def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> 
     """A method's own defaults are its authors' for one data set; there may be settings for this one."""
     method, spectral = recipe.method["name"], name_of(recipe.spectral)
     if f"{method}/{dataset}".lower() in shipped_recipes() and not _has_default(dataset):
-        same_map = "" if spectral == "none" else f" --spectral {spectral}"
+        same_map = "" if spectral == "none" else f" --spectral {spectral.replace(' + ', ',')}"
         best = ", --recipe best the best that we know" if f"best/{dataset}".lower() in shipped_recipes() else ""
         display.say(
             f"Settings are {method}'s defaults; --recipe {method}{same_map} has its authors' for {dataset}{best}."

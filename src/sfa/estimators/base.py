@@ -87,7 +87,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         cls._check_level(parsed)
         sections = parsed.as_dict()
-        options = {}
+        options: dict[str, Any] = {}
         for name, section in sections.items():
             if isinstance(section, dict):
                 kept = {key: value for key, value in section.items() if f"{name}.{key}" not in _ARGUMENTS}

@@ -23,8 +23,8 @@ class GraphEmbedder(Embedder):
 
     Args:
         method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
-        spectral: The spectral map, or a list of several, by name, class or object, between pooling and head; ``none`` for the plain method, which leaves the
-            options of maps aside.
+        spectral: The spectral map between pooling and head, or a list of several: names (``sfa list spectral``),
+            classes or objects; ``none`` is the plain method, which leaves the options of maps aside.
         encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
         augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
             (view, view)``; by default the method's.

@@ -25,8 +25,12 @@ class ImageEmbedder(Embedder):
 
     Args:
         method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
-        spectral: The spectral map, or a list of several, by name, class or object, between encoder and projector; ``none`` for the plain method, which leaves
-            the options of maps aside.
+        spectral: The spectral map between encoder and projector, or a list of several: names (``sfa list spectral``),
+            classes or objects; ``none`` is the plain method, which leaves the options of maps aside.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module`` from images to ``(b, d)``,
+            such as a network of torchvision or timm; by default the method's.
+        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
+            (view, view)``; by default the method's.
         hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss, where it has one.

@@ -8,8 +8,8 @@ from torch_geometric.data import Data
 
 from sfa.graph.batches import check_batch
 from sfa.graph.pattern import pattern_of
+from sfa.graph.pooling import graph_of_nodes, sum_pool
 from sfa.matrices import csr_matrix
-from sfa.nn.pooling import graph_of_nodes, sum_pool
 
 
 def label_histogram(graphs: Data) -> Tensor:

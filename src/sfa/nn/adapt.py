@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.pooling import sum_pool
 from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.graph_encoder import GraphEncoder
 from sfa.nn.image_encoder import ImageEncoder
-from sfa.nn.pooling import sum_pool
 
 WIDTHS = ("width", "out_channels", "num_features", "out_features")
 """Attributes by which modules tell how wide their output is."""

@@ -13,10 +13,10 @@ from sfa import processes
 from sfa.errors import InputError
 from sfa.graph.batches import check_batch
 from sfa.graph.pattern import pattern_of
+from sfa.graph.pooling import sum_pool
 from sfa.graph.products import some_rows
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
-from sfa.nn.pooling import sum_pool
 
 
 class GraphEncoder(nn.Module, ABC):

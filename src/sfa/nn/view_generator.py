@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
 from sfa.graph.candidate_pairs import Candidates, candidate_pairs, step_chances, walked_view
+from sfa.graph.pooling import sum_pool
 from sfa.graph.walks import Transitions
-from sfa.nn.pooling import sum_pool
 
 LEAST_DEVIATION = 1e-6
 """Added to standard deviations, whose logarithm is taken."""
