@@ -29,6 +29,11 @@ def num_items(data: Data) -> int:
     return len(data.ptr) - 1 if level_of(data) == "graph" else int(data.num_nodes)
 
 
+def num_seed_nodes(batch: Data) -> int:
+    """Return how many of the first rows of a feature map count; the other nodes of a batch only send messages."""
+    return int(batch.get("roots", num_items(batch)))
+
+
 def item_word(data: Data) -> str:
     """What the items are called, in the plural."""
     return f"{level_of(data)}s"

@@ -23,8 +23,8 @@ class NodeEmbedder(Embedder):
     Args:
         method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
         spectral: The spectral map between encoder and head, or a list of several: names (``sfa list spectral``),
-            classes or objects. ``gentle`` is SFA in 64 gentle passes, ``sfa`` the paper's Algorithm 1, and ``none`` the plain
-            method, which leaves the options of maps aside.
+            classes or objects. ``gentle`` is SFA in 64 gentle passes, ``sfa`` the paper's Algorithm 1, and ``none`` the
+            plain method, which leaves the options of maps aside.
         encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
         augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
             (view, view)``; by default the method's.

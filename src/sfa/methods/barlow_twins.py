@@ -29,8 +29,6 @@ class BarlowTwins(TwoViewMethod):
     projector is 8192 wide, on ImageNet.
 
     Args:
-        encoder: Any module from images to ``(b, d)``.
-        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
         head_hidden: Width of the projector's two hidden layers.
         head_width: Width of what it gives.
         off_diagonal: ``λ``, the weight of the redundancy term.

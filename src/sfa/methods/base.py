@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.levels import Level, num_items, settings_of
+from sfa.levels import Level, num_seed_nodes, settings_of
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
@@ -46,10 +46,11 @@ class Method(nn.Module, ABC):
     (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`level` says.
 
     Every feature map that enters the loss goes through :meth:`apply_spectral`, the one slot for a spectral map, so that
-    every method works with every map.
+    every method works with every map. All methods take the arguments below, unless they say otherwise.
 
     Args:
-        encoder: Any module that embeds the data (:func:`sfa.nn.as_encoder`); ``None`` for a method without one.
+        encoder: Any module that embeds nodes, graphs (or their nodes, which are summed) or images; see
+            :func:`sfa.nn.as_encoder`.
         augmentation: Makes two views of the data, ``(data, generator) -> (view, view)``; by default the authors'.
         spectral: The map applied to the feature maps while training, or several in order; none if not given.
         width: Of the feature maps; the encoder's if not given.
@@ -151,8 +152,3 @@ class Method(nn.Module, ABC):
     def encode(self, encoder: nn.Module, views: Iterable[Any], data: Data, generator: torch.Generator | None) -> Any:
         """Compute the feature maps ``(n, width)`` of views, of the seed nodes of a sampled batch alone."""
         return [encoder(view, generator)[: num_seed_nodes(data)] for view in views]
-
-
-def num_seed_nodes(batch: Data) -> int:
-    """Return how many of the first rows of a feature map count; the other nodes of a batch only send messages."""
-    return int(batch.get("roots", num_items(batch)))

@@ -21,8 +21,6 @@ class BGRL(BootstrappedMethod):
     set.
 
     Args:
-        encoder: Any module that embeds nodes.
-        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         prediction: Hidden width of the predictor.
         momentum: Of the target at the start of training.
     """

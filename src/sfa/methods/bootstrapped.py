@@ -23,8 +23,7 @@ class BootstrappedMethod(Method):
     with the online encoder's maps :math:`H`, the target encoder's :math:`T`, which are constants, the predictor
     :math:`p`, and the projectors :math:`g` and :math:`\bar g`, online and target, which BGRL does without. The spectral
     map acts on all four maps. After each step the target's weights move towards the online ones, with a momentum that
-    rises to 1 along a cosine (Grill et al., 2020; Thakoor et al., 2022). A method is a subclass that sets its
-    ``predictor`` and calls :meth:`make_targets`.
+    rises to 1 along a cosine. A method is a subclass that sets its ``predictor`` and calls :meth:`make_targets`.
 
     Args:
         encoder: The online encoder; the target starts as a copy.

@@ -27,8 +27,6 @@ class BYOL(BootstrappedMethod):
     :math:`g`. The heads' widths and the momentum are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:
-        encoder: Any module from images to ``(b, d)``.
-        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
         head_hidden: Hidden width of the projector.
         head_width: Width of projections and predictions.
         prediction: Hidden width of the predictor.

@@ -20,8 +20,6 @@ class CCASSG(TwoViewMethod):
     layer has no activation. Defaults are the authors' for Cora.
 
     Args:
-        encoder: Any module that embeds nodes.
-        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         decorrelation: Weight of the decorrelation term; twice that of the authors' code, see :func:`sfa.losses.cca`.
     """
 

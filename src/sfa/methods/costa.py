@@ -32,17 +32,13 @@ class COSTA(GRACE):
     a sketch (:func:`sfa.spectral.costa`) with one ``P`` for both views, drawn anew at each step; then a head, and
     InfoNCE between the views, whose rows are no nodes but the same combinations of nodes.
 
-    ``multi`` encodes two views of the graph. ``single`` encodes one, which halves the encoder's work: the authors'
-    figure has its sketch contrasted with itself, and their code leaves it out. It is read here as InfoNCE with both
-    arguments the same: every combination is its own positive, and all that is learned comes from pushing different
-    ones apart.
+    ``multi`` encodes two views of the graph, ``single`` one, whose sketch is contrasted with itself as in the authors'
+    figure: all that is learned comes from pushing different combinations apart. Their code leaves it out.
 
     The spectral map comes before the sketch. Defaults are the authors' for Cora; their code masks the features of
     both views at the first view's rate.
 
     Args:
-        encoder: Any module that embeds nodes.
-        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         views: ``multi`` or ``single``.
         ratio: Combinations for each node, above 0 and at most 1.
         projection: Hidden width of the head.

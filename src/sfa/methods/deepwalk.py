@@ -16,8 +16,6 @@ from sfa.methods.base import Method, Observer, Spectral
 from sfa.ranges import Count, check_whole
 from sfa.registry import register
 
-Length = Annotated[int, Ge(2)]
-
 NOISE_PER_NEGATIVE = 4
 """Nodes drawn for a walk for each negative of a pair: its positions share them, and a mean over more is steadier."""
 
@@ -52,7 +50,6 @@ class DeepWalk(Method):
     transductive = True
     requires_row_identity = True
     samplers = ("starts",)
-
     graph_digest: Tensor
 
     def __init__(
@@ -60,7 +57,7 @@ class DeepWalk(Method):
         num_nodes: int,
         *,
         hidden: Count = 128,
-        length: Length = 80,
+        length: Annotated[int, Ge(2)] = 80,
         window: Count = 10,
         negatives: Count = 5,
         spectral: Spectral = None,
@@ -73,9 +70,7 @@ class DeepWalk(Method):
         for table in (self.centre, self.context):
             nn.init.uniform_(table, -0.5 / hidden, 0.5 / hidden)
         self.register_buffer("graph_digest", torch.zeros(32, dtype=torch.uint8))
-        self.length = length
-        self.window = window
-        self.negatives = negatives
+        self.length, self.window, self.negatives = length, window, negatives
 
     def walks(self, transitions: Transitions, starts: Tensor, generator: torch.Generator | None) -> Tensor:
         """Draw a walk from each of ``k`` nodes, ``(length, k)``."""

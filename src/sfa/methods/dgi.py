@@ -28,7 +28,6 @@ class DGI(Method):
     weights of the lowest loss.
 
     Args:
-        encoder: Any module that embeds nodes.
         augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.
     """
 

@@ -17,12 +17,10 @@ class GBT(TwoViewMethod):
 
     From `"Graph Barlow Twins" <https://arxiv.org/abs/2106.02466>`_ (Bielak et al., 2022). With
     ``spectral=SpectralFeatureAugmentation()`` this is the paper's SFA with the Barlow Twins loss, which then acts
-    directly on the encoder's output. The default encoder is the authors': batch normalization with a momentum of 0.01
-    and PReLU after the first convolution, and a second convolution that is linear.
+    on the encoder's output. The default encoder is the authors': batch normalization with a momentum of 0.01 and PReLU
+    after the first convolution, and a second convolution that is linear.
 
     Args:
-        encoder: Any module that embeds nodes.
-        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         off_diagonal: Weight of the redundancy term; one over the width if not given.
     """
 

@@ -23,11 +23,7 @@ class GAE(Method):
 
     As in the paper every node counts as joined to itself, and an edge weight is the encoder's affair only. All ones of
     the adjacency enter the loss, and a uniform sample of as many zeros, anew in every step, which keeps memory linear.
-    The feature map that the spectral map sees is ``Z``, before the decoder. Features whose mean outweighs their
-    differences draw all of ``Z`` into one direction: have their columns standardized (``feature_norm: standard``).
-
-    Args:
-        encoder: Any module that embeds nodes.
+    Features whose mean outweighs their differences draw all of ``Z`` into one direction: standardize their columns.
     """
 
     defaults = {

@@ -21,7 +21,6 @@ class GCA(GRACE):
     (:class:`~sfa.augment.AdaptiveDrop`); all else is :class:`~sfa.methods.GRACE`. Defaults are the authors' for WikiCS.
 
     Args:
-        encoder: Any module that embeds nodes.
         augmentation: Makes two views of the graph; by default :class:`~sfa.augment.AdaptiveDrop`.
         projection: Hidden width of the head.
         **options: Those of :class:`~sfa.methods.GRACE`.

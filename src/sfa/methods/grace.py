@@ -22,8 +22,6 @@ class GRACE(TwoViewMethod):
     ``spectral=SpectralFeatureAugmentation()`` this is the paper's SFA with InfoNCE. Defaults are the authors' for Cora.
 
     Args:
-        encoder: Any module that embeds nodes.
-        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.UniformDrop`.
         projection: Hidden width of the head.
         head_activation: ``elu`` in the authors' code, ``prelu`` in the paper's text.
         tau: Temperature.

@@ -22,8 +22,6 @@ class GraphBT(GBT):
     GraphCL's semi-supervised experiments.
 
     Args:
-        encoder: Any module that embeds graphs, or nodes, which are then summed.
-        augmentation: Makes two views of a batch of graphs; by default :class:`~sfa.augment.RandomChoice`.
         **options: Those of :class:`~sfa.methods.GBT`.
     """
 

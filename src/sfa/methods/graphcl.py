@@ -28,8 +28,6 @@ class GraphCL(TwoViewMethod):
     authors' rule of thumb for molecules and proteins is the augmentation ``kinds: random2``.
 
     Args:
-        encoder: Any module that embeds graphs, or nodes, which are then summed.
-        augmentation: Makes two views of a batch of graphs; by default :class:`~sfa.augment.RandomChoice`.
         tau: Temperature.
     """
 

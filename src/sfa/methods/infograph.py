@@ -27,12 +27,8 @@ class InfoGraph(Method):
 
     with the node maps :math:`h`, the outputs of all layers side by side, their sums :math:`H` over the nodes of each
     graph, and two perceptrons :math:`\phi, \psi`: the loss of the authors' code but for its scale. The spectral map
-    acts on :math:`H`, a row a graph, as in all methods of graphs; the nodes it is told apart by stay as they are.
-    Matching a prior, an option of that code that is off, is left out. Its authors try 3, 5, 8 and 16 layers and
-    learning rates of 0.01 and 0.001.
-
-    Args:
-        encoder: Any module that embeds the nodes of graphs.
+    acts on :math:`H`, a row a graph, and not on the nodes. The authors try 3, 5, 8 and 16 layers and learning rates of
+    0.01 and 0.001.
     """
 
     level = "graph"

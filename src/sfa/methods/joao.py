@@ -20,9 +20,6 @@ from sfa.modes import kept_buffers
 from sfa.ranges import NonNegative, Positive, check_number
 from sfa.registry import register
 
-EVERY = 5
-"""One batch in so many is looked at to learn the probabilities: the authors take a fifth of them, and the first."""
-
 
 @register("method", "joao")
 class JOAO(GraphCL):
@@ -37,12 +34,10 @@ class JOAO(GraphCL):
 
     with :math:`\mathcal{L}_k` the loss of :class:`~sfa.methods.GraphCL` when all graphs are augmented by kind ``k`` of
     the five :data:`~sfa.augment.graph.AUGMENTATIONS`. After each epoch the probabilities take a step of projected
-    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses of training over every fifth batch. As in the
-    authors' code for the sets of TU Dortmund, view alpha is the graphs as they are, and probabilities are uniform at
-    first. They tune ``gamma`` among 0.01, 0.1 and 1.
+    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses of training over every fifth batch. In the
+    authors' code view alpha is the graphs as they are, and ``gamma`` is tuned among 0.01, 0.1 and 1.
 
     Args:
-        encoder: Any module that embeds graphs, or nodes, which are then summed.
         augmentation: A :class:`~sfa.augment.RandomChoice`, with the probabilities to start from.
         gamma: How much uniform probabilities are preferred.
         beta: Length of the step that the probabilities take after each epoch.
@@ -50,7 +45,6 @@ class JOAO(GraphCL):
     """
 
     defaults = {"augmentation": {**A_FIFTH, "kinds": "all", "both_views": False}}
-    augmentation: RandomChoice
     probabilities: Tensor  # (5,), of the augmentations
 
     def __init__(
@@ -100,7 +94,7 @@ class JOAO(GraphCL):
         return total / count
 
     def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
-        losses = self.losses(islice(batches, 0, None, EVERY))
-        if not bool(losses.isfinite().all()):
+        losses = self.losses(islice(batches, 0, None, 5))  # the authors look at a fifth of them, and the first
+        if not losses.isfinite().all():
             raise TrainingError("The loss of an augmentation is no longer a number: try a smaller learning rate.")
         self.probabilities.copy_(ascend(self.probabilities, losses, gamma=self.gamma, beta=self.beta))

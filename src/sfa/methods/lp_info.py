@@ -10,18 +10,18 @@ from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
 from sfa.losses import info_nce
-from sfa.methods.base import Method, Observer, Spectral
+from sfa.methods.base import Observer
+from sfa.methods.graphcl import GraphCL
 from sfa.nn.adapt import renewed
-from sfa.nn.heads import graph_projector
 from sfa.nn.view_generator import Objectives, ViewGenerator, rewards
-from sfa.ranges import Count, NonNegative, Positive, Share, check_number
+from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
 
 Principle = Literal["min", "bn", "both"]
 
 
 @register("method", "lp-info")
-class LPInfo(Method):
+class LPInfo(GraphCL):
     r"""Contrast two views of each graph that two generators draw, and train these to draw views that are hard.
 
     From `"Bringing Your Own View: Graph Contrastive Learning without Prefabricated Data Augmentations"
@@ -32,17 +32,11 @@ class LPInfo(Method):
         \min_{\phi_v} \ \frac1b \sum_g \big( r_g\, \mathcal{R}_g(\phi_v) + \beta\, \mathcal{D}_g(\phi_v) \big),
         \qquad r_g = \begin{cases} 1 & c_g > \tfrac1b \sum_{g'} c_{g'} \\ \delta & \text{otherwise} \end{cases}
 
-    with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, the encoder and its projector
-    :math:`\theta`, and two generators :math:`\phi_v` with a reconstruction :math:`\mathcal{R}` and a divergence
-    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). What is hard, :math:`c`, is a principle:
-    ``min``, views that share little, :math:`c = \ell`; ``bn``, embeddings that keep little of their view, where
-    :math:`c = \ell^{bn}` is the loss of another encoder that learns to find them; ``both``, the sum. Views are drawn
-    and rewards are constants, so one backward pass gives each part the gradient of its own objective.
-
-    Public are the paper and code for semi-supervised learning and transfer: from that code are the generators, walks,
-    rewards, ``delta`` and ``least``; encoder, temperature and training are GraphCL's for the sets of TU Dortmund. Ours
-    are: a sample of the pairs to decode in place of all, views by the generators as they are and not as they were when
-    the epoch began, one optimizer, and ``divergence``, which is 1 there: on MUTAG generators then forget their graph.
+    with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, encoder and projector
+    :math:`\theta`, and generators :math:`\phi_v` with a reconstruction :math:`\mathcal{R}` and a divergence
+    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). Hard, by ``principle``, are views that share
+    little (``min``, :math:`c = \ell`), embeddings that keep little of their view (``bn``, :math:`c = \ell^{bn}`, the
+    loss of another encoder that learns to find them), or both. One backward pass gives each part its own gradient.
 
     Args:
         encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
@@ -53,10 +47,10 @@ class LPInfo(Method):
         least: Probability of a step; less likely ones are not taken.
         delta: Reward for a graph that was easier than the mean.
         divergence: Weight :math:`\beta` of the generators' divergence.
-        tau: Temperature.
+        **options: Those of :class:`~sfa.methods.GraphCL`.
     """
 
-    level = "graph"
+    takes_views = False  # but draws them itself
     requires_row_identity = True  # of graphs, each of which has a reward
 
     def __init__(
@@ -70,29 +64,23 @@ class LPInfo(Method):
         least: Share = 0.1,
         delta: Share = 0.01,
         divergence: NonNegative = 0.1,
-        tau: Positive = 0.2,
-        spectral: Spectral = None,
+        **options: Any,
     ) -> None:
-        check_number("tau", tau, above=0)
         if principle not in get_args(Principle):
             raise unknown_name("principle", principle, get_args(Principle))
-        super().__init__(encoder, spectral=spectral)
-        self.head = graph_projector(self.width)
-        self.generators = nn.ModuleList(
-            ViewGenerator(renewed(self.encoder), latent, walks=walks, length=length, least=least) for _ in range(2)
-        )
+        super().__init__(encoder, **options)
+        walk: dict[str, Any] = {"walks": walks, "length": length, "least": least}
+        self.generators = nn.ModuleList(ViewGenerator(renewed(self.encoder), latent, **walk) for _ in range(2))
         if principle != "min":
             self.bottleneck: Any = renewed(self.encoder)
-            self.bottleneck_head = graph_projector(self.width)
-        self.principle, self.delta, self.divergence, self.tau = principle, delta, divergence, tau
+            self.bottleneck_head = self.make_head()
+        self.principle, self.delta, self.divergence = principle, delta, divergence
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         contrast, bottleneck, prior = self.objectives(data, generator, observe)
         return contrast + bottleneck + prior
 
-    def objectives(
-        self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None
-    ) -> Objectives:
+    def objectives(self, data: Data, generator: torch.Generator | None, observe: Observer | None = None) -> Objectives:
         """Compute what each part is trained by, in one step."""
         generated = [draw(data, generator) for draw in self.generators]
         networks = [self.encoder] if self.principle == "min" else [self.encoder, self.bottleneck]

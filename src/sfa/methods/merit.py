@@ -30,9 +30,8 @@ class MERIT(Method):
             \big) + (1 - \beta)\, \ell_\text{inter}(P_\alpha, Z_\beta),
 
     where negatives are the other rows of the second view (inter) or of the first (intra); the authors' code takes both
-    in one sum. The spectral map acts on the encoders' four maps :math:`H`. The embedding is the sum of what the online
-    encoder makes of the graph and of its diffusion, as in the authors' code. Defaults are theirs for Cora, on the whole
-    graph where they crop 2,000 nodes. Edges are removed only, where they remove half of them and add as many.
+    in one sum. The embedding is the sum of what the online encoder makes of the graph and of its diffusion. Defaults
+    are theirs for Cora, on the whole graph where they crop 2,000 nodes, and edges are removed but none added.
 
     Args:
         encoder: Any module that embeds nodes and takes a ``propagation``.

@@ -32,10 +32,9 @@ class MVGRL(Method):
             + \operatorname{sp}\big( D(\tilde h_i^{\alpha-}, s_\beta) \big)
             + \operatorname{sp}\big( D(\tilde h_i^{\beta-}, s_\alpha) \big).
 
-    This is the authors' method for nodes: the readout is DGI's, the scores are bilinear, and there are no projection
-    heads. The embedding is the sum of what both encoders give. The spectral map acts on all four maps. Defaults are the
-    authors' for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs, training ends with the
-    weights of the lowest loss.
+    This is the authors' method for nodes, without projection heads. The embedding is the sum of what both encoders
+    give. Defaults are the authors' for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs,
+    training ends with the weights of the lowest loss.
 
     Args:
         encoder: Any module that embeds nodes and takes a ``propagation``; the second is a copy with weights of its own.

@@ -30,15 +30,12 @@ class SimCLR(TwoViewMethod):
     solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
 
     Args:
-        encoder: Any module from images to ``(b, d)``.
-        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
         head_hidden: Hidden width of the projector.
         head_width: Width of what it gives.
         tau: Temperature.
     """
 
     level = "image"
-    defaults = {"augmentation": {"strength": "strong"}}
     spans_processes = True
 
     def __init__(

@@ -31,13 +31,11 @@ class SimGRACE(Method):
 
     with noise drawn anew in each step for each tensor :math:`\theta_l` of the encoder, and the projector :math:`g` as
     it is. As in the authors' code the perturbed maps :math:`z'` are constants, and they are the anchors. The perturbed
-    pass normalizes with the batch at hand and leaves the encoder's running statistics alone. A tensor of one number
-    has no deviation, and gets no noise.
+    pass leaves the encoder's running statistics alone.
 
     Defaults are the authors' code's, five layers among them; it tunes ``eta`` among 0.1, 1, 10 and 100.
 
     Args:
-        encoder: Any module that embeds graphs, or nodes, which are then summed.
         eta: Size of the noise, in standard deviations of each tensor of weights.
         tau: Temperature.
     """

@@ -30,8 +30,6 @@ class SimSiam(TwoViewMethod):
     loss is from -1 to 1. The predictor's learning rate does not decay: it has to keep up with the projections.
 
     Args:
-        encoder: Any module from images to ``(b, d)``.
-        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
         head_hidden: Width of the projector's two hidden layers.
         head_width: Width of projections and predictions.
         prediction: Hidden width of the predictor.

@@ -11,9 +11,11 @@ from torch_geometric.data import Data
 
 from sfa.graph.propagation import propagation_of
 from sfa.graph.sampled_means import sampled_means
+from sfa.levels import num_seed_nodes
 from sfa.losses import multiplet
 from sfa.losses.margin import Form
-from sfa.methods.base import Method, Observer, Spectral, num_seed_nodes
+from sfa.methods.base import Method, Observer, Spectral
+from sfa.nn.adapt import read_old_name
 from sfa.nn.dropout import dropout as drop_entries
 from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
@@ -68,7 +70,7 @@ class SUGRL(Method):
         self.dropout, self.structural_dropout = dropout, structural_dropout
         self.neighbours, self.negatives = neighbours, negatives
         self.margins: dict[str, Any] = {"alpha": alpha, "beta": beta, "weights": weights, "form": form}
-        self.register_load_state_dict_pre_hook(_rename_mlp)  # type: ignore[no-untyped-call]
+        read_old_name(self, "mlp", "encoder")
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         count, dropped = num_seed_nodes(data), copy.copy(data)
@@ -88,9 +90,3 @@ class SUGRL(Method):
     def embeddings(self, data: Data) -> Tensor:
         h: Tensor = self.encoder.embed(data)
         return propagation_of(data, h.dtype) @ h
-
-
-def _rename_mlp(module: nn.Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Read weights that were saved when the encoder was called ``mlp``."""
-    for key in [key for key in state if key.startswith(f"{prefix}mlp.")]:
-        state[f"{prefix}encoder.{key.removeprefix(f'{prefix}mlp.')}"] = state.pop(key)

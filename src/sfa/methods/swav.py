@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from sfa.losses import sinkhorn, swapped_prediction
+from sfa.losses import swapped_prediction
 from sfa.methods.base import Spectral, Views
 from sfa.methods.two_views import TwoViewMethod
 from sfa.nn.heads import mlp_head
+from sfa.nn.prototypes import Prototypes
 from sfa.nn.queue import Queue
 from sfa.ranges import Count, Natural, Positive, check_number, check_whole
 from sfa.registry import register
@@ -34,12 +33,9 @@ class SwAV(TwoViewMethod):
     iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch and, late in training, of earlier batches too.
 
     As in the authors' code the prototypes rest at first, and the queue is used once it is full; solo-learn (da Costa et
-    al., 2022) fills it from the first step and has weight normalization in place of length 1. There are two views of
-    full size. Widths, numbers and epochs are solo-learn's for CIFAR. Fewer epochs need an earlier ``queue_from``.
+    al., 2022) fills it from the first step. Widths and epochs are its for CIFAR: fewer need an earlier ``queue_from``.
 
     Args:
-        encoder: Any module from images to ``(b, d)``.
-        augmentation: Makes two views of a batch of images; by default :class:`~sfa.augment.ImageViews`.
         head_hidden: Hidden width of the projector.
         head_width: Width of projections and prototypes.
         prototypes: How many.
@@ -52,7 +48,6 @@ class SwAV(TwoViewMethod):
     """
 
     level = "image"
-    defaults = {"augmentation": {"strength": "strong"}}
     spans_processes = True
 
     def __init__(
@@ -77,15 +72,13 @@ class SwAV(TwoViewMethod):
             check_whole(name, value, least)
         super().__init__(encoder, augmentation, spectral=spectral)
         self.head = mlp_head((self.width, head_hidden, head_width))
-        self.prototypes = nn.Linear(head_width, prototypes, bias=False)
-        self._uses_queue = self._is_frozen = False  # set anew before each step, of a resumed run too
-        self.after_step(0.0)
+        self.prototypes = Prototypes(head_width, prototypes, epsilon=epsilon, iterations=iterations)
         self.queue = Queue(queue, head_width) if queue else None
-        self.tau, self.sinkhorn_options = tau, dict[str, Any](epsilon=epsilon, iterations=iterations)
-        self.queue_from, self.frozen_epochs = queue_from, frozen_epochs
+        self.tau, self.queue_from, self.frozen_epochs = tau, queue_from, frozen_epochs
+        self._uses_queue = self._is_frozen = False  # set anew before each step, of a resumed run too
 
     def before_step(self, epochs: float) -> None:
-        self._uses_queue = self.queue is not None and epochs >= self.queue_from
+        self._uses_queue = epochs >= self.queue_from
         self._is_frozen = epochs < self.frozen_epochs
 
     def after_backward(self) -> None:
@@ -93,25 +86,15 @@ class SwAV(TwoViewMethod):
         if self._is_frozen:
             self.prototypes.weight.grad = None
 
-    @torch.no_grad()
     def after_step(self, done: float) -> None:
         if not self._is_frozen:
-            self.prototypes.weight.copy_(normalize(self.prototypes.weight, dim=1))
+            self.prototypes.normalize_()
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         z = normalize(torch.stack([z_alpha, z_beta]), dim=2)
         scores = self.prototypes(z)  # (2, b, prototypes)
-        q = self.assignments(scores.detach())
-        if self.queue is not None and self._uses_queue and self.training:
-            self.queue.push(z.detach())
+        queue = self.queue if self._uses_queue else None
+        q = self.prototypes.assign(scores.detach(), queue.own_rows if queue and queue.is_full else None)
+        if queue and self.training:
+            queue.push(z.detach())
         return swapped_prediction(*scores, *q, tau=self.tau, across_processes=self.across_processes)
-
-    @torch.no_grad()
-    def assignments(self, scores: Tensor) -> list[Tensor]:
-        """Compute assignments ``(b, prototypes)`` of each view, from the scores of both, ``(2, b, prototypes)``."""
-        rows = scores.shape[1]
-        if self.queue is not None and self._uses_queue and self.queue.is_full:
-            scores = torch.cat([scores, self.prototypes(self.queue.own_rows)], dim=1)
-        return [
-            sinkhorn(view, **self.sinkhorn_options, across_processes=self.across_processes)[:rows] for view in scores
-        ]

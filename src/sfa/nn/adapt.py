@@ -66,6 +66,16 @@ def _reset(module: nn.Module) -> None:
         _reset(child)
 
 
+def read_old_name(module: nn.Module, old: str, new: str) -> None:
+    """Let a module read weights that were saved when its part ``new`` was called ``old``."""
+
+    def rename(_: nn.Module, state: dict[str, Any], prefix: str, *others: Any) -> None:
+        for key in [key for key in state if key.startswith(f"{prefix}{old}.")]:
+            state[f"{prefix}{new}.{key.removeprefix(f'{prefix}{old}.')}"] = state.pop(key)
+
+    module.register_load_state_dict_pre_hook(rename)  # type: ignore[no-untyped-call]
+
+
 def materialize(view: Data) -> Data:
     """Make a plain graph of a view: masked columns are zeros, removed edges are gone, features are dense.
 

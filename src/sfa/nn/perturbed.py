@@ -8,7 +8,10 @@ from torch import Tensor, nn
 
 @torch.no_grad()
 def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
-    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network."""
+    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network.
+
+    A parameter of one number has no deviation, and gets no noise.
+    """
     return {name: _noisy(theta.detach(), eta, generator) for name, theta in network.named_parameters()}
 
 

@@ -52,6 +52,11 @@ class ViewGenerator(nn.Module):
     what some random walks on a graph pass, with the steps they take as its edges; a step goes to any other node of the
     graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are.
 
+    Public are the paper of LP-Info and code for semi-supervised learning and transfer: from that code are the
+    generators, walks, rewards, ``delta`` and ``least``; encoder, temperature and training are GraphCL's for the sets of
+    TU Dortmund. Ours are: views by the generators as they are and not as they were when the epoch began, one optimizer,
+    and the weight of the divergence, which is 1 there: on MUTAG generators then forget their graph.
+
     The authors decode all pairs of a graph. Here they are its edges and as many others, drawn anew in every call
     (:func:`~sfa.graph.candidate_pairs.candidate_pairs`): memory is linear in nodes and edges.
 
