@@ -25,8 +25,7 @@ class BarlowTwins(TwoViewMethod):
 
     with every column of :math:`Z` standardized over the batch, the encoder's features after the spectral map
     :math:`\tilde H`, and the projector :math:`g`, three linear layers with batch normalization and a ReLU between.
-    Its widths and the scale are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows; the authors'
-    projector is 8192 wide, on ImageNet.
+    Its widths and the scale are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
 
     Args:
         head_hidden: Width of the projector's two hidden layers.

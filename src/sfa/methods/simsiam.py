@@ -25,9 +25,8 @@ class SimSiam(TwoViewMethod):
             \tfrac12 D(q(z_\beta), \operatorname{sg}(z_\alpha)), \qquad
         D(p, z) = -\frac1b \sum_i \cos(p_i, z_i), \qquad z = g(\tilde h)
 
-    with the encoder's features after the spectral map :math:`\tilde h`, the projector :math:`g`, three linear layers
-    with batch normalization after each, the predictor :math:`q` and the stop-gradient :math:`\operatorname{sg}`. The
-    loss is from -1 to 1. The predictor's learning rate does not decay: it has to keep up with the projections.
+    with the projector :math:`g`, three linear layers with batch normalization after each, the predictor :math:`q` and
+    the stop-gradient :math:`\operatorname{sg}`. The predictor's learning rate does not decay.
 
     Args:
         head_hidden: Width of the projector's two hidden layers.
