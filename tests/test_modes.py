@@ -1,4 +1,4 @@
-"""Passes that leave no trace: running statistics, ways back of earlier passes, and what fails inside."""
+"""Modes that a module works in for a while: buffers that are kept leave no trace of the passes inside."""
 
 import pytest
 import torch

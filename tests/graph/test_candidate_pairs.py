@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.graph.walks import Transitions
 from sfa.graph.candidate_pairs import Candidates, candidate_pairs, step_chances, walked_view
+from sfa.graph.walks import Transitions
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -1,4 +1,4 @@
-"""The nearest probabilities against bisection and against what makes a projection one."""
+"""The nearest probabilities against bisection and what makes a projection one, and a step of ascent among them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.losses.simplex import project_to_simplex
+from sfa.losses.simplex import ascend, project_to_simplex
 
 vectors = st.lists(st.floats(-20, 20), min_size=1, max_size=8).map(lambda v: torch.tensor(v, dtype=torch.float64))
 
@@ -62,3 +62,15 @@ def test_known_values() -> None:
 def test_other_than_finite_vectors_are_refused(wrong: Tensor) -> None:
     with pytest.raises(InputError, match="vector of finite numbers"):
         project_to_simplex(wrong)
+
+
+@given(st.integers(0, 999), st.floats(0, 10), st.floats(1e-3, 10))
+def test_a_step_of_ascent_is_the_papers(seed: int, gamma: float, beta: float) -> None:
+    """JOAO's: by bisection, as its authors find the nearest probabilities."""
+    draw = torch.rand(2, 5, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    p, losses = draw[0] / draw[0].sum(), 10 * draw[1] - 5
+    found = ascend(p, losses, gamma=gamma, beta=beta)
+    expected = by_bisection(p + beta * (losses - gamma * (p - 0.2)))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
+    # Losses that are all larger by the same prefer nothing.
+    torch.testing.assert_close(ascend(p, losses + 3, gamma=gamma, beta=beta), found, rtol=0, atol=1e-9)

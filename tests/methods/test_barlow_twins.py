@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sfa.methods.barlow_twins import BarlowTwins
 from sfa.recipes import load_recipe
-from tests.methods.image.whole_steps import Changes, changed, gradients, images, pixels, seeded
+from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 
 
 def make(**options: Any) -> BarlowTwins:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sfa.methods import bootstrapped
 from sfa.methods.byol import BYOL
 from sfa.recipes import load_recipe
-from tests.methods.image.whole_steps import Changes, changed, gradients, images, pixels, seeded
+from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 
 
 def make(**options: Any) -> BYOL:

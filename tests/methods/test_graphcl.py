@@ -13,7 +13,7 @@ from sfa.errors import InputError
 from sfa.methods.graphcl import GraphCL
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from tests.methods.graph.slow_contrast import slow_contrast
+from tests.methods.slow_contrast import slow_contrast
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.methods import resolve
-from tests.methods.image.whole_steps import gradients, images
+from tests.methods.whole_steps import gradients, images
 from tests.processes import run_in_processes
 
 NAMES = ("simclr", "barlow-twins", "simsiam", "byol")

@@ -23,7 +23,7 @@ from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import Costa, SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
-from tests.methods.graph.slow_contrast import slow_contrast
+from tests.methods.slow_contrast import slow_contrast
 
 KINDS = range(len(AUGMENTATIONS))
 

@@ -16,7 +16,7 @@ from sfa.methods.lp_info import LPInfo, rewards
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import train
-from tests.methods.graph.slow_contrast import slow_contrast
+from tests.methods.slow_contrast import slow_contrast
 
 PRINCIPLES = ["min", "bn", "both"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from sfa.errors import InputError
 from sfa.methods.simclr import SimCLR
 from sfa.recipes import Recipe, load_recipe
-from tests.methods.image.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
+from tests.methods.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
 
 
 def make(**options: Any) -> SimCLR:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sfa.methods.simsiam import SimSiam
 from sfa.recipes import load_recipe
-from tests.methods.image.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
+from tests.methods.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
 
 
 def make(**options: Any) -> SimSiam:

@@ -21,7 +21,7 @@ from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralMap
 from sfa.training import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
-from tests.methods.image.whole_steps import Changes, changed, gradients, images, pixels, seeded
+from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 from tests.processes import run_in_processes
 
 SMALL: dict[str, Any] = {

@@ -15,7 +15,7 @@ from sfa.methods import Method, resolve
 from sfa.methods import random_views
 from sfa.augment.image import RandomViews
 from sfa.spectral import SpectralFeatureAugmentation
-from tests.methods.image.whole_steps import images, seeded
+from tests.methods.whole_steps import images, seeded
 
 NAMES = ("simclr", "barlow-twins", "simsiam", "byol")
 

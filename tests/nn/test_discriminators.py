@@ -1,36 +1,9 @@
-"""Corruption, summary and discriminator."""
+"""Summary and discriminators, against their formulas."""
 
-import pytest
 import torch
-from torch_geometric.data import Data
+from torch import nn
 
-from sfa.matrices import csr_matrix
-from sfa.methods.infomax import Discriminator, shuffled, summary
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def as_csr(x: torch.Tensor) -> torch.Tensor:
-    rowptr = torch.cat([torch.zeros(1, dtype=torch.long), (x != 0).sum(1).cumsum(0)])
-    return csr_matrix(rowptr, x.nonzero()[:, 1], x[x != 0], (x.shape[0], x.shape[1]))
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_shuffling_moves_rows_and_nothing_else(planted: Data, sparse: bool) -> None:
-    dense = planted.x * (planted.x > 0)
-    planted.x = as_csr(dense) if sparse else dense
-    given = planted.x
-    corrupted = shuffled(planted, seeded(1))
-    assert corrupted.x.layout == given.layout
-    assert corrupted.edge_index is planted.edge_index
-    assert planted.x is given
-    rows = corrupted.x.to_dense()
-    assert torch.equal(rows, dense[torch.randperm(60, generator=seeded(1))])
-    assert not torch.equal(rows, dense)
-    assert sorted(map(tuple, rows.tolist())) == sorted(map(tuple, dense.tolist()))
-    assert not torch.equal(shuffled(planted, seeded(2)).x.to_dense(), rows)
+from sfa.nn.discriminators import BilinearDiscriminator, ResidualDiscriminator, summary
 
 
 def test_the_summary_is_the_sigmoid_of_the_mean() -> None:
@@ -40,8 +13,21 @@ def test_the_summary_is_the_sigmoid_of_the_mean() -> None:
 
 def test_scores_are_bilinear() -> None:
     torch.manual_seed(0)
-    discriminator = Discriminator(5)
+    discriminator = BilinearDiscriminator(5)
     h, s = torch.randn(7, 5), torch.randn(5)
-    expected = torch.nn.functional.bilinear(h, s.expand(7, 5), discriminator.weight[None]).squeeze(1)
+    expected = nn.functional.bilinear(h, s.expand(7, 5), discriminator.weight[None]).squeeze(1)
     torch.testing.assert_close(discriminator(h, s), expected)
     assert not torch.allclose(discriminator.weight, discriminator.weight.T)
+
+
+def test_the_residual_discriminator_is_three_layers_and_a_linear_one_beside() -> None:
+    torch.manual_seed(0)
+    discriminator = ResidualDiscriminator(5)
+    h = torch.randn(7, 5)
+    out = h
+    for layer in discriminator.block[::2]:
+        out = (out @ layer.weight.T + layer.bias).clamp(min=0)
+    expected = out + h @ discriminator.shortcut.weight.T + discriminator.shortcut.bias
+    torch.testing.assert_close(discriminator(h), expected)
+    assert len(discriminator.block) == 6
+    assert not any(part.bias.any() for part in discriminator.modules() if isinstance(part, nn.Linear))

@@ -6,12 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from sfa.methods import BYOL, BarlowTwins, SimCLR, SimSiam
+from sfa.nn import graph_projector, mlp_head, projection_head, resnet18, small
 from sfa.nn.batch_norm import BatchNorm
-from sfa.methods.barlow_twins import BarlowTwins
-from sfa.methods.byol import BYOL
-from sfa.nn.heads import mlp
-from sfa.methods.simclr import SimCLR
-from sfa.methods.simsiam import SimSiam
+from sfa.nn.heads import prelu_head
 
 
 def parameters(*heads: nn.Module) -> int:
@@ -21,9 +19,9 @@ def parameters(*heads: nn.Module) -> int:
 def published() -> dict[str, tuple[nn.Sequential, nn.Sequential]]:
     """Each head, narrow, beside the layers of its paper written out."""
     return {
-        "simclr": (mlp((5, 7, 3), batch_norm=False), nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3))),
+        "simclr": (mlp_head((5, 7, 3), batch_norm=False), nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3))),
         "barlow-twins": (
-            mlp((5, 7, 7, 3)),
+            mlp_head((5, 7, 7, 3)),
             nn.Sequential(
                 *(nn.Linear(5, 7, bias=False), nn.BatchNorm1d(7), nn.ReLU()),
                 *(nn.Linear(7, 7, bias=False), nn.BatchNorm1d(7), nn.ReLU()),
@@ -31,7 +29,7 @@ def published() -> dict[str, tuple[nn.Sequential, nn.Sequential]]:
             ),
         ),
         "simsiam": (
-            mlp((5, 7, 7, 3), last_norm=True),
+            mlp_head((5, 7, 7, 3), last_norm=True),
             nn.Sequential(
                 *(nn.Linear(5, 7, bias=False), nn.BatchNorm1d(7), nn.ReLU()),
                 *(nn.Linear(7, 7, bias=False), nn.BatchNorm1d(7), nn.ReLU()),
@@ -39,7 +37,7 @@ def published() -> dict[str, tuple[nn.Sequential, nn.Sequential]]:
             ),
         ),
         "predictor": (
-            mlp((5, 7, 5)),
+            mlp_head((5, 7, 5)),
             nn.Sequential(*(nn.Linear(5, 7, bias=False), nn.BatchNorm1d(7), nn.ReLU()), nn.Linear(7, 5)),
         ),
     }
@@ -63,7 +61,7 @@ def test_every_normalisation_can_span_processes() -> None:
 
 def test_the_last_normalisation_leaves_columns_of_mean_0_and_deviation_1() -> None:
     torch.manual_seed(0)
-    z = mlp((5, 7, 3), last_norm=True)(torch.randn(50, 5))
+    z = mlp_head((5, 7, 3), last_norm=True)(torch.randn(50, 5))
     torch.testing.assert_close(z.mean(0), torch.zeros(3), rtol=0, atol=1e-6)
     torch.testing.assert_close(z.var(0, correction=0), torch.ones(3), rtol=1e-3, atol=0)
 
@@ -75,10 +73,29 @@ def test_the_published_sizes() -> None:
         (BarlowTwins, 512 * 2048 + 2 * 2048 + 2048 * 2048 + 2 * 2048 + 2048 * 2048 + 2048),
         (SimSiam, 512 * 2048 + 2 * 2048 + 2048 * 2048 + 2 * 2048 + 2048 * 2048),
     ):
-        built = method(3, encoder="resnet18", hidden=64)
+        built = method(resnet18(3, 64))
         assert built.encoder.width == 512
         assert parameters(built.head) == expected
-    assert parameters(SimSiam(3, hidden=2).predictor) == 2048 * 512 + 2 * 512 + 512 * 2048 + 2048
-    byol = BYOL(3, encoder="resnet18", hidden=64)
+    assert parameters(SimSiam(small(3, 2)).predictor) == 2048 * 512 + 2 * 512 + 512 * 2048 + 2048
+    byol = BYOL(resnet18(3, 64))
     assert parameters(byol.projector) == parameters(byol.target_projector) == 512 * 4096 + 2 * 4096 + 4096 * 256 + 256
     assert parameters(byol.predictor) == 256 * 4096 + 2 * 4096 + 4096 * 256 + 256
+
+
+def test_the_heads_of_graph_methods() -> None:
+    """GRACE's, GraphCL's (of one width, Xavier-initialized without bias) and MERIT's, layer by layer."""
+    torch.manual_seed(0)
+    x = torch.randn(6, 5, generator=torch.Generator().manual_seed(1))
+    for head, layers in (
+        (projection_head(5, 7), [nn.Linear(5, 7), nn.ELU(), nn.Linear(7, 5)]),
+        (projection_head(5, 7, "prelu"), [nn.Linear(5, 7), nn.PReLU(), nn.Linear(7, 5)]),
+        (graph_projector(5), [nn.Linear(5, 5), nn.ReLU(), nn.Linear(5, 5)]),
+        (prelu_head(5, 7, 3), [nn.Linear(5, 7), nn.BatchNorm1d(7), nn.PReLU(), nn.Linear(7, 3)]),
+    ):
+        published = nn.Sequential(*layers)
+        published.load_state_dict(head.state_dict())
+        torch.testing.assert_close(head(x), published(x), rtol=0, atol=0)
+    bound = (6 / (96 + 96)) ** 0.5
+    for layer in graph_projector(96)[::2]:
+        assert 0.95 * bound < layer.weight.abs().max() <= bound
+        assert not layer.bias.any()

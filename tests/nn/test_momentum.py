@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from sfa.nn.batch_norm import BatchNorm
 from sfa.errors import InputError
-from sfa.nn.momentum import cosine_momentum, follow, target_of
+from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.momentum import cosine_momentum, make_target, update_target_
 
 
 def network(seed: int = 0) -> nn.Sequential:
@@ -24,7 +24,7 @@ def weights(module: nn.Module) -> list[Tensor]:
 
 def test_a_target_is_a_frozen_copy_with_tensors_of_its_own() -> None:
     online = network()
-    target = target_of(online)
+    target = make_target(online)
     assert type(target) is type(online)
     assert list(target.state_dict()) == list(online.state_dict())
     for (name, ours), theirs in zip(target.state_dict().items(), online.state_dict().values(), strict=True):
@@ -35,24 +35,24 @@ def test_a_target_is_a_frozen_copy_with_tensors_of_its_own() -> None:
 
 
 def test_no_gradient_reaches_a_target() -> None:
-    target = target_of(network())
+    target = make_target(network())
     x = torch.rand(5, 3, requires_grad=True)
     target(x).sum().backward()
     assert all(parameter.grad is None for parameter in target.parameters())
 
 
 @given(momentum=st.floats(0, 1), steps=st.integers(1, 4))
-def test_follows_by_the_formula(momentum: float, steps: int) -> None:
+def test_an_update_follows_the_formula(momentum: float, steps: int) -> None:
     """Against the moving average written out: the weights of the past decay as powers of the momentum."""
     online = network(0).double()
-    target = target_of(online)
+    target = make_target(online)
     history = [weights(online)]
     for step in range(steps):
         with torch.no_grad():
             for index, parameter in enumerate(online.parameters()):
                 parameter.add_(math.sin(step + index))
         history.append(weights(online))
-        follow(target, online, momentum)
+        update_target_(target, online, momentum)
     expected = [momentum**steps * phi for phi in history[0]]
     for step, past in enumerate(history[1:], start=1):
         share = (1 - momentum) * momentum ** (steps - step)
@@ -63,17 +63,17 @@ def test_follows_by_the_formula(momentum: float, steps: int) -> None:
 
 @pytest.mark.parametrize(("momentum", "equals"), [(1.0, "itself"), (0.0, "the online network")])
 def test_the_ends_are_exact(momentum: float, equals: str) -> None:
-    online, target = network(1), target_of(network(2))
+    online, target = network(1), make_target(network(2))
     expected = weights(target if equals == "itself" else online)
-    follow(target, online, momentum)
+    update_target_(target, online, momentum)
     assert all(torch.equal(phi, theta) for phi, theta in zip(weights(target), expected, strict=True))
 
 
 def test_running_statistics_are_those_of_what_the_target_saw() -> None:
     online, x = network(), torch.rand(6, 3)
-    target = target_of(online)
+    target = make_target(online)
     online(10 + x)
-    follow(target, online, 0.5)
+    update_target_(target, online, 0.5)
     norm = target[1]
     assert torch.equal(norm.running_mean, torch.zeros(4))
     target(x)
@@ -83,12 +83,12 @@ def test_running_statistics_are_those_of_what_the_target_saw() -> None:
 @pytest.mark.parametrize("momentum", [-0.1, 1.5, math.nan])
 def test_a_momentum_beyond_its_range_is_named(momentum: float) -> None:
     with pytest.raises(InputError, match="momentum must be a number, 0 or more and at most 1"):
-        follow(target_of(network()), network(), momentum)
+        update_target_(make_target(network()), network(), momentum)
 
 
 def test_another_network_is_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
-        follow(nn.Linear(3, 4), network(), 0.5)
+        update_target_(nn.Linear(3, 4), network(), 0.5)
 
 
 @given(done=st.floats(0, 1), start=st.floats(0, 1))

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.nn.graph_encoders import make_encoder
 from sfa.graph.candidate_pairs import candidate_pairs
-from sfa.nn.view_generator import ViewGenerator, divergence_of_each, reconstruction_of_each
+from sfa.nn import GIN
+from sfa.nn.view_generator import ViewGenerator, divergence_of_each, reconstruction_of_each, rewards
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -21,8 +21,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 def make(**options: float) -> ViewGenerator:
     torch.manual_seed(0)
     settings = {"walks": 4, "length": 6, "least": 0.1, **options}
-    encoder = make_encoder(4, encoder="gin", hidden=8, layers=2)
-    return ViewGenerator(encoder, 8, **settings)  # type: ignore[arg-type]
+    return ViewGenerator(GIN(4, 8, layers=2), 8, **settings)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -129,3 +128,10 @@ def test_training_makes_walks_follow_the_edges(molecule_list: list[Data]) -> Non
         found.reconstruction.mean().backward()
         optimizer.step()
     assert share_of_edges(generator, batch) > before + 0.1
+
+
+def test_rewards() -> None:
+    hardness = torch.tensor([1.0, 3.0, 2.0, 2.0], requires_grad=True)
+    found = rewards(hardness, 0.01)
+    assert found.tolist() == pytest.approx([0.01, 1, 0.01, 0.01])
+    assert not found.requires_grad
