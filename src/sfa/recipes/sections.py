@@ -68,6 +68,10 @@ def _constructors(target: Any) -> list[Callable[..., Any]]:
 def complete(section: Mapping[str, Any], kind: str) -> Section:
     """Check the options of a section against what they go to, and fill its defaults in."""
     if is_object(section["name"]):
+        if options := ", ".join(key for key in section if key != "name"):
+            raise InputError(
+                f"The {kind} {section['name']} was given as an object, which has its options already: leave out {options}."
+            )
         return dict(section)
     target = resolve(kind, section["name"])
     known = options_of(target, kind)
@@ -76,7 +80,17 @@ def complete(section: Mapping[str, Any], kind: str) -> Section:
         config["extra"] = "allow"
     model = create_model(getattr(target, "__name__", kind), __config__=config, **known)  # type: ignore[call-overload]
     options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind)
-    return {"name": section["name"], **options.model_dump()}
+    filled = {key: value for key, value in options.model_dump().items() if key in section or _is_plain(value)}
+    return {"name": section["name"], **filled}
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a default can be written to a recipe; others, of classes of someone else's, are left to them."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(one) for key, one in value.items())
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def validated(model: Any, given: Mapping[str, Any], where: str) -> Any:
