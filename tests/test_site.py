@@ -18,7 +18,7 @@ import pytest
 import typer
 
 import sfa
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.recipes import Recipe, shipped_recipes
 
 ROOT = Path(__file__).parents[1]
@@ -134,12 +134,16 @@ def test_anchors_are_those_of_github(site: dict[str, Html]) -> None:
 
 
 def test_every_method_has_a_page(site: dict[str, Html]) -> None:
-    for name in METHODS:
+    for name in available_methods():
         html = site[f"methods/{name}.html"]
         text = html.path.read_text(encoding="utf-8")
-        told = dict(re.findall(OPTION, text))
-        assert told.keys() == Recipe.parse({"method": name}).method.keys() - {"name"}, f"{name}: every key of a recipe"
-        assert all(told.values()), f"{name}: each with its meaning"
+        recipe = Recipe.parse({"method": name}).as_dict()
+        sections = {"method": "options", "encoder": "the-default-encoder", "augmentation": "the-default-augmentation"}
+        for kind, anchor in sections.items():
+            part = text.partition(f'<h2 id="{anchor}"')[2].partition("<h2")[0]
+            told = dict(re.findall(OPTION, part))
+            assert told.keys() == (recipe[kind] or {}).keys() - {"name"}, f"{name}: every key of a recipe"
+            assert all(told.values()), f"{name}: each with its meaning"
         own = [key for key in shipped_recipes() if key.startswith(f"{name}/")]
         assert own
         assert all(f"<code>{key}</code>" in text for key in own), name

@@ -111,8 +111,32 @@ def test_patience_and_missing_measurements_are_told(part: Any) -> None:
     assert "Nothing yet" in "\n".join(part("measured_tables").measured_section("dgi", both()))
 
 
+def test_runs_before_a_correction_are_told_apart(part: Any) -> None:
+    """G-BT had another encoder: its runs of the old layout stay in the table, and say so."""
+    section = {
+        "name": "g-bt",
+        "hidden": 256,
+        "activation": "prelu",
+        "batch_norm": True,
+        "edge_drop": [0.2, 0.4],
+        "feature_drop": [0.3, 0.4],
+    }
+    own = load_recipe("g-bt/cora").as_dict()
+    kept = {key: own[key] for key in ("spectral", "sampler", "feature_norm", "training")}
+    old = {**kept, "method": section}
+    run = vars(entry(0, (80.0, 82.0), method="g-bt"))
+    before = [Entry(**{**run, "recipe": old})]
+    text = "\n".join(part("measured_tables").measured_section("g-bt", before)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "before its correction, 200 epochs" in text
+    assert "--set encoder.momentum=0.1 encoder.activate_last=true" in text
+    after = [Entry(**{**run, "recipe": own})]
+    text = "\n".join(part("measured_tables").measured_section("g-bt", after))
+    assert "correction" not in text
+
+
 def test_docstrings_become_markdown(part: Any) -> None:
-    text = r"""A :class:`Thing` of :math:`\sigma_1`; :func:`sfa.theory.density`, :meth:`~sfa.ledger.Ledger.select`.
+    text = r"""A `"Thing of
+    many" <https://arxiv.org/abs/1>`_, a :class:`Thing` of :math:`\sigma_1`; :func:`sfa.theory.density`, :meth:`~sfa.ledger.Ledger.select`.
 
     .. math::
         a &= b \\
@@ -127,7 +151,8 @@ def test_docstrings_become_markdown(part: Any) -> None:
         x, y: Both.
     """
     told = part("docstrings").markdown(text)
-    assert r"A `Thing` of $\sigma_1$; `sfa.theory.density()`, `select()`." in told
+    assert '["Thing of many"](https://arxiv.org/abs/1)' in told
+    assert r"a `Thing` of $\sigma_1$; `sfa.theory.density()`, `select()`." in told
     assert "    $$\n    a &= b \\\\ c &= d\n    $$\n" in told
     assert "    $$\n    e = f\n    $$\n" in told
     assert "    ```pycon\n    >>> 1 + 1\n    2\n    ```\n" in told

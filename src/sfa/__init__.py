@@ -37,6 +37,7 @@ _HOMES = {
     "register": "sfa.registry",
 }
 _PARTS = (
+    "augment",
     "data",
     "evaluation",
     "export",
@@ -46,13 +47,17 @@ _PARTS = (
     "ledger",
     "losses",
     "methods",
+    "nn",
+    "postprocess",
     "recipes",
+    "registry",
     "report",
     "sampling",
     "spectral",
     "studies",
     "sweep",
     "tables",
+    "testing",
     "theory",
     "training",
 )

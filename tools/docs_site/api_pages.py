@@ -11,10 +11,9 @@ from pathlib import Path
 
 import docstrings
 from markdown_parts import table
-from method_pages import title
+from method_pages import METHODS, title
 
 from sfa.levels import ITEMS
-from sfa.methods import METHODS
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,8 @@ AREAS = (
     Area("theory", "Theory", ("theory", "theory.rivals", "law")),
     Area("losses", "Losses", ("losses",)),
     Area("methods", "Methods", ("methods",)),
-    Area("views", "Views and encoders", ("graph", "image")),
+    Area("encoders", "Encoders and heads", ("nn",)),
+    Area("augmentations", "Augmentations and postprocessing", ("augment", "postprocess")),
     Area("data", "Data", ("data", "export")),
     Area("training", "Recipes, samplers and training", ("recipes", "sampling", "training")),
     Area("evaluation", "Evaluation", ("evaluation",)),
@@ -42,7 +42,7 @@ AREAS = (
     Area("report", "Report", ("report",)),
     Area("sweep", "Sweep", ("sweep",)),
     Area("lightning", "Lightning", ("lightning",)),
-    Area("registry", "Parts of your own", ("registry",)),
+    Area("registry", "Parts of your own", ("registry", "testing")),
     Area("errors", "Errors", ("errors",)),
 )
 
@@ -97,12 +97,18 @@ def public_names(module: str) -> dict[str, str]:
 
 
 def _public(module: str) -> list[str]:
-    """The names in ``__all__``; of a module without one, the functions and classes that it defines."""
-    for node in _tree(module).body:
+    """The names in ``__all__``; of a module without one, what it defines, and what it imports as itself.
+
+    Methods are left out: each has a page of its own.
+    """
+    body = _tree(module).body
+    for node in body:
         if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets):
             return list(ast.literal_eval(node.value))
-    defined = (node.name for node in _tree(module).body if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
-    return [name for name in defined if not name.startswith("_")]
+    imported = [alias.name for node in _imports(_tree(module)) for alias in node.names if alias.asname == alias.name]
+    defined = [node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    classes = {method.__name__ for method in METHODS.values()}
+    return [name for name in (*imported, *defined) if not name.startswith("_") and name not in classes]
 
 
 def _defined(module: str, name: str) -> str:

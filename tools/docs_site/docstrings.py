@@ -1,4 +1,4 @@
-"""Docstrings -> Markdown: roles, formulas and examples of reStructuredText as the site's Markdown has them."""
+"""Docstrings -> Markdown: roles, links, formulas and examples of reStructuredText as the site's Markdown has them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ ROLE = re.compile(r":(attr|class|data|func|meth|mod):`(~?)([^`]+)`")
 INLINE_FORMULA = re.compile(r":math:`([^`]+)`")
 FORMULA = re.compile(r"^( *)\.\. math::((?: .*)?(?:\n+\1[ \t]+.*)*)", re.MULTILINE)
 TWO_ARGUMENTS = re.compile(r"^( +)(\w+), (\w+): ", re.MULTILINE)
+HYPERLINK = re.compile(r"`([^`<]+?)\s+<(https?://[^>\s]+)>`__?")
 EXAMPLE = re.compile(r"(?:^ *>>> .*\n?(?:^ *(?!>>>)\S.*\n?)*)+", re.MULTILINE)
 
 
@@ -27,6 +28,7 @@ def markdown(text: str, owner: griffe.Object | None = None) -> str:
     text = TWO_ARGUMENTS.sub(r"\1\2: See ``\3``.\n\1\3: ", text)
     text = EXAMPLE.sub(_fenced, text)
     text = FORMULA.sub(_displayed, text)
+    text = HYPERLINK.sub(lambda found: f"[{' '.join(found[1].split())}]({found[2]})", text)
     text = INLINE_FORMULA.sub(lambda found: f"${' '.join(found[1].split())}$", text)
     return ROLE.sub(lambda found: _reference(found, owner), text)
 

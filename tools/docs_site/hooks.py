@@ -7,14 +7,13 @@ from pathlib import Path
 
 from api_pages import api_pages
 from formulas import draw_formulas
-from method_pages import method_page
+from method_pages import METHODS, method_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from navigation import expanded
 from repository_pages import linked_pages, with_links
 
-from sfa.methods import METHODS
 from sfa.tables.shipped import shipped_entries
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -24,3 +26,8 @@ def _line(cells: Sequence[str]) -> str:
 def folded(summary: str, body: str) -> str:
     """A block that opens on a click."""
     return f'??? note "{summary}"\n\n' + "\n".join(f"    {line}" if line else "" for line in body.splitlines())
+
+
+def yaml_value(value: Any) -> str:
+    """A value as one writes it after ``--set KEY=``."""
+    return value if isinstance(value, str) else json.dumps(value)

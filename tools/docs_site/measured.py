@@ -11,6 +11,7 @@ from sfa.evaluation import Score
 from sfa.ledger import Entry, mean_and_std
 from sfa.ledger.identity import counts, digest
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.legacy import CORRECTED, modernize, uncorrected
 from sfa.studies import Summary, summary_of
 from sfa.tables.budgets import Budget
 
@@ -23,6 +24,7 @@ class Group:
 
     dataset: str
     recipe: Mapping[str, Any]
+    """Complete, in today's layout."""
     spectral: str
     """The map's name, with those of its options that are not the defaults: ``sfa, iterations=2``."""
     protocol: str
@@ -54,11 +56,21 @@ class Group:
         return next(iter(self.scores.values())).splits
 
     @property
+    def correction(self) -> dict[str, Any]:
+        """Settings by path that it has and that were corrected since, in its method and the shipped recipe."""
+        own = _flat(self.recipe)
+        shipped = _flat(shipped_recipe(self.recipe["method"]["name"], self.dataset).as_dict())
+        corrected = CORRECTED.get(self.recipe["method"]["name"], {})
+        before = {path: value for path, value in corrected.items() if own.get(path, value) == value}
+        return before if before == corrected and any(shipped.get(path) != before[path] for path in before) else {}
+
+    @property
     def budget(self) -> str:
         """Epochs and batches, told from the shipped recipe's where they differ; epochs done where patience ended it."""
         shipped = Budget.of(shipped_recipe(self.recipe["method"]["name"], self.dataset).as_dict())
         epochs = self.recipe["training"]["epochs"]
         words = Budget.of(self.recipe).words(shipped) or f"{epochs} epochs"
+        words = f"before its correction, {words}" if self.correction else words
         done = [entry.epochs for entry in self.entries if entry.epochs is not None]
         return f"{words}, {min(done)} to {max(done)} done (patience)" if done and min(done) < epochs else words
 
@@ -78,12 +90,18 @@ def _group(of_seeds: Mapping[int, tuple[Entry, Score]]) -> Group:
     entry, score = next(iter(of_seeds.values()))
     return Group(
         dataset=entry.dataset,
-        recipe=entry.recipe,
+        recipe=_complete(entry.recipe),
         spectral=_map(entry.recipe),
         protocol=score.protocol,
         scores={seed: score for seed, (_, score) in of_seeds.items()},
         entries=tuple(entry for entry, _ in of_seeds.values()),
     )
+
+
+def _complete(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe of a ledger, perhaps of the old layout, in today's; what was not trained has only a part of one."""
+    modern = modernize(recipe)
+    return Recipe.parse(modern).as_dict() if "training" in modern else modern
 
 
 def _map(recipe: Mapping[str, Any]) -> str:
@@ -100,8 +118,12 @@ def without_map(group: Group) -> str:
 
 
 def changes(group: Group) -> dict[str, tuple[Any, Any]]:
-    """Keys in which a group's recipe, but for its map, differs from the shipped one: both values."""
-    own, shipped = _flat(group.recipe), _flat(shipped_recipe(group.recipe["method"]["name"], group.dataset).as_dict())
+    """Keys in which a group's recipe, but for its map, differs from the shipped one: both values.
+
+    What was corrected since is no difference (:attr:`Group.correction`).
+    """
+    recipe = shipped_recipe(group.recipe["method"]["name"], group.dataset)
+    own, shipped = _flat(group.recipe), _flat((uncorrected(recipe) if group.correction else recipe).as_dict())
     differing = {path: (own.get(path), shipped.get(path)) for path in {**own, **shipped}}
     return {path: pair for path, pair in differing.items() if pair[0] != pair[1] and not path.startswith("spectral")}
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markdown_parts import folded, unbroken
+from markdown_parts import folded, unbroken, yaml_value
 from measured import PLAIN, SFA, Group, Pair, changes, groups, pairs
 
 from sfa.ledger import Entry
@@ -33,6 +33,12 @@ def measured_section(name: str, entries: Sequence[Entry]) -> list[str]:
         "over splits; with one seed, over its splits. The difference is paired in the same way, with its 95 % interval."
     )
     told.append(_main_table(name, main, entries) if main else "Not by its shipped recipe as it is.")
+    if correction := next((pair.any.correction for pair, _ in every if pair.any.correction), {}):
+        settings = ", ".join(f"`{path}={yaml_value(value)}`" for path, value in correction.items())
+        told.append(
+            f"*Before its correction* means with {settings}, which sfa had before it did as the method's authors do. "
+            "With the corrected settings it was not measured yet."
+        )
     if rest:
         told.append(folded("Other maps and settings", _other_table(rest)))
     return [*told, _made_by(name, main), _made_with(name, entries)]
@@ -70,7 +76,7 @@ def _other_table(rest: Sequence[tuple[Pair, Changes]]) -> str:
         [
             pair.any.dataset,
             ", ".join(
-                f"`{path.removeprefix('method.')}={own}`" for path, (own, _) in how.items() if not is_budget(path)
+                f"`{path.removeprefix('method.')}={yaml_value(own)}`" for path, (own, _) in how.items() if not is_budget(path)
             )
             or "as shipped",
             pair.any.spectral,
@@ -112,6 +118,7 @@ def _made_by(name: str, main: Sequence[tuple[Pair, Changes]]) -> str:
         protocol = () if study == "clustering" else ("--protocol", pair.any.protocol)
         seeds = {seed for group in (pair.plain, pair.other) if group is not None for seed in group.scores}
         spent = {path: own for path, (own, _) in how.items() if path != "training.warmup" and own is not None}
+        spent |= pair.any.correction
         words = "--method", name, *protocol, *Ask(seeds=tuple(sorted(seeds)), changes=spent).words
         sets = commands.setdefault((study, words), [])
         if pair.any.dataset not in sets:

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from markdown_parts import folded, table
 from measured_tables import measured_section
-from options import Option, description_and_options
+from options import description_and_options
 
 from sfa.ledger import Entry
 from sfa.levels import ITEMS
-from sfa.methods import METHODS, Method
+from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe, shipped_recipes
+from sfa.registry import resolve
+
+METHODS = available_methods()
 
 
 def method_page(name: str, entries: Sequence[Entry], root: Path) -> str:
     """The Markdown of a method's page."""
     method = METHODS[name]
-    description, options = description_and_options(method)
+    recipe = Recipe.parse({"method": name})
+    description, _ = description_and_options(method, "method")
     parts = [
         _opening(name, method),
         _commands(name),
         "## What it learns from",
-        f"[](){{ #{method.__module__}.{method.__qualname__} }}\n{description}",
-        *_options(name, options),
+        f"[](){{ #{method.__module__}.{method.__qualname__} }}\n[](){{ #sfa.methods.{method.__qualname__} }}\n{description}",
+        *_options(recipe),
+        *_part("encoder", recipe.encoder),
+        *_part("augmentation", recipe.augmentation),
         *_fits(method),
         *_recipes(name),
         *measured_section(name, entries),
@@ -62,37 +68,73 @@ def _commands(name: str) -> str:
     return "```\n" + "\n".join(lines) + "\n```"
 
 
-def _options(name: str, options: Sequence[Option]) -> list[str]:
-    rows = [
-        [f"`{one.name}`", one.values, "" if one.default is None else f"`{one.default}`", one.meaning]
-        for one in options
-        if one.name not in ("in_features", "num_nodes", "spectral")
+def _options(recipe: Recipe) -> list[str]:
+    """The method's own options."""
+    own = _option_table("method", recipe.method)
+    if own is None:
+        return ["## Options", "The method itself has no options."]
+    told = f"Keyword arguments of the class, and keys of a recipe under `method`: `--set method.{_first(recipe.method)}=…`."
+    return ["## Options", told, own]
+
+
+def _part(kind: str, section: Any) -> list[str]:
+    """The encoder or augmentation that a method has by default, with its options."""
+    if section is None:
+        return []
+    part, name = resolve(kind, section["name"]), section["name"]
+    description, _ = description_and_options(part, kind)
+    told = [
+        f"## The default {kind}",
+        f"`{name}`, [`{part.__name__}`][{part.__module__}.{part.__qualname__}]: {_first_sentence(description)} "
+        f"`--{kind} NAME` takes another (`sfa list {kind}s`), and [Bring your own part](../compose.md) shows how to "
+        "write one.",
     ]
-    example = next(one.name for one in options if one.default is not None)
-    told = (
-        f"Keyword arguments of the class, keys of a recipe under `method`, and on the command line "
-        f"`--set method.{example}=…`."
-    )
-    return ["## Options", told, table(["option", "values", "default", "meaning"], rows)]
+    own = _option_table(kind, section)
+    if own is None:
+        return told
+    return [*told, f"Its options, keys of a recipe under `{kind}`: `--set {kind}.{_first(section)}=…`.", own]
+
+
+def _option_table(kind: str, section: Mapping[str, Any]) -> str | None:
+    """The options of a part, with the values that a complete recipe has; ``None`` if it has no options."""
+    _, options = description_and_options(resolve(kind, section["name"]), kind)
+    rows = [[f"`{one.name}`", one.values, f"`{section[one.name]!r}`", one.meaning] for one in options]
+    return table(["option", "values", "default", "meaning"], rows) if rows else None
+
+
+def _first(section: Mapping[str, Any]) -> str:
+    return next(key for key in section if key != "name")
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def _fits(method: type[Method]) -> list[str]:
-    settings = [[f"`{path}`", f"`{value}`"] for path, value in method.defaults.items()]
     facts = [
         "Several processes (`torchrun`) act as one." if method.spans_processes else "It runs in one process.",
         f"Samplers: {', '.join(f'`{name}`' for name in method.samplers) or 'any for its data'} (`sfa list samplers`).",
     ]
     if method.transductive:
         facts.append("It has weights for each node: it embeds the graph that it was trained on and no other.")
-    if method.rows_are_nodes:
+    if method.requires_row_identity:
         facts.append("Its loss looks for single rows of the feature maps: maps that mix rows (`costa`) are refused.")
     told = ["## Settings outside the method", "\n".join(f"- {fact}" for fact in facts)]
-    if settings:
-        told += [
-            "Unless a recipe says otherwise, training is as its authors had it:",
-            table(["key", "value"], settings),
-        ]
+    rows = [[f"`{path}`", f"`{value}`"] for path, value in _other_settings(method.defaults).items()]
+    if rows:
+        told += ["Unless a recipe says otherwise, training is as its authors had it:", table(["key", "value"], rows)]
     return told
+
+
+def _other_settings(defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's settings by path, but for its encoder and augmentation."""
+    found: dict[str, Any] = {}
+    for key, value in defaults.items():
+        if isinstance(value, Mapping):
+            found |= {f"{key}.{name}": inner for name, inner in value.items()}
+        else:
+            found[key] = value
+    return {path: value for path, value in found.items() if path.split(".")[0] not in ("encoder", "augmentation")}
 
 
 def _recipes(name: str) -> list[str]:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from api_pages import AREAS
-from method_pages import title
+from method_pages import METHODS, title
 
 from sfa.levels import ITEMS
-from sfa.methods import METHODS
 
 
 def expanded(nav: list[Any], docs: Path) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The options of a class for people: name, what values it takes, default, meaning."""
+"""The options of a part for people: name, what values it takes, default, meaning."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import docstrings
 import griffe
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
+
+from sfa.recipes.sections import options_of
 
 NUMBERS = {int: "whole number", float: "number"}
 WORDS = {Ge: "from {:g} on", Gt: "above {:g}", Le: "at most {:g}", Lt: "below {:g}"}
@@ -28,34 +30,35 @@ class Option:
     meaning: str
 
 
-def description_and_options(described: type) -> tuple[str, list[Option]]:
-    """The docstring of a class before its arguments, in Markdown, and its arguments, in the order of the signature."""
+def description_and_options(described: Any, kind: str) -> tuple[str, list[Option]]:
+    """The docstring of a class or function before its arguments, in Markdown, and the options that recipes set.
+
+    Args:
+        described: The class or function.
+        kind: Of part (:data:`sfa.registry.HOMES`), which decides what arguments are not for recipes to set.
+    """
     meanings: dict[str, str] = {}
-    for ancestor in reversed(described.__mro__):  # what a class says of an argument goes before what it inherits
+    lineage = described.__mro__ if inspect.isclass(described) else [described]
+    for ancestor in reversed(lineage):  # what a class says of an argument goes before what it inherits
         meanings |= _read(ancestor)[1]
-    return _read(described)[0], _options(described, meanings)
+    options = [
+        Option(name, values(hint), _default(default), meanings.get(name, ""))
+        for name, (hint, default) in options_of(described, kind).items()
+    ]
+    return _read(described)[0], options
 
 
-def _read(described: type) -> tuple[str, dict[str, str]]:
-    """The words of a class's own docstring, and what it says of each argument."""
-    text = docstrings.markdown(inspect.cleandoc(vars(described).get("__doc__") or ""))
+def _read(described: Any) -> tuple[str, dict[str, str]]:
+    """The words of a class's or function's own docstring, and what it says of each argument."""
+    text = docstrings.markdown(inspect.cleandoc(vars(described).get("__doc__") or described.__doc__ or ""))
     parsed = griffe.Docstring(text, lineno=1).parse("google", warnings=False)
     words = [part.value for part in parsed if part.kind is griffe.DocstringSectionKind.text]
     listed = (part.value for part in parsed if part.kind is griffe.DocstringSectionKind.parameters)
     return "\n\n".join(words), {item.name: " ".join(item.description.split()) for items in listed for item in items}
 
 
-def _options(described: type, meanings: Mapping[str, str]) -> list[Option]:
-    constructor = vars(described).get("__init__") or described.__init__  # type: ignore[misc]
-    hints = typing.get_type_hints(constructor, include_extras=True)
-    return [
-        Option(name, values(hints[name]), _default(given.default), meanings.get(name, ""))
-        for name, given in inspect.signature(described).parameters.items()
-    ]
-
-
 def _default(value: Any) -> str | None:
-    return None if value is inspect.Parameter.empty else repr(value)
+    return None if value is ... else repr(value)
 
 
 def values(hint: Any) -> str:
