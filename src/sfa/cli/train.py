@@ -29,6 +29,7 @@ from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.recipes.schema import name_of
+from sfa.recipes.sections import names_of
 from sfa.registry import is_path, resolve
 from sfa.training import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
 from sfa.training.loggers import Loggers
@@ -261,11 +262,14 @@ def _what(data: Data, recipe: Recipe) -> str:
 
 
 def _how(recipe: Recipe) -> str:
-    """What is out of the ordinary: batches, processes."""
+    """Say what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
     sampler, count = recipe.sampler, processes.count()
+    usual = Recipe.parse({"method": recipe.method["name"]})
+    parts = [(kind, names_of(getattr(recipe, kind))) for kind in ("encoder", "augmentation")]
+    others = "".join(f", {kind} {name}" for kind, name in parts if name != names_of(getattr(usual, kind)))
     size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
     batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
-    return batches + ("" if count == 1 else f", {count} processes")
+    return others + batches + ("" if count == 1 else f", {count} processes")
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:

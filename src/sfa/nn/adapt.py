@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.pooling import sum_pool
-from sfa.levels import Level
+from sfa.levels import ITEMS, Level
 from sfa.modes import evaluating
 from sfa.nn.graph_encoder import GraphEncoder
 from sfa.nn.image_encoder import ImageEncoder
@@ -28,10 +28,10 @@ INPUTS = ("in_channels", "in_features")
 def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = None) -> nn.Module:
     """Return a module as an encoder: one that maps data to embeddings, says its ``width`` and can ``embed``.
 
-    Encoders of :mod:`sfa.nn` are returned as they are. Of others, the arguments of ``forward`` decide what they are
-    called with: ``x, edge_index`` and, if there are any, ``edge_weight`` (PyTorch Geometric's models such as ``GAT``),
-    ``x`` alone, a PyG ``Data``, or images ``(b, channels, height, width)``. Randomness inside them, such as dropout, is
-    seeded from the step's generator.
+    Encoders of :mod:`sfa.nn` for this level are returned as they are. Of others, the arguments of ``forward`` decide
+    what they are called with: ``x, edge_index`` and, if there are any, ``edge_weight`` (PyTorch Geometric's models such
+    as ``GAT``), ``x`` alone, a PyG ``Data``, or images ``(b, channels, height, width)``. Randomness inside them, such
+    as dropout, is seeded from the step's generator.
 
     Args:
         module: The network.
@@ -40,9 +40,11 @@ def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = 
     """
     if not isinstance(module, nn.Module):
         raise InputError(f"An encoder is a torch.nn.Module, not {module!r}.")
-    takes_generator = "generator" in inspect.signature(module.forward).parameters
-    if takes_generator and hasattr(module, "embed") and hasattr(module, "width"):
+    own: Level | None = getattr(module, "level", None)
+    if own == level and hasattr(module, "embed") and hasattr(module, "width"):
         return module
+    if own not in (None, "node" if level == "graph" else level):
+        raise InputError(f"The encoder {type(module).__name__} embeds {ITEMS[own]}, not {ITEMS[level]}.")
     if level == "image":
         return WrappedImageEncoder(module, width or output_width(module, level))
     wrapped = WrappedGraphEncoder if level == "graph" else WrappedNodeEncoder
@@ -101,6 +103,8 @@ class WrappedNodeEncoder(nn.Module):
         module: The network.
         width: Of its output.
     """
+
+    level: ClassVar[Level] = "node"
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__()

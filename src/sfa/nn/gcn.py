@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.products import feature_product, some_rows
 from sfa.graph.propagation import Propagation, propagation_of
+from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.activations import Activation, activate, make_activation
 from sfa.nn.batch_norm import BatchNorm
@@ -42,6 +43,8 @@ class GCN(nn.Module):
         momentum: Of the running statistics of batch normalization.
         activate_last: Put an activation (and batch normalization) after the last convolution too.
     """
+
+    level: ClassVar[Level] = "node"
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,7 @@ from sfa.graph.batches import check_batch
 from sfa.graph.pattern import pattern_of
 from sfa.graph.pooling import sum_pool
 from sfa.graph.products import some_rows
+from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
 
@@ -36,6 +38,8 @@ class GraphEncoder(nn.Module, ABC):
         hidden: Width of a layer.
         layers: Number of layers.
     """
+
+    level: ClassVar[Level] = "graph"
 
     across_processes: bool = False
     """Whether the nodes of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""

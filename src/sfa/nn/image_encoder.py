@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from sfa import processes
 from sfa.errors import InputError
 from sfa.image.channels import histograms, moments
 from sfa.image.pixels import check_pixels, to_float
+from sfa.levels import Level
 from sfa.modes import evaluating
 
 BUDGET = 1 << 27
@@ -31,6 +33,8 @@ class ImageEncoder(nn.Module, ABC):
         in_channels: Channels of an image.
         width: Width of the embeddings.
     """
+
+    level: ClassVar[Level] = "image"
 
     mean: Tensor
     std: Tensor

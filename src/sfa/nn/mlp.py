@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.products import feature_product, some_rows
+from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.dropout import dropout
 from sfa.nn.gcn import CHUNK
@@ -28,6 +30,8 @@ class MLP(nn.Module):
         layers: Number of linear layers.
         dropout: Rate at which the input of every layer is dropped in training.
     """
+
+    level: ClassVar[Level] = "node"
 
     def __init__(
         self,
