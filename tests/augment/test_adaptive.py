@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
+import warnings
 from collections.abc import Callable
+from typing import Any, get_args
 from unittest.mock import patch
 
 import networkx as nx
@@ -13,11 +15,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.augment import adaptive as module
+from sfa.augment.adaptive import AdaptiveDrop, Importance, edge_weights, feature_weights
+from sfa.augment.node import UniformDrop
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.graph import adaptive_views as module
-from sfa.graph import random_views
-from sfa.augment.adaptive import adaptive_views, edge_weights, feature_weights
 from sfa.graph.centrality import CENTRALITIES, Centrality
 
 
@@ -37,33 +39,123 @@ def graph() -> Data:
     return make(nx.barabasi_albert_graph(60, 3, seed=0))
 
 
+def to_csr(x: Tensor) -> Tensor:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return x.to_sparse_csr()
+
+
+def adaptive_views(
+    graph: Data,
+    edge_drop: tuple[float, float],
+    feature_drop: tuple[float, float],
+    generator: torch.Generator | None = None,
+    **options: Any,
+) -> tuple[Data, Data]:
+    return AdaptiveDrop(edge_drop, feature_drop, **options)(graph, generator)
+
+
+def slow_importance(phi: Any, edge_index: Tensor, importance: Importance) -> list[float]:
+    """``s`` of each edge: the authors' logarithm of the sink's centrality, or that of both nodes."""
+    edges = [(float(phi[a]), float(phi[b])) for a, b in edge_index.T.tolist()]
+    if importance == "sink":
+        return [math.log(sink) for _, sink in edges]
+    return [math.log(1 + (source + sink) / 2) for source, sink in edges]
+
+
 def slow_rates(s: list[float], rate: float, cut_off: float) -> list[float]:
     mean = sum(s) / len(s)
     return [min((max(s) - one) / (max(s) - mean) * rate, cut_off) for one in s]
 
 
-class TestEdgeWeights:
-    def test_equal_the_formula(self, graph: Data) -> None:
-        phi = torch.rand(60, generator=seeded(1), dtype=torch.float64)
-        s = [math.log(1 + (float(phi[a]) + float(phi[b])) / 2) for a, b in graph.edge_index.T.tolist()]
-        assert edge_weights(graph.edge_index, phi).tolist() == pytest.approx(slow_rates(s, 1, math.inf))
+IMPORTANCES = pytest.mark.parametrize("importance", get_args(Importance))
 
-    def test_the_most_important_edge_never_goes_and_the_mean_is_one(self, graph: Data) -> None:
+
+def rates_given(graph: Data, *args: Any, **options: Any) -> list[tuple[Any, Any]]:
+    """The rates of edges and of features that views alpha and beta are drawn with."""
+    given: list[tuple[Any, Any]] = []
+
+    def note(data: Data, edge_drop: Any, feature_drop: Any, generator: Any, *, directed: bool) -> Data:
+        given.append((edge_drop, feature_drop))
+        return data
+
+    with patch.object(module, "random_view", note):
+        adaptive_views(graph, *args, seeded(), **options)
+    return given
+
+
+class TestEdgeWeights:
+    @IMPORTANCES
+    def test_equal_the_formula(self, graph: Data, importance: Importance) -> None:
+        phi = 0.1 + torch.rand(60, generator=seeded(1), dtype=torch.float64)
+        s = slow_importance(phi, graph.edge_index, importance)
+        weights = edge_weights(graph.edge_index, phi, importance)
+        assert weights.tolist() == pytest.approx(slow_rates(s, 1, math.inf), rel=1e-6)
+
+    def test_of_the_sink_equal_the_code_of_the_authors(self, graph: Data) -> None:
+        """``degree_drop_weights`` and ``drop_edge_weighted`` of GCA, line by line, with lists for tensors."""
+        degrees = [0] * 60
+        for _, b in graph.edge_index.T.tolist():
+            degrees[b] += 1
+        s_col = [math.log(degrees[b]) for _, b in graph.edge_index.T.tolist()]
+        s_max, s_mean = max(s_col), sum(s_col) / len(s_col)
+        weights = [(s_max - s) / (s_max - s_mean) for s in s_col]
+        phi = CENTRALITIES["degree"](graph.edge_index, 60, None)
+        assert edge_weights(graph.edge_index, phi, "sink").tolist() == pytest.approx(weights, abs=1e-6)
+        mean = sum(weights) / len(weights)
+        rates = [min(weight / mean * 0.4, 0.7) for weight in weights]
+        assert max(rates) == 0.7, "some are cut off"
+        given = rates_given(graph, (0.4, 0.4), (0.0, 0.0))
+        assert given[0][0].tolist() == pytest.approx(rates, abs=1e-6)
+
+    def test_of_the_sink_differ_between_the_directions(self) -> None:
+        """Of a star, the edges to the hub never go, and those to the leaves always do at twice the mean rate."""
+        star = make(nx.star_graph(5))
+        phi = CENTRALITIES["degree"](star.edge_index, 6, None)
+        to_hub = star.edge_index[1] == 0
+        weights = edge_weights(star.edge_index, phi, "sink")
+        assert weights[to_hub].tolist() == [0] * 5
+        assert weights[~to_hub].tolist() == pytest.approx([2] * 5)
+        assert edge_weights(star.edge_index, phi, "mean").tolist() == [1] * 10
+        view = AdaptiveDrop((0.5, 0.5), (0.0, 0.0), cut_off=1.0).view(star)
+        assert torch.equal(view.edge_weight, to_hub.float())
+        assert view.directed
+
+    def test_of_both_nodes_are_those_from_before(self, graph: Data) -> None:
+        """``edge_weights`` of ``sfa.graph.adaptive_views``, which had no directions."""
         phi = torch.rand(60, generator=seeded(1), dtype=torch.float64)
-        weights = edge_weights(graph.edge_index, phi)
+        s = torch.log1p((phi[graph.edge_index[0]] + phi[graph.edge_index[1]]) / 2)
+        below = s.max() - s
+        assert torch.equal(edge_weights(graph.edge_index, phi, "mean"), below / below.mean())
+
+    @IMPORTANCES
+    def test_the_most_important_edge_never_goes_and_the_mean_is_one(self, graph: Data, importance: Importance) -> None:
+        phi = torch.rand(60, generator=seeded(1), dtype=torch.float64)
+        weights = edge_weights(graph.edge_index, phi, importance)
         assert float(weights.mean()) == pytest.approx(1)
-        important = phi[graph.edge_index].sum(0).argmax()
+        source, sink = phi[graph.edge_index]
+        important = (sink if importance == "sink" else source + sink).argmax()
         assert weights[important] == 0
 
-    @pytest.mark.parametrize("level", [0.0, 0.3, 1e9])
-    def test_equal_centralities_give_equal_rates(self, graph: Data, level: float) -> None:
+    @IMPORTANCES
+    @pytest.mark.parametrize("level", [0.0, 0.3, 1.0, 1e9])
+    def test_equal_centralities_give_equal_rates(self, graph: Data, level: float, importance: Importance) -> None:
         phi = torch.full((60,), level, dtype=torch.float64)
-        assert edge_weights(graph.edge_index, phi).tolist() == [1] * graph.num_edges
+        assert edge_weights(graph.edge_index, phi, importance).tolist() == [1] * graph.num_edges
         noise = 1e-14 * level * torch.rand(60, generator=seeded(), dtype=torch.float64)
-        assert edge_weights(graph.edge_index, phi + noise).tolist() == [1] * graph.num_edges
+        assert edge_weights(graph.edge_index, phi + noise, importance).tolist() == [1] * graph.num_edges
 
-    def test_no_edges(self) -> None:
-        assert edge_weights(torch.empty(2, 0, dtype=torch.int64), torch.ones(3)).shape == (0,)
+    @IMPORTANCES
+    def test_no_edges(self, importance: Importance) -> None:
+        assert edge_weights(torch.empty(2, 0, dtype=torch.int64), torch.ones(3), importance).shape == (0,)
+
+    def test_nodes_without_centrality(self, graph: Data) -> None:
+        """The logarithm of 0 is not taken: those of eigenvectors may be 0."""
+        phi = torch.rand(60, generator=seeded(1), dtype=torch.float64)
+        phi[:30] = 0
+        weights = edge_weights(graph.edge_index, phi, "sink")
+        assert weights.isfinite().all()
+        assert bool((weights[phi[graph.edge_index[1]] == 0] == weights.max()).all())
 
 
 class TestFeatureWeights:
@@ -77,9 +169,9 @@ class TestFeatureWeights:
         assert feature_weights(-5 * x, phi).tolist() == expected
         with_stored_zeros = x.clone()
         with_stored_zeros[x == 0] = 7
-        stored = with_stored_zeros.to_sparse_csr()
+        stored = to_csr(with_stored_zeros)
         stored.values()[stored.values() == 7] = 0
-        for csr in (x.to_sparse_csr(), stored):
+        for csr in (to_csr(x), stored):
             assert feature_weights(csr, phi).tolist() == expected
 
     @pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr], ids=str)
@@ -87,7 +179,7 @@ class TestFeatureWeights:
         x = torch.randn(50, 9, generator=seeded()) * torch.linspace(0.1, 3, 9)
         phi = 3 * torch.rand(50, generator=seeded(2), dtype=torch.float64)
         s = [math.log(1 + sum(abs(float(x[u, i])) * float(phi[u]) for u in range(50))) for i in range(9)]
-        stored = x if layout == torch.strided else x.to_sparse_csr()
+        stored = x if layout == torch.strided else to_csr(x)
         assert feature_weights(stored, phi).tolist() == pytest.approx(slow_rates(s, 1, math.inf))
 
     def test_rows_are_read_in_chunks(self) -> None:
@@ -101,67 +193,71 @@ class TestFeatureWeights:
         assert feature_weights(torch.zeros(5, 4), torch.rand(5, dtype=torch.float64)).tolist() == [1] * 4
 
 
+@IMPORTANCES
 @pytest.mark.parametrize("centrality", CENTRALITIES)
-def test_the_rates_equal_the_formula(centrality: Centrality, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rates_equal_the_formula(centrality: Centrality, importance: Importance) -> None:
     """With NetworkX's centralities, cut off at 0.45."""
     nxg = nx.barabasi_albert_graph(25, 2, seed=0)
     x = (torch.rand(25, 8, generator=seeded()) < torch.linspace(0.05, 0.6, 8)).float()
     graph = make(nxg, x)
-    given: list[tuple[Tensor, Tensor]] = []
-    monkeypatch.setattr(module, "random_views", lambda _, edges, features, generator: given.extend([edges, features]))
-    adaptive_views(graph, (0.1, 0.4), (0.2, 0.3), seeded(), centrality=centrality, cut_off=0.45)
+    options = {"centrality": centrality, "cut_off": 0.45, "importance": importance}
+    alpha, beta = rates_given(graph, (0.1, 0.4), (0.2, 0.3), **options)
     phi = {
         "degree": lambda: dict(nxg.degree()),
         "pagerank": lambda: {node: 25 * share for node, share in nx.pagerank(nxg, tol=1e-12).items()},
         "eigenvector": lambda: nx.eigenvector_centrality(nxg, max_iter=10_000, tol=1e-12),
     }[centrality]()
-    s = [math.log(1 + (phi[a] + phi[b]) / 2) for a, b in graph.edge_index.T.tolist()]
-    for rates, rate in zip(given[0], (0.1, 0.4), strict=True):
+    s = slow_importance(phi, graph.edge_index, importance)
+    for (rates, _), rate in ((alpha, 0.1), (beta, 0.4)):
         assert rates.tolist() == pytest.approx(slow_rates(s, rate, 0.45), abs=1e-6)
     s = [math.log(1 + sum(phi[u] for u in range(25) if x[u, i] != 0)) for i in range(8)]
-    for rates, rate in zip(given[1], (0.2, 0.3), strict=True):
+    for (_, rates), rate in ((alpha, 0.2), (beta, 0.3)):
         assert rates.tolist() == pytest.approx(slow_rates(s, rate, 0.45), abs=1e-6)
-    assert given[0][1].max() == given[1][1].max() == pytest.approx(0.45)
+    assert beta[0].max() == beta[1].max() == pytest.approx(0.45)
 
 
-def test_edges_and_features_go_at_their_rates(graph: Data) -> None:
-    generator = seeded(7)
+@IMPORTANCES
+def test_edges_and_features_go_at_their_rates(graph: Data, importance: Importance) -> None:
+    generator, augmentation = seeded(7), AdaptiveDrop((0.1, 0.4), (0.2, 0.3), importance=importance)
     phi = CENTRALITIES["degree"](graph.edge_index, 60, None)
     edges, features = torch.zeros(graph.num_edges), torch.zeros(graph.num_features)
     for _ in range(400):
-        beta = adaptive_views(graph, (0.1, 0.4), (0.2, 0.3), generator)[1]
+        beta = augmentation.view(graph, generator, 1)
         edges += (beta.edge_weight == 0) / 400
         features += ~beta.feature_mask / 400
-    rates = (0.4 * edge_weights(graph.edge_index, phi)).clamp_max(0.7)
+    rates = (0.4 * edge_weights(graph.edge_index, phi, importance)).clamp_max(0.7)
     assert edges.tolist() == pytest.approx(rates.tolist(), abs=0.11)
     assert float((edges - rates).mean()) == pytest.approx(0, abs=0.01)
     assert features.tolist() == pytest.approx((0.3 * feature_weights(graph.x, phi)).clamp_max(0.7).tolist(), abs=0.11)
 
 
-def test_a_regular_graph_has_uniform_views() -> None:
+@IMPORTANCES
+def test_a_regular_graph_has_uniform_views(importance: Importance) -> None:
     graph = make(nx.random_regular_graph(4, 30, seed=0), torch.ones(30, 50))
     for centrality in CENTRALITIES:
         for drawn, expected in zip(
-            adaptive_views(graph, (0.2, 0.9), (0.3, 0.8), seeded(3), centrality=centrality),
-            random_views(graph, (0.2, 0.7), (0.3, 0.7), seeded(3)),
+            adaptive_views(graph, (0.2, 0.9), (0.3, 0.8), seeded(3), centrality=centrality, importance=importance),
+            UniformDrop((0.2, 0.7), (0.3, 0.7), directed=importance == "sink")(graph, seeded(3)),
             strict=True,
         ):
             assert torch.equal(drawn.edge_weight, expected.edge_weight)
             assert torch.equal(drawn.feature_mask, expected.feature_mask)
 
 
-def test_views_are_undirected_share_their_graph_and_keep_weights() -> None:
+@IMPORTANCES
+def test_views_share_their_graph_and_keep_weights(importance: Importance) -> None:
     nxg = nx.barabasi_albert_graph(60, 3, seed=0)
     for number, (_, _, data) in enumerate(nxg.edges(data=True)):
         data["weight"] = 1 + number % 3
     graph = make(nxg)
-    views = adaptive_views(graph, (0.3, 0.5), (0.2, 0.4), seeded())
+    views = adaptive_views(graph, (0.3, 0.5), (0.2, 0.4), seeded(), importance=importance)
     assert not torch.equal(views[0].edge_weight, views[1].edge_weight)
     for view in views:
         assert view.x is graph.x
         assert view.edge_index is graph.edge_index
         dense = torch.sparse_coo_tensor(view.edge_index, view.edge_weight, (60, 60), check_invariants=False).to_dense()
-        assert torch.equal(dense, dense.T)
+        assert torch.equal(dense, dense.T) == (importance == "mean")
+        assert bool(view.get("directed")) == (importance == "sink")
         kept = view.edge_weight > 0
         assert 0 < int(kept.sum()) < graph.num_edges
         assert torch.equal(view.edge_weight[kept], graph.edge_weight[kept])
@@ -192,7 +288,7 @@ class TestMemory:
             adaptive_views(graph, (0.3, 0.5), (0.2, 0.4), seeded(seed))
         assert len(calls) == 1
 
-    @pytest.mark.parametrize("change", ["centrality", "x", "x in place", "weight", "edges in place"])
+    @pytest.mark.parametrize("change", ["centrality", "importance", "x", "x in place", "weight", "edges in place"])
     def test_and_anew_when_anything_has_changed(
         self, graph: Data, change: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -208,7 +304,8 @@ class TestMemory:
             graph.edge_weight = torch.ones(graph.num_edges)
         elif change == "edges in place":
             graph.edge_index.copy_(graph.edge_index.clone())
-        adaptive_views(graph, (0.3, 0.5), (0.2, 0.4), seeded(), centrality=centrality)
+        importance = "mean" if change == "importance" else "sink"
+        adaptive_views(graph, (0.3, 0.5), (0.2, 0.4), seeded(), centrality=centrality, importance=importance)
         assert len(calls) == 2
 
     def test_a_graph_that_is_gone_is_forgotten(self) -> None:
@@ -229,13 +326,15 @@ class TestMemory:
 
 
 def test_wrong_values_are_refused(graph: Data) -> None:
-    with pytest.raises(InputError, match=r"cut_off is a probability from 0 to 1, not 1\.2"):
+    with pytest.raises(InputError, match=r"cut_off must be a number, 0 or more and at most 1, not 1\.2"):
         adaptive_views(graph, (0.1, 0.1), (0.1, 0.1), cut_off=1.2)
+    with pytest.raises(InputError, match="Unknown importance 'sinks': did you mean 'sink'"):
+        AdaptiveDrop(importance="sinks")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="did you mean 'pagerank'"):
         adaptive_views(graph, (0.1, 0.1), (0.1, 0.1), centrality="pagerang")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="edge_drop"):
         adaptive_views(graph, (-0.1, 0.1), (0.1, 0.1))
-    with pytest.raises(InputError, match=r"edge_drop is a probability from 0 to 1, not 1\.5"):
+    with pytest.raises(InputError, match=r"edge_drop is a probability .*, or one for each view, not \(0\.1, 1\.5\)"):
         adaptive_views(graph, (0.1, 1.5), (0.1, 0.1))
     with pytest.raises(InputError, match="feature_drop"):
         adaptive_views(graph, (0.1, 0.1), (0.1, float("nan")))

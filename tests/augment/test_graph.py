@@ -16,8 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from sfa.errors import InputError
-from sfa.graph import (
+from sfa.augment.graph import (
     AUGMENTATIONS,
     Rates,
     augment,
@@ -27,6 +26,7 @@ from sfa.graph import (
     perturb_edges,
     subgraph,
 )
+from sfa.errors import InputError
 from tests.graph.graph_batches import (
     assert_sound,
     batches,

@@ -13,12 +13,14 @@ import torch
 from scipy.stats import binomtest, chisquare, kstest
 from torch import Tensor
 
+from sfa.augment import STRENGTHS, Strengths
+from sfa.augment import image as views
+from sfa.augment.image import random_view
+from sfa.augment.strengths import Strength
 from sfa.errors import InputError
-from sfa.image import STRENGTHS, Strengths, random_view, views
 from sfa.image.blur import blurred
 from sfa.image.colour import greyed, jittered, solarised
 from sfa.image.crops import boxes_of, cropped
-from sfa.augment.strengths import Augmentation
 
 NOTHING = STRENGTHS["identity"][0]
 SIMCLR = STRENGTHS["strong"][0]
@@ -85,7 +87,7 @@ def test_each_view_is_that_of_the_image_alone(shape: tuple[int, ...], strengths:
 
 @pytest.mark.parametrize("name", list(STRENGTHS))
 @pytest.mark.parametrize("channels", [1, 3])
-def test_values_type_and_memory(name: Augmentation, channels: int) -> None:
+def test_values_type_and_memory(name: Strength, channels: int) -> None:
     images = random_images(30, channels, 8, 8)
     before = images.clone()
     for strengths in STRENGTHS[name]:

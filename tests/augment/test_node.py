@@ -6,8 +6,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected, to_undirected
 
+from sfa.augment.node import mask_features, random_views, remove_edges
 from sfa.errors import InputError
-from sfa.graph import mask_features, random_views, remove_edges
 
 
 def seeded(seed: int = 0) -> torch.Generator:

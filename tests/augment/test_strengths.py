@@ -7,15 +7,15 @@ from typing import Any, get_args
 
 import pytest
 
+from sfa.augment import STRENGTHS, Strengths
+from sfa.augment.strengths import Strength
 from sfa.errors import InputError
-from sfa.image import STRENGTHS, Strengths
-from sfa.augment.strengths import Augmentation
 
 COLOUR = ("brightness", "contrast", "saturation", "hue")
 
 
 def test_every_name_has_its_strengths() -> None:
-    assert set(STRENGTHS) == set(get_args(Augmentation))
+    assert set(STRENGTHS) == set(get_args(Strength))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_every_name_has_its_strengths() -> None:
     ],
 )
 def test_published_values(
-    name: Augmentation, colour: tuple[float, ...], blur: tuple[float, float], solarise: tuple[float, float]
+    name: Strength, colour: tuple[float, ...], blur: tuple[float, float], solarise: tuple[float, float]
 ) -> None:
     """Of BYOL's Table 6 (``byol``) and of the YAML files of solo-learn."""
     common = {"crop": (0.08, 1.0), "flip": 0.5, "jitter": 0.8, "grey": 0.2, "sigma": (0.1, 2.0)}

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from sfa.augment.node import random_views
 from sfa.data import as_graph, build_graph, fingerprint, load, read_graph
 from sfa.errors import InputError
-from sfa.graph import random_views
 from sfa.graph.features import add_noise, normalise_features
 from sfa.registry import resolve
 

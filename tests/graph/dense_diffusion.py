@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph import GCN
+from sfa.nn import GCN
 
 
 def dense_adjacency(graph: Data) -> Tensor:

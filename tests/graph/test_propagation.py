@@ -5,7 +5,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph import GCN
+from sfa.nn import GCN
 
 EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sfa.matrices import csr_matrix
 from sfa.graph.rows import row_entries, take_rows
+from sfa.matrices import csr_matrix
 
 
 def as_csr(dense: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

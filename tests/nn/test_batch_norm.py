@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from sfa import processes
-from sfa.nn.batch_norm import BatchNorm, BatchNorm2d
 from sfa.errors import InputError
+from sfa.nn.batch_norm import BatchNorm, BatchNorm2d
 from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}

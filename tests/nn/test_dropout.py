@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.nn.dropout import dropout
 from sfa.matrices import csr_matrix
+from sfa.nn.dropout import dropout
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -7,10 +7,10 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj, to_undirected
 
 from sfa.errors import InputError
-from sfa.graph import GCN
-from sfa.nn.activations import ACTIVATIONS, RandomisedReLU
 from sfa.graph.propagation import Adjacency
 from sfa.matrices import csr_matrix
+from sfa.nn import GCN
+from sfa.nn.activations import ACTIVATIONS, RandomisedReLU
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, global_add_pool
 
-from sfa.graph import GIN
+from sfa.nn import GIN
 from sfa.seeding import seeded_initialisation
 from tests.graph.graph_batches import WIDTH, mixed_batch, random_graphs, seeded, to_batch
 

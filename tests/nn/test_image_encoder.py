@@ -15,9 +15,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.image import ImageEncoder, channels, make_encoder, to_float
+from sfa.image import channels
 from sfa.image.channels import histograms, moments
+from sfa.image.pixels import to_float
 from sfa.modes import evaluating
+from sfa.nn import ImageEncoder, small
 from sfa.seeding import seeded_initialisation
 from tests.memory_maps import file_of
 
@@ -30,7 +32,7 @@ def pixels(*shape: int, seed: int = 0) -> Tensor:
 def trained_a_little(channels: int = 3) -> ImageEncoder:
     """An encoder whose running statistics are no longer those of a new module."""
     with seeded_initialisation(0):
-        encoder = make_encoder(channels, hidden=4)
+        encoder = small(channels, 4)
     encoder(to_float(pixels(20, 8, 8, channels, seed=1)))
     return encoder
 
@@ -72,14 +74,14 @@ def test_what_are_no_pixels_are_refused(x: Tensor) -> None:
     with pytest.raises(InputError, match=message):
         Plain(1).embed(Data(x=x))
     with pytest.raises(InputError, match=message):
-        Plain(1).look_at(Data(x=x))
+        Plain(1).setup(Data(x=x))
 
 
 def test_channels_are_standardised_and_averaged() -> None:
     encoder, x = Plain(3), pixels(40, 6, 5, 3)
     images = to_float(x)
     torch.testing.assert_close(encoder(images), (images.mean((2, 3)) - 0.5) / 0.25)
-    encoder.look_at(Data(x=x))
+    encoder.setup(Data(x=x))
     z = encoder(images)
     torch.testing.assert_close(z.mean(0), torch.zeros(3), rtol=0, atol=1e-6)
     torch.testing.assert_close(
@@ -149,8 +151,8 @@ def test_mapped_images(tmp_path: Path) -> None:
     assert file_of(mapped) == str(path)
     data, in_memory = (Data(x=images, train_mask=torch.arange(30) < 20) for images in (mapped, x))
     one, other = trained_a_little(), trained_a_little()
-    one.look_at(data)
-    other.look_at(in_memory)
+    one.setup(data)
+    other.setup(in_memory)
     assert torch.equal(one.mean, other.mean)
     assert torch.equal(one.std, other.std)
     assert torch.equal(one.embed(data, budget=1 << 16), other.embed(in_memory, budget=1 << 16))
@@ -169,7 +171,7 @@ def test_mean_and_spread_are_those_of_the_training_pixels(
     if masked:
         data.train_mask = torch.arange(25) % 3 == 1
     encoder = Plain(3)
-    encoder.look_at(data)
+    encoder.setup(data)
     seen = (x[data.train_mask] if masked else x).double() / 255
     for channel in range(3):
         values = seen[..., channel]
@@ -200,7 +202,7 @@ def test_a_constant_channel_keeps_its_scale() -> None:
     x = pixels(9, 4, 4, 3)
     x[..., 2] = 51
     encoder = Plain(3)
-    encoder.look_at(Data(x=x))
+    encoder.setup(Data(x=x))
     assert float(encoder.mean[2]) == pytest.approx(0.2)
     assert float(encoder.std[2]) == 1
     assert encoder.std[:2].max() < 0.5
@@ -211,13 +213,13 @@ def test_no_training_images_are_refused() -> None:
     encoder = Plain(3)
     for data in (Data(x=pixels(4, 2, 2, 3), train_mask=torch.zeros(4, dtype=torch.bool)), Data(x=pixels(0, 2, 2, 3))):
         with pytest.raises(InputError, match="no training images"):
-            encoder.look_at(data)
+            encoder.setup(data)
     assert torch.equal(encoder.mean, torch.full((3,), 0.5))
 
 
 def test_another_number_of_channels_is_refused_and_both_are_named() -> None:
     encoder, grey = trained_a_little(3), Data(x=pixels(5, 8, 8, 1))
-    for what in (encoder.embed, encoder.look_at):
+    for what in (encoder.embed, encoder.setup):
         with pytest.raises(InputError, match=r"have 1 channel\(s\), but the encoder takes 3"):
             what(grey)
     with pytest.raises(InputError, match=r"\(B, 3, height, width\).*not torch.float32 of shape \(5, 1, 8, 8\)"):

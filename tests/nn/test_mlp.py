@@ -5,9 +5,9 @@ import torch
 from torch import Tensor, nn
 
 from sfa.errors import InputError
+from sfa.matrices import csr_matrix
 from sfa.nn.dropout import dropout
 from sfa.nn.mlp import MLP
-from sfa.matrices import csr_matrix
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -1,49 +1,40 @@
-"""Encoders of images by name."""
+"""The residual networks that have names."""
 
-from typing import get_args
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from sfa.errors import InputError
-from sfa.image import ImageEncoder, make_encoder
-from sfa.nn.image_encoders import ENCODERS, EncoderName
+from sfa.nn import ResNet, resnet18, resnet18_imagenet, small, small_strided
 
-WIDTHS: dict[EncoderName, int] = {"small": 4, "small-strided": 4, "resnet18": 8, "resnet18-imagenet": 8}
-MAPS: dict[EncoderName, int] = {"small": 32, "small-strided": 16, "resnet18": 34, "resnet18-imagenet": 16}
+Build = Callable[..., ResNet]
 
 
-def test_every_name_is_known() -> None:
-    assert set(get_args(EncoderName)) == set(ENCODERS) == set(WIDTHS)
-
-
-@pytest.mark.parametrize("name", WIDTHS)
+@pytest.mark.parametrize(
+    ("build", "width", "side"), [(small, 4, 32), (small_strided, 4, 16), (resnet18, 8, 34), (resnet18_imagenet, 8, 16)]
+)
 @pytest.mark.parametrize("channels", [1, 3])
-def test_widths_and_first_maps(name: EncoderName, channels: int) -> None:
-    encoder = make_encoder(channels, encoder=name, hidden=2)
-    assert isinstance(encoder, ImageEncoder)
-    assert encoder.width == 2 * WIDTHS[name]
-    assert encoder.largest_map(32, 32) == 2 * MAPS[name] ** 2
+def test_widths_and_first_maps(build: Build, width: int, side: int, channels: int) -> None:
+    encoder = build(channels, 2)
+    assert encoder.width == 2 * width
+    assert encoder.largest_map(32, 32) == 2 * side**2
     assert encoder(torch.rand(2, channels, 16, 16)).shape == (2, encoder.width)
 
 
-def test_by_default_a_small_one() -> None:
-    default, small = (dict(make_encoder(3, **options).named_parameters()) for options in ({}, {"encoder": "small"}))
-    assert {name: p.shape for name, p in default.items()} == {name: p.shape for name, p in small.items()}
-    assert make_encoder(3).width == 128
+def test_default_widths() -> None:
+    assert [build(3).width for build in (small, small_strided, resnet18, resnet18_imagenet)] == [128, 128, 256, 256]
 
 
 def test_a_small_one_has_a_block_in_each_of_three_stages() -> None:
-    small, strided = (dict(make_encoder(1, encoder=name, hidden=8).named_parameters()) for name in list(WIDTHS)[:2])
-    assert {name: p.shape for name, p in small.items()} == {name: p.shape for name, p in strided.items()}
+    plain, strided = (dict(build(1, 8).named_parameters()) for build in (small, small_strided))
+    assert {name: p.shape for name, p in plain.items()} == {name: p.shape for name, p in strided.items()}
     stem, first = 8 * 9 + 16, 2 * (8 * 8 * 9 + 16)
     second = 9 * (8 * 16 + 16 * 16) + 8 * 16 + 3 * 32
     third = 9 * (16 * 32 + 32 * 32) + 16 * 32 + 3 * 64
-    assert sum(p.numel() for p in small.values()) == stem + first + second + third
+    assert sum(p.numel() for p in plain.values()) == stem + first + second + third
 
 
-def test_unknown_names_and_no_channels_are_refused() -> None:
-    with pytest.raises(InputError, match="Unknown encoder 'resnet-18': did you mean 'resnet18'"):
-        make_encoder(3, encoder="resnet-18")  # type: ignore[arg-type]
+def test_no_channels_are_refused() -> None:
     with pytest.raises(InputError, match="needs 1 channel or more, not 0"):
-        make_encoder(0)
+        small(0)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch_geometric.data import Batch, Data
 
-from sfa.graph import GCN, PooledGCN
+from sfa.nn import GCN, PooledGCN
 from tests.graph.graph_batches import WIDTH, mixed_batch, seeded
 
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfa import processes
-from sfa.nn.batch_norm import BatchNorm2d
 from sfa.errors import InputError
-from sfa.image import ResNet
+from sfa.nn import ResNet
+from sfa.nn.batch_norm import BatchNorm2d
 from sfa.nn.resnet import CIFAR, IMAGENET, Stem
 from sfa.seeding import seeded_initialisation
 from tests.processes import run_in_processes

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.augment.node import random_views
 from sfa.errors import InputError
-from sfa.graph import GCN, random_views
 from sfa.graph.pattern import pattern_of
+from sfa.nn import GCN
 from sfa.registry import registered, resolve
 from sfa.sampling import Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph
 

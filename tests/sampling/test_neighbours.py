@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph import GCN
+from sfa.nn import GCN
 from sfa.sampling import Neighbours
 from sfa.sampling.neighbours import sample_entries
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.graph import GCN
+from sfa.nn import GCN
 from sfa.sampling import WholeGraph
 
 MakeGraph = Callable[..., Data]

@@ -99,7 +99,7 @@ def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance 
     """
     source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
     if importance == "sink":
-        return _relative((sink + TINY).log())
+        return _relative((sink + TINY).log(), scale=1.0)  # a logarithm is as exact as its argument, also close to 0
     return _relative(torch.log1p((source + sink) / 2))
 
 
@@ -124,13 +124,13 @@ def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
     return _relative(torch.log1p(present if 2 * non_zero <= x.numel() else absolute))
 
 
-def _relative(s: Tensor) -> Tensor:
-    """``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding."""
+def _relative(s: Tensor, scale: float | None = None) -> Tensor:
+    """``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding, which has a scale."""
     if len(s) == 0:
         return s
     below = s.max() - s
     mean = below.mean()
-    return below / mean if bool(mean > 1e-9 * s.abs().max()) else torch.ones_like(s)
+    return below / mean if bool(mean > 1e-9 * (s.abs().max() if scale is None else scale)) else torch.ones_like(s)
 
 
 def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
