@@ -12,15 +12,28 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa import processes
-from sfa.graph import random_views
+from sfa.augment import Identity, UniformDrop
+from sfa.augment.node import random_views
 from sfa.methods import BGRL
+from sfa.nn import GCN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 from tests.processes import run_in_processes
 
-SMALL: dict[str, Any] = {"hidden": 8, "prediction": 5, "edge_drop": (0.1, 0.3), "feature_drop": (0.2, 0.5)}
+DROPS: dict[str, Any] = {"edge_drop": (0.1, 0.3), "feature_drop": (0.2, 0.5)}
+SMALL: dict[str, Any] = {
+    "method": {"name": "bgrl", "prediction": 5},
+    "encoder": {"hidden": 8},
+    "augmentation": DROPS,
+}
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 32,
+    "method.prediction": 64,
+    "training.lr": 5e-3,
+    "training.epochs": 40,
+}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -30,7 +43,8 @@ def seeded(seed: int = 0) -> torch.Generator:
 def make(spectral: SpectralMap | None = None, **options: Any) -> BGRL:
     """A small one whose target has gone other ways than the online encoder."""
     torch.manual_seed(0)
-    method = BGRL(8, spectral=spectral, **{**SMALL, **options})
+    encoder = GCN(8, 8, activation="prelu", batch_norm=True)
+    method = BGRL(encoder, **{"augmentation": UniformDrop(**DROPS), "prediction": 5, **options}, spectral=spectral)
     with torch.no_grad():
         for phi in method.target.parameters():
             phi.add_(0.1 * torch.randn(phi.shape, generator=seeded()))
@@ -92,7 +106,7 @@ def test_the_target_follows_with_a_momentum_that_rises_to_one() -> None:
 
 
 def test_it_starts_as_a_copy_and_training_moves_both(planted: Data) -> None:
-    recipe = Recipe.parse({"method": {"name": "bgrl", **SMALL}}).updated({"training.epochs": 5, "training.lr": 0.05})
+    recipe = Recipe.parse(SMALL).updated({"training.epochs": 5, "training.lr": 0.05})
     method = recipe.build(8)
     assert isinstance(method, BGRL)
     start = {name: value.clone() for name, value in method.target.state_dict().items()}
@@ -113,9 +127,7 @@ class Crash(Exception):
 
 @pytest.mark.parametrize("crash", [2, 4])
 def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path, crash: int) -> None:
-    recipe = Recipe.parse({"method": {"name": "bgrl", **SMALL}}).updated(
-        {"training.epochs": 6, "training.lr": 0.01, "training.checkpoint_every": 3}
-    )
+    recipe = Recipe.parse(SMALL).updated({"training.epochs": 6, "training.lr": 0.01, "training.checkpoint_every": 3})
 
     def go(folder: RunFolder, **options: Any) -> None:
         train(recipe.build(8), planted, **recipe.training.arguments, device="cpu", folder=folder, **options)
@@ -150,7 +162,7 @@ def halves(graph: Data) -> list[Data]:
 
 def loss_and_gradient(parts: list[Data]) -> tuple[float, Tensor, Tensor]:
     """Of this process's part; views are the graph itself, so that chance plays no part."""
-    method = make(edge_drop=(0.0, 0.0), feature_drop=(0.0, 0.0))
+    method = make(augmentation=Identity())
     processes.synchronise(method)
     loss = method(parts[processes.rank()], seeded())
     loss.backward()
@@ -181,8 +193,10 @@ def test_the_authors_settings() -> None:
         ("photo", 128, 1e-4, (0.4, 0.1), (0.1, 0.2)),
     ):
         shipped = load_recipe("bgrl", dataset)
-        method = shipped.method
-        assert (method["hidden"], shipped.training.lr) == (hidden, lr)
-        assert (tuple(method["edge_drop"]), tuple(method["feature_drop"])) == (edges, features)
+        method, encoder, augmentation = shipped.method, shipped.encoder, shipped.augmentation
+        assert isinstance(encoder, dict)
+        assert isinstance(augmentation, dict)
+        assert (encoder["hidden"], shipped.training.lr) == (hidden, lr)
+        assert (tuple(augmentation["edge_drop"]), tuple(augmentation["feature_drop"])) == (edges, features)
         assert (method["prediction"], method["momentum"], shipped.training.epochs) == (512, 0.99, 10_000)
     assert load_recipe("bgrl", "wikics").feature_norm == "standard"

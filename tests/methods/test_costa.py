@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -10,11 +10,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa import processes
+from sfa.augment import UniformDrop
+from sfa.augment.node import random_view, random_views
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.graph import random_views
-from sfa.methods.base import FeatureMaps
 from sfa.methods import COSTA
+from sfa.methods.base import FeatureMaps
+from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.registry import resolve
 from sfa.spectral import Costa, SpectralFeatureAugmentation, costa, power_iteration
@@ -22,9 +24,20 @@ from sfa.training import train
 
 Views = Literal["multi", "single"]
 
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 64,
+    "method.ratio": 0.2,
+    "training.lr": 5e-3,
+    "training.epochs": 8,
+}
+
 
 def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def make(**options: Any) -> COSTA:
+    return COSTA(GCN(8, 6, widths="constant"), UniformDrop((0.2, 0.4), (0.3, 0.3)), **options)
 
 
 def slow_loss(z_alpha: Tensor, z_beta: Tensor, tau: float) -> float:
@@ -43,12 +56,12 @@ def slow_loss(z_alpha: Tensor, z_beta: Tensor, tau: float) -> float:
 def test_the_loss_is_the_papers(views: Views, spectral: bool, planted: Data) -> None:
     """Encoder, SFA if asked for, one P for all views, head, InfoNCE; the sketch has 18 rows of 60."""
     sfa = SpectralFeatureAugmentation() if spectral else None
-    method = COSTA(8, hidden=6, projection=5, views=views, ratio=0.3, tau=0.7, spectral=sfa)
+    method = make(projection=5, views=views, ratio=0.3, tau=0.7, spectral=sfa)
     generator = seeded(3)
     if views == "multi":
         graphs = list(random_views(planted, (0.2, 0.4), (0.3, 0.3), generator))
     else:
-        graphs = [random_views(planted, (0.2, 0.0), (0.3, 0.0), generator)[0]]
+        graphs = [random_view(planted, 0.2, 0.3, generator)]
     maps = [method.encoder(graph) for graph in graphs]
     if spectral:
         maps = [power_iteration(h, 1, generator=generator) for h in maps]
@@ -60,7 +73,7 @@ def test_the_loss_is_the_papers(views: Views, spectral: bool, planted: Data) -> 
 
 @pytest.mark.parametrize(("views", "passes"), [("multi", 2), ("single", 1)])
 def test_each_view_is_encoded_once_and_can_be_observed(views: Views, passes: int, planted: Data) -> None:
-    method = COSTA(8, hidden=6, views=views)
+    method = make(views=views)
     calls: list[Tensor] = []
     method.encoder.register_forward_hook(lambda module, given, h: calls.append(h))
     seen: list[FeatureMaps] = []
@@ -71,9 +84,9 @@ def test_each_view_is_encoded_once_and_can_be_observed(views: Views, passes: int
 
 
 def test_the_sketch_mixes_the_roots_of_a_batch_alone(planted: Data) -> None:
-    method = COSTA(8, hidden=6)
+    method = make()
     generator = seeded(2)
-    maps = [method.encoder(view)[:12] for view in method.views(planted, generator)]
+    maps = [method.encoder(view)[:12] for view in method.augmentation(planted, generator)]
     p = costa(torch.eye(12), 0.5, generator=generator)
     expected = slow_loss(*(method.head(p @ h) for h in maps), 0.4)
     planted.roots = 12
@@ -81,22 +94,22 @@ def test_the_sketch_mixes_the_roots_of_a_batch_alone(planted: Data) -> None:
 
 
 def test_without_training_nothing_is_mixed(planted: Data) -> None:
-    method = COSTA(8, hidden=6).eval()
-    z = [method.head(method.encoder(view)) for view in method.views(planted, seeded(2))]
+    method = make().eval()
+    z = [method.head(method.encoder(view)) for view in method.augmentation(planted, seeded(2))]
     assert method(planted, seeded(2)).item() == pytest.approx(slow_loss(*z, 0.4), rel=1e-4)
 
 
 @pytest.mark.parametrize("views", ["multi", "single"])
 def test_sfa_changes_the_loss_and_not_the_embeddings(views: Views, planted: Data) -> None:
-    plain = COSTA(8, hidden=6, views=views)
-    augmented = COSTA(8, hidden=6, views=views, spectral=SpectralFeatureAugmentation())
+    plain = make(views=views)
+    augmented = make(views=views, spectral=SpectralFeatureAugmentation())
     augmented.load_state_dict(plain.state_dict())
     assert not torch.isclose(plain(planted, seeded(1)), augmented(planted, seeded(1)))
     assert torch.equal(plain.embed(planted), augmented.embed(planted))
 
 
 def test_sketching_twice_is_allowed(planted: Data) -> None:
-    method = COSTA(8, hidden=6, spectral=Costa(ratio=0.5), ratio=0.4)
+    method = make(spectral=Costa(ratio=0.5), ratio=0.4)
     sizes: list[int] = []
     method.head.register_forward_hook(lambda module, given, z: sizes.append(len(z)))
     assert method(planted, seeded()).isfinite()
@@ -105,10 +118,7 @@ def test_sketching_twice_is_allowed(planted: Data) -> None:
 
 def test_a_single_view_learns_cora() -> None:
     cora = load("cora")
-    recipe = Recipe.parse(
-        {"method": {"name": "costa", "views": "single", "hidden": 64, "ratio": 0.2}, "spectral": "none"}
-    )
-    recipe = recipe.updated({"training.lr": 5e-3, "training.epochs": 8})
+    recipe = Recipe.parse({"method": {"name": "costa", "views": "single"}, "spectral": "none"}).updated(SHORT_RUN)
     method, prepared = recipe.build(cora.num_features), recipe.prepare(cora)
     protocol = resolve("protocol", "honest-10-10-80").with_splits(2)
     before = protocol.evaluate(method.embed(prepared), cora).mean()
@@ -120,13 +130,13 @@ def test_one_process_alone_can_train_it() -> None:
     """The sketch mixes all rows, which therefore have to be in one place."""
     assert not COSTA.spans_processes
     with pytest.raises(InputError, match="one process"):
-        processes.synchronise(COSTA(8, hidden=6))
+        processes.synchronise(make())
 
 
 def test_wrong_options_are_refused() -> None:
     with pytest.raises(InputError, match="The views of COSTA are 'multi' or 'single', not 'both'"):
-        COSTA(8, views="both")  # type: ignore[arg-type]
+        make(views="both")
     with pytest.raises(InputError, match="ratio"):
-        COSTA(8, ratio=0.0)
+        make(ratio=0.0)
     with pytest.raises(InputError, match="temperature"):
-        COSTA(8, tau=0.0001)
+        make(tau=0.0001)

@@ -1,16 +1,22 @@
 """DGI's loss is its paper's, on plain and on augmented feature maps."""
 
+import copy
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.methods import DGI
+from sfa.methods import DGI, Method
+from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
+from sfa.training import LambdaCallback, train
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder
+
+SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "training.lr": 5e-3, "training.epochs": 15}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -19,7 +25,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 def build(spectral: SpectralMap | None = None) -> DGI:
     torch.manual_seed(0)
-    return DGI(8, hidden=6, spectral=spectral).double()
+    return DGI(GCN(8, 6, layers=1, activation="prelu"), spectral=spectral).double()
 
 
 def dense_map(method: DGI, graph: Data, x: Tensor) -> Tensor:
@@ -74,4 +80,37 @@ def test_the_authors_settings() -> None:
     recipe = Recipe.parse({"method": "dgi"})
     training = recipe.training
     assert (training.lr, training.weight_decay, training.patience, training.epochs) == (1e-3, 0, 20, 10_000)
-    assert (recipe.method["hidden"], recipe.method["layers"], recipe.method["activation"]) == (512, 1, "prelu")
+    assert training.restore_best
+    encoder = recipe.encoder
+    assert isinstance(encoder, dict)
+    assert (encoder["hidden"], encoder["layers"], encoder["activation"]) == (512, 1, "prelu")
+    assert recipe.augmentation == {"name": "shuffle"}
+
+
+def test_a_run_ends_with_the_weights_of_its_lowest_loss(planted: Data) -> None:
+    """A learning rate so large that the loss rises again: the weights are those at the end of its best epoch."""
+    recipe = Recipe.parse({"method": "dgi", "encoder": {"hidden": 6}}).updated(
+        {"training.lr": 0.5, "training.epochs": 12, "training.patience": None}
+    )
+    losses: list[float] = []
+    states: list[dict[str, Tensor]] = []
+
+    def remember(state: Any) -> None:
+        losses.append(state.metrics["loss"])
+        states.append(copy.deepcopy(state.method.state_dict()))
+
+    def run(**changes: Any) -> Method:
+        losses.clear()
+        states.clear()
+        method = recipe.build(8)
+        callbacks = [LambdaCallback(on_epoch_end=remember)]
+        train(method, planted, **{**recipe.training.arguments, **changes}, device="cpu", callbacks=callbacks)
+        return method
+
+    best = run().state_dict()
+    lowest = losses.index(min(losses))
+    assert lowest < len(losses) - 1
+    assert all(torch.equal(best[name], value) for name, value in states[lowest].items())
+    last = run(restore_best=False).state_dict()
+    assert all(torch.equal(last[name], value) for name, value in states[-1].items())
+    assert any(not torch.equal(last[name], value) for name, value in best.items())

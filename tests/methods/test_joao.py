@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.errors import InputError, TrainingError
 from sfa.augment.graph import AUGMENTATIONS, augment, draw_choices
+from sfa.errors import InputError, TrainingError
 from sfa.methods.joao import JOAO, ascend
 from sfa.methods.joao_v2 import JOAOv2
 from sfa.recipes import Recipe, load_recipe

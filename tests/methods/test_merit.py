@@ -1,15 +1,29 @@
 """MERIT's loss is its paper's, on plain and on augmented feature maps; its target follows."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph import random_views
+from sfa.augment import Diffusion
+from sfa.augment.node import random_view
 from sfa.methods import MERIT
+from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_pagerank
+
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 64,
+    "method.head_hidden": 128,
+    "method.head_width": 64,
+    "augmentation.tolerance": 1e-3,
+    "sampler": {"name": "random-walks", "batch_size": 256},
+    "training.lr": 5e-3,
+    "training.epochs": 1,
+}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -19,9 +33,9 @@ def seeded(seed: int = 0) -> torch.Generator:
 def build(spectral: SpectralMap | None = None, beta: float = 0.7) -> MERIT:
     """With a target network that is no longer the online one."""
     torch.manual_seed(0)
-    method = MERIT(
-        8, hidden=6, head_hidden=9, head_width=5, feature_drop=(0.2, 0.4), tolerance=1e-8, beta=beta, spectral=spectral
-    )
+    views = Diffusion(alpha=0.05, tolerance=1e-8, edge_drop=0.2, feature_drop=(0.2, 0.4))
+    encoder = GCN(8, 6, layers=1, activation="prelu")
+    method = MERIT(encoder, views, head_hidden=9, head_width=5, beta=beta, spectral=spectral)
     with torch.no_grad():
         for parameter in (*method.target_encoder.parameters(), *method.target_projector.parameters()):
             parameter.add_(0.1 * torch.randn(parameter.shape))
@@ -60,7 +74,7 @@ def test_the_loss_is_the_papers_on_the_maps_of_the_slot(planted: Data, beta: flo
     planted.x = planted.x.double()
     method = build(None if iterations is None else SpectralFeatureAugmentation(iterations=iterations), beta)
     generator = seeded(3)
-    alpha, beta_view = random_views(planted, (0.2, 0.0), (0.2, 0.4), generator)
+    alpha, beta_view = (random_view(planted, *rates, generator) for rates in ((0.2, 0.2), (0.0, 0.4)))
     sources = (
         (dense_adjacency(alpha), planted.x * alpha.feature_mask),
         (dense_pagerank(planted, 0.05), planted.x * beta_view.feature_mask),
@@ -101,8 +115,10 @@ def test_the_target_follows_and_learns_nothing_itself(planted: Data) -> None:
 
 def test_the_authors_settings() -> None:
     recipe = Recipe.parse({"method": "merit"})
-    method, training = recipe.method, recipe.training
+    method, training, encoder, augmentation = recipe.method, recipe.training, recipe.encoder, recipe.augmentation
+    assert isinstance(encoder, dict)
+    assert isinstance(augmentation, dict)
     assert (training.lr, training.weight_decay, training.patience, training.epochs) == (3e-4, 0, None, 600)
-    assert (method["hidden"], method["head_hidden"], method["head_width"]) == (512, 4096, 512)
-    assert (method["alpha"], method["beta"], method["momentum"]) == (0.05, 0.5, 0.8)
-    assert (method["edge_drop"], tuple(method["feature_drop"])) == (0.2, (0.5, 0.5))
+    assert (encoder["hidden"], method["head_hidden"], method["head_width"]) == (512, 4096, 512)
+    assert (augmentation["alpha"], method["beta"], method["momentum"]) == (0.05, 0.5, 0.8)
+    assert (augmentation["edge_drop"], tuple(augmentation["feature_drop"])) == (0.2, (0.5, 0.5))

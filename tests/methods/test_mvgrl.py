@@ -1,32 +1,44 @@
 """MVGRL's loss is its paper's, with the diffusion of the whole graph, on plain and on augmented feature maps."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.augment import Diffusion, UniformDrop
 from sfa.data import build_graph
+from sfa.errors import InputError
 from sfa.graph.diffusion import personalised_pagerank
 from sfa.methods import MVGRL
+from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank
+
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 64,
+    "augmentation.tolerance": 1e-3,
+    "training.lr": 5e-3,
+    "training.epochs": 15,
+}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def build(diffusion: Literal["ppr", "heat"] = "ppr", spectral: SpectralMap | None = None, **options: float) -> MVGRL:
+def build(diffusion: Literal["ppr", "heat"] = "ppr", spectral: SpectralMap | None = None, **options: Any) -> MVGRL:
     torch.manual_seed(0)
-    return MVGRL(8, hidden=6, diffusion=diffusion, spectral=spectral, tolerance=1e-8, **options).double()  # type: ignore[arg-type]
+    encoder = GCN(8, 6, layers=1, activation="prelu")
+    return MVGRL(encoder, Diffusion(diffusion, tolerance=1e-8, **options), spectral=spectral).double()
 
 
 def dense_maps(method: MVGRL, graph: Data, x: Tensor) -> tuple[Tensor, Tensor]:
-    kernel = dense_pagerank(graph, method.alpha) if method.diffusion == "ppr" else dense_heat(graph, method.t)
+    views = method.diffusion
+    kernel = dense_pagerank(graph, views.alpha) if views.diffusion == "ppr" else dense_heat(graph, views.t)
     h_alpha = dense_encoder(method.encoder, dense_adjacency(graph), x)
     return h_alpha, dense_encoder(method.diffusion_encoder, kernel, x)
 
@@ -71,7 +83,7 @@ def test_sfa_changes_the_loss_and_not_the_embeddings(planted: Data, diffusion: L
 def test_options_of_the_diffusion_count(planted: Data) -> None:
     planted.x = planted.x.double()
     losses = [
-        build(planted_kernel, **options)(planted, seeded()).item()  # type: ignore[arg-type]
+        build(planted_kernel, **options)(planted, seeded()).item()
         for planted_kernel, options in (
             ("ppr", {"alpha": 0.2}),
             ("ppr", {"alpha": 0.6}),
@@ -97,16 +109,31 @@ def test_edge_weights_count_in_both_views(planted: Data) -> None:
 
 def test_the_diffusion_is_worked_out_once_for_all_steps(planted: Data) -> None:
     method = build()
-    first = method.diffused(planted).propagation
+    first = method.diffusion.diffuse(planted).propagation
     planted.x = planted.x.double()
     method(planted, seeded())
-    assert method.diffused(planted).propagation is first
+    assert method.diffusion.diffuse(planted).propagation is first
     assert personalised_pagerank(planted, alpha=0.2, tolerance=1e-8) is first
 
 
 def test_the_authors_settings() -> None:
     recipe = Recipe.parse({"method": "mvgrl"})
-    method, training = recipe.method, recipe.training
+    encoder, augmentation, training = recipe.encoder, recipe.augmentation, recipe.training
+    assert isinstance(encoder, dict)
+    assert isinstance(augmentation, dict)
     assert (training.lr, training.weight_decay, training.patience, training.epochs) == (1e-3, 0, 20, 3000)
-    assert (method["hidden"], method["layers"], method["diffusion"]) == (512, 1, "ppr")
-    assert (method["alpha"], method["t"]) == (0.2, 5)
+    assert training.restore_best
+    assert (encoder["hidden"], encoder["layers"]) == (512, 1)
+    assert (augmentation["diffusion"], augmentation["alpha"], augmentation["t"]) == ("ppr", 0.2, 5)
+
+
+def test_each_view_has_an_encoder_with_weights_of_its_own() -> None:
+    method = build()
+    weights, others = method.encoder.state_dict(), method.diffusion_encoder.state_dict()
+    assert {name: value.shape for name, value in weights.items()} == {k: v.shape for k, v in others.items()}
+    assert not torch.equal(weights["convolutions.0.weight"], others["convolutions.0.weight"])
+
+
+def test_other_augmentations_are_refused() -> None:
+    with pytest.raises(InputError, match="MVGRL contrasts a graph with its diffusion, and takes .*, not UniformDrop"):
+        MVGRL(GCN(8, 6), UniformDrop())

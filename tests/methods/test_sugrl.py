@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,20 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data import build_graph
-from sfa.nn.dropout import dropout
 from sfa.graph.propagation import Adjacency
+from sfa.graph.sampled_means import sampled_means
 from sfa.losses import multiplet
 from sfa.matrices import csr_matrix
 from sfa.methods import SUGRL
-from sfa.methods.sugrl import sampled_means, shuffles
+from sfa.nn import MLP
+from sfa.nn.dropout import dropout
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 
-SMALL: dict[str, Any] = {"hidden": 8, "inner": 16}
+SMALL: dict[str, Any] = {"method": "sugrl", "encoder": {"hidden": 8, "inner": 16}}
+SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "encoder.inner": 128, "training.epochs": 25}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -32,7 +32,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 def make(spectral: SpectralMap | None = None, **options: Any) -> SUGRL:
     torch.manual_seed(0)
-    return SUGRL(8, spectral=spectral, **{**SMALL, **options})
+    return SUGRL(MLP(8, 8, inner=16), spectral=spectral, **options)
 
 
 @pytest.mark.parametrize("iterations", [None, 2])
@@ -43,7 +43,7 @@ def test_the_loss_is_put_together_from_the_papers_parts(planted: Data, form: Any
     spectral = None if iterations is None else SpectralFeatureAugmentation(iterations=iterations)
     method = make(spectral, neighbours=3, negatives=2, **options)
     generator = seeded(3)
-    first, second = method.mlp.linears
+    first, second = method.encoder.linears
     x = dropout(planted.x, 0.3, generator)
     anchor = (x @ first.weight + first.bias).relu() @ second.weight + second.bias
     maps = [anchor, Adjacency.of(planted).matrix.to_dense() @ dropout(anchor, 0.2, generator)]
@@ -52,35 +52,6 @@ def test_the_loss_is_put_together_from_the_papers_parts(planted: Data, form: Any
         maps = [power_iteration(h, iterations, generator=generator) for h in maps]
     orders = torch.stack([torch.randperm(60, generator=generator) for _ in range(2)])
     torch.testing.assert_close(method(planted, seeded(3)), multiplet(*maps, orders, **options))
-
-
-def star(isolated: int = 0) -> Data:
-    """Node 0 in the middle of 1, 2 and 3, and some nodes alone."""
-    return build_graph(torch.eye(4 + isolated).numpy(), torch.tensor([[0, 0, 0], [1, 2, 3]]).numpy())
-
-
-def test_neighbour_positives_are_means_over_a_node_and_its_neighbours() -> None:
-    graph = star(isolated=1)
-    h = torch.eye(5, dtype=torch.float64)
-    means = sampled_means(h, graph, 5, 4000, seeded())
-    expected = torch.zeros(5, 5, dtype=torch.float64)
-    expected[0, :4] = 1 / 4
-    for leaf in (1, 2, 3):
-        expected[leaf, [0, leaf]] = 1 / 2
-    expected[4, 4] = 1
-    torch.testing.assert_close(means, expected, rtol=0, atol=5 * 0.5 / math.sqrt(4000))
-    assert torch.equal(means > 0, expected > 0)
-    few = sampled_means(h, graph, 2, 3, seeded())
-    assert few.shape == (2, 5)
-    assert ((3 * few).round() - 3 * few).abs().max() < 1e-12
-    torch.testing.assert_close(few.sum(1), torch.ones(2, dtype=torch.float64))
-
-
-def test_negatives_are_whole_random_orders() -> None:
-    orders = shuffles(3, 50, torch.device("cpu"), seeded())
-    assert orders.shape == (3, 50)
-    assert all(sorted(order.tolist()) == list(range(50)) for order in orders)
-    assert len({tuple(order.tolist()) for order in orders}) == 3
 
 
 def test_the_slot_sees_anchors_structural_and_neighbour_maps_of_the_roots(planted: Data) -> None:
@@ -94,20 +65,27 @@ def test_the_slot_sees_anchors_structural_and_neighbour_maps_of_the_roots(plante
     planted.roots = 12
     method(planted, seeded())
     ((anchor, structural, neighbour),) = seen
-    everyone = method.mlp(planted.x)
+    everyone = method.encoder(planted.x)
     torch.testing.assert_close(anchor, everyone[:12])
     torch.testing.assert_close(structural, method.embed(planted)[:12])
     torch.testing.assert_close(neighbour, sampled_means(everyone, planted, 12, 5, seeded()))
 
 
-def test_embeddings_are_the_propagated_anchors_whatever_the_chunk(
-    planted: Data, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_embeddings_are_the_propagated_anchors(planted: Data) -> None:
     method = make(SpectralFeatureAugmentation())
-    expected = Adjacency.of(planted).matrix.to_dense() @ method.mlp(planted.x).detach()
+    expected = Adjacency.of(planted).matrix.to_dense() @ method.encoder(planted.x).detach()
     torch.testing.assert_close(method.embed(planted), expected)
-    monkeypatch.setattr("sfa.methods.sugrl.CHUNK", 7)
-    torch.testing.assert_close(method.embed(planted), expected)
+
+
+def test_weights_of_runs_whose_encoder_was_called_mlp_are_read(planted: Data) -> None:
+    method, other = make(), make()
+    with torch.no_grad():
+        for weights in other.parameters():
+            weights.zero_()
+    state = {name.replace("encoder.", "mlp."): value for name, value in method.state_dict().items()}
+    assert any(name.startswith("mlp.") for name in state)
+    other.load_state_dict(state)
+    assert torch.equal(other.embed(planted), method.embed(planted))
 
 
 def test_sparse_features_train_and_embed_as_dense_ones(planted: Data) -> None:
@@ -134,9 +112,7 @@ def test_nothing_is_dropped_in_eval(planted: Data) -> None:
 
 
 def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path) -> None:
-    recipe = Recipe.parse({"method": {"name": "sugrl", **SMALL}}).updated(
-        {"training.epochs": 6, "training.checkpoint_every": 3}
-    )
+    recipe = Recipe.parse(SMALL).updated({"training.epochs": 6, "training.checkpoint_every": 3})
 
     class Crash(Exception):
         pass
@@ -180,8 +156,9 @@ def test_the_authors_settings(
     decay: float,
 ) -> None:
     recipe = load_recipe("sugrl", dataset)
-    method, training = recipe.method, recipe.training
-    assert (method["layers"], method["inner"], method["hidden"]) == (layers, 512, 128)
+    method, training, encoder = recipe.method, recipe.training, recipe.encoder
+    assert isinstance(encoder, dict)
+    assert (encoder["layers"], encoder["inner"], encoder["hidden"]) == (layers, 512, 128)
     assert (method["dropout"], tuple(method["weights"]), method["negatives"]) == (rate, weights, negatives)
     assert (method["alpha"], method["beta"]) == margins
     assert (training.lr, training.epochs, training.weight_decay, training.patience) == (lr, epochs, decay, None)

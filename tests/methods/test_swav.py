@@ -15,8 +15,8 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.nn.queue import Queue
 from sfa.methods.swav import SwAV
+from sfa.nn.queue import Queue
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralMap
 from sfa.training import RunFolder, load_tensors, train

@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.augment.image import STRENGTHS, RandomViews, Strengths, to_float
 from sfa.errors import InputError
-from sfa.augment.image import STRENGTHS, Strengths, to_float
-from sfa.methods import Method, resolve
-from sfa.methods import random_views
-from sfa.augment.image import RandomViews
+from sfa.methods import Method, random_views, resolve
 from sfa.spectral import SpectralFeatureAugmentation
 from tests.methods.whole_steps import images, seeded
 
