@@ -88,8 +88,8 @@ def first_view(augmentation: Callable[..., Any], data: Any, generator: torch.Gen
 
 def both(name: str, rate: Rates) -> tuple[float, float]:
     """Return the rates of view alpha and beta: a single rate is that of both."""
-    alpha, beta = rate if isinstance(rate, tuple | list) else (rate, rate)
-    for one in (alpha, beta):
-        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1:
-            raise InputError(f"{name} is a probability from 0 to 1, or one for each view, not {rate!r}.")
-    return float(alpha), float(beta)
+    rates = tuple(rate) if isinstance(rate, tuple | list) else (rate, rate)
+    are_numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in rates)
+    if len(rates) != 2 or not are_numbers or not all(0 <= one <= 1 for one in rates):
+        raise InputError(f"{name} is a probability from 0 to 1, or one for each view, not {rate!r}.")
+    return float(rates[0]), float(rates[1])

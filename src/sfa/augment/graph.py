@@ -93,10 +93,15 @@ class RandomChoice(Augmentation):
         subgraph_keep: Share = 0.2,
         both_views: bool = True,
     ) -> None:
+        self.kinds = kinds
         self.probabilities = probabilities_of(kinds)
         """``(5,)``, how likely each of the :data:`AUGMENTATIONS` is to be drawn."""
         self.rates = Rates(node_drop, edge_drop, edge_add, attribute_mask, subgraph_keep)
         self.both_views = both_views
+
+    def __repr__(self) -> str:
+        rates = ", ".join(f"{field.name}={getattr(self.rates, field.name)!r}" for field in fields(self.rates))
+        return f"{type(self).__name__}(kinds={self.kinds!r}, {rates}, both_views={self.both_views!r})"
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         if index == 0 and not self.both_views:

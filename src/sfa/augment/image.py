@@ -50,6 +50,9 @@ class ImageViews(Augmentation):
     def __init__(self, strength: Strength | tuple[Strengths, Strengths] = "strong") -> None:
         if isinstance(strength, str) and strength not in STRENGTHS:
             raise unknown_name("strength", strength, STRENGTHS)
+        are_pair = isinstance(strength, tuple | list) and [type(one) for one in strength] == [Strengths, Strengths]
+        if not isinstance(strength, str) and not are_pair:
+            raise InputError(f"strength is a name or a pair of Strengths, of view alpha and beta, not {strength!r}.")
         self.strength = strength
         self._strengths = STRENGTHS[strength] if isinstance(strength, str) else strength
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
@@ -40,15 +41,15 @@ def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = 
     """
     if not isinstance(module, nn.Module):
         raise InputError(f"An encoder is a torch.nn.Module, not {module!r}.")
-    own: Level | None = getattr(module, "level", None)
+    own = getattr(module, "level", None)
     if own == level and hasattr(module, "embed") and hasattr(module, "width"):
         return module
-    if own not in (None, "node" if level == "graph" else level):
+    if own in ITEMS and own not in (level, "node" if level == "graph" else level):
         raise InputError(f"The encoder {type(module).__name__} embeds {ITEMS[own]}, not {ITEMS[level]}.")
+    width = output_width(module, level) if width is None else width
     if level == "image":
-        return WrappedImageEncoder(module, width or output_width(module, level))
-    wrapped = WrappedGraphEncoder if level == "graph" else WrappedNodeEncoder
-    return wrapped(module, width or output_width(module, level))
+        return WrappedImageEncoder(module, width)
+    return WrappedGraphEncoder(module, width) if level == "graph" else WrappedNodeEncoder(module, width)
 
 
 def renewed(encoder: nn.Module) -> nn.Module:
@@ -93,6 +94,11 @@ def materialize(view: Data) -> Data:
         plain.edge_index = view.edge_index[:, kept]
         ones = bool((weight[kept] == 1).all())
         plain.edge_weight = None if ones else weight[kept]
+        if view.get("edge_attr") is not None:
+            plain.edge_attr = view.edge_attr[kept]
+    for note in ("feature_mask", "directed"):
+        if note in plain:
+            del plain[note]
     return plain
 
 
@@ -113,13 +119,8 @@ class WrappedNodeEncoder(nn.Module):
 
     def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
         """Compute embeddings ``(n, width)`` of the nodes of a graph or of a view of one."""
-        if data.get("propagation") is not None:
-            raise InputError(
-                f"The diffusion of a graph cannot be given to {type(self.module).__name__}: take an encoder of sfa.nn, "
-                "or another augmentation."
-            )
         with _seeded(self.module, generator):
-            h = call(self.module, materialize(data))
+            h = call(self.module, _plain(data, self.module))
         return _checked(h, (data.num_nodes,), self.width, self.module)
 
     @torch.no_grad()
@@ -159,7 +160,7 @@ class WrappedGraphEncoder(GraphEncoder):
 
     def _outputs(self, batch: Data, generator: torch.Generator | None) -> Tensor:
         with _seeded(self.module, generator):
-            h = call(self.module, materialize(batch))
+            h = call(self.module, _plain(batch, self.module))
         return _checked(h, (batch.num_nodes, len(batch.ptr) - 1), self.width, self.module)
 
 
@@ -191,7 +192,7 @@ def call(module: nn.Module, data: Data | Tensor) -> Any:
     """Call a module with what its ``forward`` takes: features and edges, features alone, or all of the data."""
     if isinstance(data, Tensor):
         return module(data)
-    names = list(inspect.signature(module.forward).parameters)
+    names = _arguments(module)
     if "edge_index" not in names:
         first = names[0] if names else ""
         return module(data.x) if first in ("x", "input", "features") else module(data)
@@ -209,8 +210,9 @@ def output_width(module: nn.Module, level: Level) -> int:
     if features is not None:
         for trial in _trials(features, level):
             try:
-                with torch.no_grad(), evaluating(module), torch.random.fork_rng(devices=[]):
-                    return int(call(module, trial).shape[-1])
+                with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                    copied = copy.deepcopy(module).eval()  # which may note what it is given: `cached` of GCNConv
+                    return int(call(copied, _like_weights(trial, copied)).shape[-1])
             except Exception:
                 continue
     for name in WIDTHS:
@@ -220,6 +222,34 @@ def output_width(module: nn.Module, level: Level) -> int:
         f"The width of what {type(module).__name__} gives cannot be found: say it by "
         "sfa.nn.as_encoder(module, width=…), or give the module an attribute `width`."
     )
+
+
+def _arguments(module: nn.Module) -> list[str]:
+    """Return the names of the arguments that ``forward`` takes, also of a compiled module or PyG's ``Sequential``."""
+    module = getattr(module, "_orig_mod", module)
+    declared = getattr(getattr(module, "signature", None), "param_dict", None)
+    return list(inspect.signature(module.forward).parameters if declared is None else declared)
+
+
+def _plain(data: Data, module: nn.Module) -> Data:
+    """Return a view as a plain graph, which has no diffusion in place of its edges."""
+    if data.get("propagation") is not None:
+        raise InputError(
+            f"The diffusion of a graph cannot be given to {type(module).__name__}: take an encoder of sfa.nn, "
+            "or another augmentation."
+        )
+    return materialize(data)
+
+
+def _like_weights(trial: Data | Tensor, module: nn.Module) -> Data | Tensor:
+    """Return an input on the device of a module's weights, and of their type."""
+    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
+    if weight is None or isinstance(weight, UninitializedParameter):
+        return trial
+    if isinstance(trial, Tensor):
+        return trial.to(weight)
+    trial.x = trial.x.to(weight.dtype)
+    return trial.to(weight.device)
 
 
 def _input_width(module: nn.Module) -> int | None:

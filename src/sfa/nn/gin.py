@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.graph.neighbour_sums import NeighbourSums
 from sfa.nn.batch_norm import BatchNorm
-from sfa.nn.graph_encoder import GraphEncoder
+from sfa.nn.graph_encoder import GraphEncoder, features_of
 from sfa.ranges import Count
 from sfa.registry import register
 
@@ -39,7 +39,7 @@ class GIN(GraphEncoder):
 
     def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
         dtype = next(self.parameters()).dtype
-        sums, h = NeighbourSums(batch, dtype), batch.x.to(dtype)
+        sums, h = NeighbourSums(batch, dtype), features_of(batch, dtype)
         for layer in self.layers:
             h = layer(h, sums)
             yield h

@@ -84,6 +84,13 @@ class GraphEncoder(nn.Module, ABC):
             )
 
 
+def features_of(batch: Data, dtype: torch.dtype) -> Tensor:
+    """Return the features ``(N, d)`` of a batch, with zeros in the columns that its ``feature_mask`` leaves out."""
+    x: Tensor = batch.x.to(dtype)
+    mask = batch.get("feature_mask")
+    return x if mask is None else x * mask.to(dtype)
+
+
 def whole_graphs(graphs: Data, chunk: int) -> Iterator[Data]:
     """Batches of the graphs in their order, of at most ``chunk`` nodes; a graph that is larger is one by itself."""
     check_batch(graphs)

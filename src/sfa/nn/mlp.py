@@ -52,10 +52,13 @@ class MLP(nn.Module):
         self.dropout = dropout
 
     def forward(self, data: Data | Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Compute ``(n, hidden)`` of a graph's features, or of features ``(n, in_features)``, dense or CSR."""
+        """Compute ``(n, hidden)`` of a graph's features, or of features ``(n, in_features)``, dense or CSR.
+
+        Columns of a graph's ``x`` count as its ``feature_mask`` says.
+        """
         rate = self.dropout if self.training else 0.0
-        x: Tensor = data.x if isinstance(data, Data) else data
-        h: Tensor = self.linears[0](dropout(x, rate, generator))
+        x, mask = (data.x, data.get("feature_mask")) if isinstance(data, Data) else (data, None)
+        h: Tensor = self.linears[0](dropout(x, rate, generator), mask)
         for linear in self.linears[1:]:
             h = linear(dropout(h.relu(), rate, generator))
         return h
@@ -83,5 +86,5 @@ class Linear(nn.Module):
         nn.init.xavier_uniform_(self.weight)
         nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return feature_product(x, self.weight) + self.bias
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return feature_product(x, self.weight, mask) + self.bias

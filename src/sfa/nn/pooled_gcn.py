@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from sfa.graph.propagation import propagation_of
 from sfa.nn.batch_norm import BatchNorm
 from sfa.nn.gcn import Convolution
-from sfa.nn.graph_encoder import GraphEncoder
+from sfa.nn.graph_encoder import GraphEncoder, features_of
 from sfa.ranges import Count
 from sfa.registry import register
 
@@ -38,7 +38,7 @@ class PooledGCN(GraphEncoder):
 
     def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
         dtype = next(self.parameters()).dtype
-        adjacency, h = propagation_of(batch, dtype), batch.x.to(dtype)
+        adjacency, h = propagation_of(batch, dtype), features_of(batch, dtype)
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             h = norm(convolution(h, adjacency).relu())
             yield h

@@ -66,10 +66,20 @@ class ResNet(ImageEncoder):
             stages.append(nn.Sequential(first, *(BasicBlock(width, width) for _ in range(depth - 1))))
             channels = width
         self.stages = nn.Sequential(*stages)
+        self._initialize()
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def reset_parameters(self) -> None:
+        """Draw new weights; the normalizations become the identity, and forget what they have seen."""
+        for module in self.modules():
+            if isinstance(module, BatchNorm2d):
+                module.reset_parameters()
+        self._initialize()
+
+    def _initialize(self) -> None:
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def maps(self, images: Tensor) -> Tensor:
         h = self.pool(self.norm(self.conv(images)).relu_())
