@@ -2,12 +2,15 @@
 
 import pytest
 import torch
+from scipy.stats import chisquare
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected, to_undirected
 
+from sfa.augment import Augmentation, DropEdges, ShuffleFeatures, UniformDrop
 from sfa.augment.node import mask_features, random_views, remove_edges
 from sfa.errors import InputError
+from sfa.matrices import csr_matrix
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -147,3 +150,97 @@ def test_rates_outside_zero_to_one_are_refused(rate: float, edges: Tensor) -> No
         remove_edges(edges, 300, torch.full((edges.shape[1],), rate))
     with pytest.raises(InputError, match="feature_drop are probabilities"):
         mask_features(2, torch.tensor([0.5, rate]))
+
+
+class TestDirected:
+    """Each direction of an edge drawn for itself."""
+
+    def test_the_directions_are_independent_and_go_at_the_rate(self, edges: Tensor) -> None:
+        """Of the pairs of directions, both stay, one goes or both go as often as independent draws say."""
+        twin = twins_of(edges)
+        generator, counts = seeded(), torch.zeros(4)
+        for _ in range(20):
+            weight = remove_edges(edges, 300, 0.3, generator=generator, directed=True)
+            assert weight is not None
+            assert set(weight.unique().tolist()) == {0.0, 1.0}
+            one = edges[0] < edges[1]
+            counts += torch.bincount((2 * weight + weight[twin])[one].long(), minlength=4)
+        expected = torch.tensor([0.3 * 0.3, 0.3 * 0.7, 0.7 * 0.3, 0.7 * 0.7]) * counts.sum()
+        assert chisquare(counts, expected).pvalue > 1e-4
+
+    def test_directions_can_have_rates_of_their_own(self, edges: Tensor) -> None:
+        rates = (edges[0] < edges[1]).float()  # from the smaller to the larger number always, back never
+        weight = remove_edges(edges, 300, rates, generator=seeded(), directed=True)
+        assert weight is not None
+        assert torch.equal(weight, 1 - rates)
+
+    def test_weights_and_extremes(self, edges: Tensor) -> None:
+        weight = 1 + (edges.sum(0) % 3).float()
+        assert remove_edges(edges, 300, 0.0, edge_weight=weight, directed=True) is weight
+        after = remove_edges(edges, 300, 0.5, edge_weight=weight, generator=seeded(), directed=True)
+        assert after is not None
+        assert torch.equal(after[after > 0], weight[after > 0])
+        assert not is_undirected(edges[:, after > 0])
+        gone = remove_edges(edges, 300, 1.0, directed=True)
+        assert gone is not None
+        assert not gone.any()
+
+    @pytest.mark.parametrize("augmentation", [DropEdges(0.4, directed=True), UniformDrop(directed=True)])
+    def test_views_say_that_they_are_directed(self, edges: Tensor, augmentation: Augmentation) -> None:
+        graph = Data(x=torch.ones(300, 20), edge_index=edges)
+        for view in augmentation(graph, seeded()):
+            assert view.directed
+            assert not is_undirected(edges[:, view.edge_weight > 0])
+        assert "directed" not in graph
+        for view in UniformDrop()(graph, seeded()):
+            assert "directed" not in view
+
+
+def twins_of(edges: Tensor) -> Tensor:
+    """Where the other direction of each edge stands."""
+    place = {pair: number for number, pair in enumerate(map(tuple, edges.T.tolist()))}
+    return torch.tensor([place[b, a] for a, b in edges.T.tolist()])
+
+
+class TestUniformDrop:
+    def test_it_draws_what_random_views_draws(self, edges: Tensor) -> None:
+        graph = Data(x=torch.ones(300, 50), edge_index=edges)
+        drawn = UniformDrop((0.1, 0.6), (0.3, 0.5))(graph, seeded())
+        for view, expected in zip(drawn, random_views(graph, (0.1, 0.6), (0.3, 0.5), seeded()), strict=True):
+            assert torch.equal(view.edge_weight, expected.edge_weight)
+            assert torch.equal(view.feature_mask, expected.feature_mask)
+
+    def test_rates_of_zero_leave_the_graph_whole(self, edges: Tensor) -> None:
+        graph, generator = Data(x=torch.ones(300, 50), edge_index=edges), seeded()
+        for view in UniformDrop((0, 0), (0, 0))(graph, generator):
+            assert view is not graph
+            assert view.edge_weight is None
+            assert "feature_mask" not in view
+        assert torch.equal(generator.get_state(), seeded().get_state())
+
+
+class TestShuffleFeatures:
+    @pytest.mark.parametrize("layout", ["dense", "csr"])
+    def test_beta_has_the_same_rows_in_another_order(self, edges: Tensor, layout: str) -> None:
+        x = torch.rand(300, 4, generator=seeded(1))
+        rows = csr_matrix(torch.arange(301) * 4, torch.arange(4).repeat(300), x.flatten(), (300, 4))
+        graph = Data(x=rows if layout == "csr" else x, edge_index=edges)
+        alpha, beta = ShuffleFeatures()(graph, seeded())
+        assert alpha is graph
+        assert beta.edge_index is edges
+        assert beta.x.layout == graph.x.layout
+        assert graph.x is (rows if layout == "csr" else x)
+        order = torch.randperm(300, generator=seeded())
+        assert torch.equal(beta.x.to_dense(), x[order])
+        assert not torch.equal(order, torch.arange(300))
+
+    def test_a_single_view_is_the_corruption(self, edges: Tensor) -> None:
+        graph = Data(x=torch.rand(300, 4, generator=seeded(1)), edge_index=edges)
+        assert torch.equal(ShuffleFeatures().view(graph, seeded()).x, ShuffleFeatures()(graph, seeded())[1].x)
+
+    def test_every_order_is_as_likely(self) -> None:
+        graph, generator = Data(x=torch.arange(3.0)[:, None], edge_index=torch.empty(2, 0, dtype=torch.long)), seeded()
+        orders = [tuple(ShuffleFeatures()(graph, generator)[1].x[:, 0].tolist()) for _ in range(1200)]
+        counts = [orders.count(order) for order in set(orders)]
+        assert len(counts) == 6
+        assert chisquare(counts).pvalue > 1e-4
