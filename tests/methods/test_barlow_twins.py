@@ -8,15 +8,27 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa.methods.barlow_twins import BarlowTwins
+from sfa.augment import ImageViews
+from sfa.methods import BarlowTwins
+from sfa.nn import small
 from sfa.recipes import load_recipe
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
+
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 4,
+    "augmentation.strength": "digits",
+    "method.head_hidden": 64,
+    "method.head_width": 32,
+    "method.off_diagonal": 0.1,
+    "sampler.batch_size": 64,
+    "training.lr": 0.01,
+    "training.epochs": 4,
+}
 
 
 def make(**options: Any) -> BarlowTwins:
     torch.manual_seed(0)
-    small = {"hidden": 2, "head_hidden": 7, "head_width": 5, "augmentation": "identity"}
-    return BarlowTwins(3, **{**small, **options}).double()
+    return BarlowTwins(small(3, 2), ImageViews("identity"), head_hidden=7, head_width=5, **options).double()
 
 
 def slow_loss(z_alpha: Tensor, z_beta: Tensor, off_diagonal: float) -> Tensor:
@@ -30,7 +42,7 @@ def slow_loss(z_alpha: Tensor, z_beta: Tensor, off_diagonal: float) -> Tensor:
 
 
 @pytest.mark.parametrize(("off_diagonal", "scale"), [(0.0051, 0.1), (0.3, 2.0)])
-def test_the_step_is_the_papers_in_value_and_gradient(off_diagonal: float, scale: float) -> None:
+def test_the_loss_of_a_step_is_the_papers_in_value_and_gradient(off_diagonal: float, scale: float) -> None:
     """With the spectral map between encoder and projector; views are the images themselves."""
     spectral = Changes()
     method, batch = make(off_diagonal=off_diagonal, scale=scale, spectral=spectral), images(9)
@@ -53,7 +65,8 @@ def test_published_settings() -> None:
     ):
         shipped = load_recipe("barlow-twins", dataset)
         method, training = shipped.method, shipped.training
-        assert (method["encoder"], method["hidden"], method["augmentation"]) == (encoder, 64, augmentation)
+        assert shipped.encoder == {"name": encoder, "hidden": 64}
+        assert shipped.augmentation == {"name": "image", "strength": augmentation}
         assert (method["head_hidden"], method["head_width"]) == (2048, 2048)
         assert (method["off_diagonal"], method["scale"]) == (0.0051, 0.1)
         assert (training.optimizer, training.epochs, training.lr, training.weight_decay) == ("lars", epochs, 0.3, 1e-4)

@@ -9,17 +9,29 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sfa.methods import bootstrapped
-from sfa.methods.byol import BYOL
+from sfa.augment import ImageViews
+from sfa.methods import BYOL, bootstrapped
+from sfa.nn import small
 from sfa.recipes import load_recipe
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
+
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 4,
+    "augmentation.strength": "digits",
+    "method.head_hidden": 128,
+    "method.head_width": 64,
+    "method.prediction": 256,
+    "method.momentum": 0.9,
+    "sampler.batch_size": 64,
+    "training.lr": 0.01,
+    "training.epochs": 8,
+}
 
 
 def make(**options: Any) -> BYOL:
     """A small one whose target has gone other ways than the online network."""
     torch.manual_seed(0)
-    small = {"hidden": 2, "head_hidden": 7, "head_width": 5, "prediction": 3, "augmentation": "identity"}
-    method = BYOL(3, **{**small, **options}).double()
+    method = BYOL(small(3, 2), ImageViews("identity"), head_hidden=7, head_width=5, prediction=3, **options).double()
     with torch.no_grad():
         for phi in target_weights(method):
             phi.add_(0.1 * torch.randn(phi.shape, generator=seeded()))
@@ -44,7 +56,7 @@ def slow_loss(q_alpha: Tensor, q_beta: Tensor, z_alpha: Tensor, z_beta: Tensor) 
     return torch.stack(terms).sum() / len(q_alpha)
 
 
-def test_the_step_is_the_papers_in_value_and_gradient() -> None:
+def test_the_loss_of_a_step_is_the_papers_in_value_and_gradient() -> None:
     """With the spectral map on the features of both networks, before both projectors; views are the images."""
     spectral = Changes()
     method, batch = make(spectral=spectral), images(9)
@@ -107,8 +119,8 @@ def test_encoder_and_projector_of_the_target_follow_with_a_momentum_that_rises_t
 
 
 def test_the_target_starts_as_a_copy_that_has_looked_at_the_data_too() -> None:
-    method = BYOL(3, hidden=2, head_hidden=7, head_width=5, prediction=3)
-    method.look_at(images())
+    method = BYOL(small(3, 2), head_hidden=7, head_width=5, prediction=3)
+    method.setup(images())
     for target, online in ((method.target, method.encoder), (method.target_projector, method.projector)):
         assert target is not online
         for name, value in online.state_dict().items():
@@ -125,7 +137,8 @@ def test_published_settings() -> None:
     ):
         shipped = load_recipe("byol", dataset)
         method, training = shipped.method, shipped.training
-        assert (method["encoder"], method["hidden"], method["augmentation"]) == (encoder, 64, augmentation)
+        assert shipped.encoder == {"name": encoder, "hidden": 64}
+        assert shipped.augmentation == {"name": "image", "strength": augmentation}
         assert (method["head_hidden"], method["head_width"], method["prediction"]) == (4096, 256, prediction)
         assert method["momentum"] == 0.99
         assert (training.optimizer, training.epochs) == ("lars", epochs)

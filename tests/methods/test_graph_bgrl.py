@@ -10,12 +10,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.methods.graph_bgrl import GraphBGRL
+from sfa.augment import RandomChoice
+from sfa.methods import GraphBGRL
+from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.training import train
 
-SMALL: dict[str, Any] = {"hidden": 4, "layers": 2, "prediction": 5}
+SMALL: dict[str, Any] = {
+    "method": {"name": "graph-bgrl", "prediction": 5},
+    "encoder": {"hidden": 4, "layers": 2},
+}
+SHORT_RUN: dict[str, Any] = {"training.epochs": 5}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -25,7 +31,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 def make(spectral: SpectralMap | None = None, **options: Any) -> GraphBGRL:
     """A small one whose target has gone other ways than the online encoder."""
     torch.manual_seed(0)
-    method = GraphBGRL(4, spectral=spectral, **{**SMALL, **options})
+    method = GraphBGRL(GIN(4, 4, layers=2), **{"prediction": 5, **options}, spectral=spectral)
     with torch.no_grad():
         for phi in method.target.parameters():
             phi.add_(0.1 * torch.randn(phi.shape, generator=seeded()))
@@ -47,7 +53,8 @@ def test_the_loss_is_the_papers(ten: Data, iterations: int | None) -> None:
     """Graph by graph, from the parts and with the same draws; with the spectral map on all four maps."""
     method = make(None if iterations is None else SpectralFeatureAugmentation(iterations=iterations))
     generator = seeded(3)
-    views = [method.random_view(ten, generator) for _ in range(2)]
+    assert isinstance(method.augmentation, RandomChoice)
+    views = [method.augmentation.view(ten, generator) for _ in range(2)]
     maps = [network(view).detach() for network in (method.encoder, method.target) for view in views]
     if iterations is not None:
         maps = [power_iteration(h, iterations, generator=generator) for h in maps]
@@ -59,9 +66,7 @@ def test_the_loss_is_the_papers(ten: Data, iterations: int | None) -> None:
 
 def test_it_starts_as_a_copy_and_training_moves_both(molecules: Data) -> None:
     """In batches of 16, which batch normalisation takes in both networks."""
-    recipe = Recipe.parse({"method": {"name": "graph-bgrl", **SMALL}}).updated(
-        {"training.epochs": 4, "sampler.batch_size": 16}
-    )
+    recipe = Recipe.parse(SMALL).updated({"training.epochs": 4, "sampler.batch_size": 16})
     method = recipe.build_for(molecules)
     assert isinstance(method, GraphBGRL)
     start = {name: value.clone() for name, value in method.target.state_dict().items()}
@@ -79,8 +84,10 @@ def test_it_starts_as_a_copy_and_training_moves_both(molecules: Data) -> None:
 
 def test_settings() -> None:
     for recipe in (Recipe.parse({"method": "graph-bgrl"}), load_recipe("graph-bgrl", "proteins")):
-        training, method = recipe.training, recipe.method
+        training, method, encoder, augmentation = recipe.training, recipe.method, recipe.encoder, recipe.augmentation
+        assert isinstance(encoder, dict)
+        assert isinstance(augmentation, dict)
         assert (training.epochs, training.lr, training.weight_decay, training.patience) == (20, 0.01, 0.0, None)
         assert (recipe.sampler["name"], recipe.sampler["batch_size"]) == ("graphs", 128)
-        assert (method["hidden"], method["layers"], method["prediction"], method["momentum"]) == (32, 3, 512, 0.99)
-        assert (method["node_drop"], method["subgraph_keep"]) == (0.2, 0.8)
+        assert (encoder["hidden"], encoder["layers"], method["prediction"], method["momentum"]) == (32, 3, 512, 0.99)
+        assert (augmentation["node_drop"], augmentation["subgraph_keep"]) == (0.2, 0.8)

@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.errors import InputError
-from sfa.methods.graph_bt import GraphBT
+from sfa.augment import RandomChoice
+from sfa.methods import GraphBT
+from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
+
+SHORT_RUN: dict[str, Any] = {"training.epochs": 5}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -21,7 +24,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 def make(spectral: SpectralMap | None = None, **options: Any) -> GraphBT:
     torch.manual_seed(0)
-    return GraphBT(4, spectral=spectral, **{"hidden": 3, "layers": 2, **options})
+    return GraphBT(GIN(4, 3, layers=2), spectral=spectral, **options)
 
 
 @pytest.fixture
@@ -45,7 +48,8 @@ def test_the_loss_is_that_of_two_augmented_views(ten: Data, iterations: int | No
     spectral = None if iterations is None else SpectralFeatureAugmentation(iterations=iterations)
     method = make(spectral, off_diagonal=off_diagonal)
     generator = seeded(3)
-    views = [method.random_view(ten, generator) for _ in range(2)]
+    assert isinstance(method.augmentation, RandomChoice)
+    views = [method.augmentation.view(ten, generator) for _ in range(2)]
     maps = [method.encoder(view).detach() for view in views]
     if iterations is not None:
         maps = [power_iteration(h, iterations, generator=generator) for h in maps]
@@ -54,9 +58,10 @@ def test_the_loss_is_that_of_two_augmented_views(ten: Data, iterations: int | No
 
 
 def test_both_views_are_augmented_and_drawn_apart(ten: Data) -> None:
-    alpha, beta = make(augmentation="attribute-mask", attribute_mask=0.5).views(ten, seeded())
-    assert not torch.equal(alpha.x, ten.x)
-    assert not torch.equal(beta.x, ten.x)
+    """By default too: unlike in GraphCL, neither view is the graphs as they are."""
+    views = make().augmentation(ten, seeded())
+    assert all(view.num_nodes < ten.num_nodes for view in views)
+    alpha, beta = make(augmentation=RandomChoice("attribute-mask", attribute_mask=0.5)).augmentation(ten, seeded())
     assert not torch.equal(alpha.x, beta.x)
 
 
@@ -65,9 +70,9 @@ def test_settings() -> None:
         (Recipe.parse({"method": "graph-bt"}), "random4"),
         (load_recipe("graph-bt", "dd"), "random2"),
     ):
-        training, method = recipe.training, recipe.method
+        training, encoder, views = recipe.training, recipe.encoder, recipe.augmentation
+        assert isinstance(encoder, dict)
+        assert isinstance(views, dict)
         assert (training.epochs, training.lr, training.weight_decay, training.patience) == (20, 0.01, 0.0, None)
-        assert (method["hidden"], method["layers"], method["augmentation"]) == (32, 3, augmentation)
-        assert (method["node_drop"], method["subgraph_keep"]) == (0.2, 0.8)
-    with pytest.raises(InputError, match="subgraph_keep"):
-        make(subgraph_keep=1.5)
+        assert (encoder["hidden"], encoder["layers"], views["kinds"]) == (32, 3, augmentation)
+        assert (views["node_drop"], views["subgraph_keep"]) == (0.2, 0.8)

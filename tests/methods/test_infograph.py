@@ -11,18 +11,22 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.methods.infograph import Discriminator, InfoGraph
+from sfa.methods import InfoGraph
+from sfa.nn import GIN
+from sfa.nn.discriminators import ResidualDiscriminator
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
+
+SHORT_RUN: dict[str, Any] = {"training.epochs": 3}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def make(spectral: SpectralMap | None = None, **options: Any) -> InfoGraph:
+def make(spectral: SpectralMap | None = None) -> InfoGraph:
     torch.manual_seed(0)
-    return InfoGraph(4, spectral=spectral, **{"hidden": 5, "layers": 2, **options})
+    return InfoGraph(GIN(4, 5, layers=2), spectral=spectral)
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def four(molecule_list: list[Data]) -> Data:
     return batch
 
 
-def slow_perceptron(discriminator: Discriminator, h: Tensor) -> Tensor:
+def slow_perceptron(discriminator: ResidualDiscriminator, h: Tensor) -> Tensor:
     """Three layers with a ReLU after each, and a linear one beside them."""
     first, second, third = (layer for layer in discriminator.block if isinstance(layer, torch.nn.Linear))
     out = h
@@ -112,4 +116,4 @@ def test_settings() -> None:
         training = recipe.training
         assert (training.epochs, training.lr, training.weight_decay, training.patience) == (20, 0.01, 0.0, None)
         assert (recipe.sampler["name"], recipe.sampler["batch_size"]) == ("graphs", 128)
-        assert (recipe.method["hidden"], recipe.method["layers"], recipe.method["encoder"]) == (32, 3, "gin")
+        assert recipe.encoder == {"name": "gin", "hidden": 32, "layers": 3}

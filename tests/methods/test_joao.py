@@ -10,34 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.augment.graph import AUGMENTATIONS, augment, draw_choices
+from sfa.augment import Identity, RandomChoice
+from sfa.augment.graph import AUGMENTATIONS, draw_choices
 from sfa.errors import InputError, TrainingError
-from sfa.methods.joao import JOAO, ascend
-from sfa.methods.joao_v2 import JOAOv2
+from sfa.methods import JOAO, JOAOv2
+from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
-from sfa.spectral import Costa, SpectralFeatureAugmentation, SpectralMap, power_iteration
+from sfa.spectral import SpectralFeatureAugmentation
 from sfa.training import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
-from tests.methods.slow_contrast import slow_contrast
+from tests.methods.small_joao import make, seeded, slow_loss
 
+SHORT_RUN: dict[str, Any] = {"training.epochs": 10, "sampler.batch_size": 32}
 KINDS = range(len(AUGMENTATIONS))
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def make(cls: type[JOAO] = JOAO, spectral: SpectralMap | None = None, **options: Any) -> JOAO:
-    """A small one whose probabilities are not uniform."""
-    torch.manual_seed(0)
-    method = cls(4, spectral=spectral, **{"hidden": 5, "layers": 2, "tau": 0.5, **options})
-    method.probabilities.copy_(torch.tensor([0.1, 0.2, 0.2, 0.2, 0.3]))
-    return method
 
 
 @pytest.fixture
@@ -57,25 +44,6 @@ def with_generators(batches: list[Data]) -> Iterator[tuple[Data, torch.Generator
     return ((batch, seeded(100 + number)) for number, batch in enumerate(batches))
 
 
-def row_by_row(method: JOAO, h: Tensor, choices: list[int]) -> Tensor:
-    """Each graph alone through its projector: the one there is, or that of its augmentation."""
-    rows = []
-    for row, kind in zip(h, choices, strict=True):
-        head: Any = method.head[kind] if isinstance(method, JOAOv2) else method.head  # type: ignore[index]
-        rows.append(head(row[None]))
-    return torch.cat(rows).detach()
-
-
-def slow_loss(method: JOAO, batch: Data, choices: Tensor, generator: torch.Generator, iterations: int | None) -> float:
-    """The graphs as they are against their views, with the draws that come next."""
-    view = augment(batch, choices, method.rates, generator)
-    maps = [method.encoder(one).detach() for one in (batch, view)]
-    if iterations is not None:
-        maps = [power_iteration(h, iterations, generator=generator) for h in maps]
-    z = row_by_row(method, maps[0], [AUGMENTATIONS.index("identity")] * len(choices))
-    return slow_contrast(z, row_by_row(method, maps[1], choices.tolist()), 0.5)
-
-
 def by_bisection(v: np.ndarray) -> np.ndarray:
     """As the authors find the nearest probabilities, to more digits."""
     low, high = v.min() - 1, v.max()
@@ -86,10 +54,9 @@ def by_bisection(v: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("iterations", [None, 2])
-@pytest.mark.parametrize("cls", [JOAO, JOAOv2])
-def test_the_loss_is_the_papers(four: Data, cls: type[JOAO], iterations: int | None) -> None:
+def test_the_loss_is_the_papers(four: Data, iterations: int | None) -> None:
     """Graph by graph, from the parts and with the same draws; with the spectral map on both pooled maps."""
-    method = make(cls, None if iterations is None else SpectralFeatureAugmentation(iterations=iterations))
+    method = make(JOAO, None if iterations is None else SpectralFeatureAugmentation(iterations=iterations))
     generator = seeded(4)
     choices = draw_choices(method.probabilities, 4, generator)
     assert len(choices.unique()) > 1
@@ -122,7 +89,7 @@ def test_the_step_of_the_probabilities_is_the_papers(
 
 def test_the_augmentations_that_are_hardest_are_drawn_more(twelve: list[Data]) -> None:
     """Those with the largest losses; and a large gamma keeps all alike."""
-    method, careful = make(beta=0.1, gamma=0.0), make(beta=0.001, gamma=1000.0)
+    method, careful = make(JOAO, beta=0.1, gamma=0.0), make(JOAO, beta=0.001, gamma=1000.0)
     losses = method.losses(islice(with_generators(twelve), 0, None, 5))
     assert losses.argmin() == AUGMENTATIONS.index("identity")
     before = method.probabilities.clone()
@@ -152,36 +119,10 @@ def test_looking_at_the_losses_trains_nothing(twelve: list[Data], cls: type[JOAO
     assert not method.probabilities.requires_grad
 
 
-@given(st.integers(0, 999), st.floats(0, 10), st.floats(1e-3, 10))
-def test_the_step_gives_probabilities(seed: int, gamma: float, beta: float) -> None:
-    draw = torch.rand(2, 5, generator=seeded(seed), dtype=torch.float64)
-    p, losses = draw[0] / draw[0].sum(), 10 * draw[1] - 5
-    found = ascend(p, losses, gamma=gamma, beta=beta)
-    expected = by_bisection((p + beta * (losses - gamma * (p - 0.2))).numpy())
-    torch.testing.assert_close(found.numpy(), expected, rtol=0, atol=1e-9)
-    # Losses that are all larger by the same prefer nothing.
-    torch.testing.assert_close(ascend(p, losses + 3, gamma=gamma, beta=beta), found, rtol=0, atol=1e-9)
-
-
-def test_each_projector_learns_from_the_graphs_of_its_augmentation(four: Data) -> None:
-    """Those of no graph get a gradient of 0; the graphs as they are teach that of identity."""
-    method = make(JOAOv2)
-    method.probabilities.copy_(torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0]))
-    method(four, seeded()).backward()
-    sizes = [sum(float(weights.grad.abs().sum()) for weights in head.parameters()) for head in method.head]  # type: ignore[union-attr]
-    assert [size > 0 for size in sizes] == [True, True, False, False, False]
-
-
-def test_a_map_that_mixes_graphs_is_refused_by_the_second_version_alone(four: Data) -> None:
-    assert make(JOAO, Costa(ratio=0.5))(four, seeded()).isfinite()
-    with pytest.raises(InputError, match="mixes the rows"):
-        make(JOAOv2, Costa(ratio=0.5))
-
-
 def test_losses_that_are_no_numbers_are_said_and_spoil_nothing(
     twelve: list[Data], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    method = make()
+    method = make(JOAO)
     before = method.probabilities.clone()
     monkeypatch.setattr(method, "losses", lambda batches: torch.tensor([0.0, 1.0, torch.nan, 1.0, 1.0]))
     with pytest.raises(TrainingError, match="no longer a number: try a smaller learning rate"):
@@ -196,7 +137,7 @@ class Crash(Exception):
 @pytest.mark.parametrize("name", ["joao", "joao-v2"])
 def test_a_crash_and_a_resume_give_the_same_bits(molecules: Data, tmp_path: Path, name: str) -> None:
     """The probabilities are saved with the weights, and later draws depend on them."""
-    recipe = Recipe.parse({"method": {"name": name, "hidden": 4, "layers": 2, "beta": 0.1}}).updated(
+    recipe = Recipe.parse({"method": {"name": name, "beta": 0.1}, "encoder": {"hidden": 4, "layers": 2}}).updated(
         {"training.epochs": 5, "training.checkpoint_every": 2, "sampler.batch_size": 7}
     )
 
@@ -225,19 +166,29 @@ def test_a_crash_and_a_resume_give_the_same_bits(molecules: Data, tmp_path: Path
 
 
 def test_they_start_uniform_with_the_authors_settings() -> None:
-    assert torch.equal(JOAO(4).probabilities, torch.full((5,), 0.2))
+    assert torch.equal(JOAO(GIN(4)).probabilities, torch.full((5,), 0.2))
     for name, epochs, lr in (("joao", 20, 0.01), ("joao-v2", 40, 0.001)):
         shipped = [load_recipe(name, dataset) for dataset in ("mutag", "nci1", "proteins", "dd")]
         for recipe in (Recipe.parse({"method": name}), *shipped):
-            training, method = recipe.training, recipe.method
+            training, method, encoder, views = recipe.training, recipe.method, recipe.encoder, recipe.augmentation
+            assert isinstance(encoder, dict)
+            assert isinstance(views, dict)
             assert (training.epochs, training.lr, training.weight_decay, training.patience) == (epochs, lr, 0.0, None)
             assert (recipe.sampler["name"], recipe.sampler["batch_size"]) == ("graphs", 128)
-            assert (method["hidden"], method["layers"], method["tau"], method["gamma"]) == (32, 3, 0.2, 0.1)
-            rates = [method[key] for key in ("node_drop", "edge_drop", "edge_add", "attribute_mask", "subgraph_keep")]
+            assert (encoder["hidden"], encoder["layers"], method["tau"], method["gamma"]) == (32, 3, 0.2, 0.1)
+            rates = [views[key] for key in ("node_drop", "edge_drop", "edge_add", "attribute_mask", "subgraph_keep")]
             assert rates == [0.2, 0.2, 0.0, 0.2, 0.8]
 
 
 def test_wrong_options_are_refused() -> None:
-    for option, value in (("gamma", -0.1), ("beta", 0.0), ("tau", 0.0), ("node_drop", 2.0)):
+    for option, value in (("gamma", -0.1), ("beta", 0.0), ("tau", 0.0)):
         with pytest.raises(InputError, match=option):
-            make(**{option: value})
+            make(JOAO, **{option: value})
+    with pytest.raises(InputError, match=r"learns the probabilities of a RandomChoice, not of Identity\(\)"):
+        make(JOAO, augmentation=Identity())
+
+
+def test_they_start_from_the_probabilities_of_the_augmentation() -> None:
+    method = JOAO(GIN(4), RandomChoice("random2"))
+    assert method.probabilities.tolist() == pytest.approx([0, 0.5, 0, 0, 0.5])
+    assert method.probabilities is not method.augmentation.probabilities

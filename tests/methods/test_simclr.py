@@ -8,16 +8,27 @@ import pytest
 import torch
 from torch import Tensor
 
+from sfa.augment import ImageViews
 from sfa.errors import InputError
-from sfa.methods.simclr import SimCLR
+from sfa.methods import SimCLR
+from sfa.nn import small
 from sfa.recipes import Recipe, load_recipe
 from tests.methods.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
+
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 4,
+    "augmentation.strength": "digits",
+    "method.head_hidden": 64,
+    "method.head_width": 32,
+    "sampler.batch_size": 64,
+    "training.lr": 0.01,
+    "training.epochs": 4,
+}
 
 
 def make(**options: Any) -> SimCLR:
     torch.manual_seed(0)
-    small = {"hidden": 2, "head_hidden": 7, "head_width": 5, "augmentation": "identity"}
-    return SimCLR(3, **{**small, **options}).double()
+    return SimCLR(small(3, 2), ImageViews("identity"), head_hidden=7, head_width=5, **options).double()
 
 
 def slow_loss(z_alpha: Tensor, z_beta: Tensor, tau: float) -> Tensor:
@@ -31,7 +42,7 @@ def slow_loss(z_alpha: Tensor, z_beta: Tensor, tau: float) -> Tensor:
 
 
 @pytest.mark.parametrize("tau", [0.2, 0.7])
-def test_the_step_is_the_papers_in_value_and_gradient(tau: float) -> None:
+def test_the_loss_of_a_step_is_the_papers_in_value_and_gradient(tau: float) -> None:
     """With the spectral map between encoder and projector; views are the images themselves."""
     spectral = Changes()
     method, batch = make(tau=tau, spectral=spectral), images()
@@ -73,7 +84,8 @@ def test_settings() -> None:
     ):
         shipped = load_recipe("simclr", dataset)
         method, training = shipped.method, shipped.training
-        assert (method["encoder"], method["hidden"], method["augmentation"]) == (encoder, 64, "strong")
+        assert shipped.encoder == {"name": encoder, "hidden": 64}
+        assert shipped.augmentation == {"name": "image", "strength": "strong"}
         assert (method["head_hidden"], method["head_width"], method["tau"]) == (*heads, 0.2)
         assert (training.optimizer, training.epochs, training.lr, training.weight_decay) == ("lars", epochs, lr, 1e-4)
         assert (training.warmup, training.warmup_from, training.cosine) == (10, 3e-5, True)

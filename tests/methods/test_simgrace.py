@@ -11,10 +11,13 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.methods.simgrace import SimGRACE, perturbed
+from sfa.methods import SimGRACE
+from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.methods.slow_contrast import slow_contrast
+
+SHORT_RUN: dict[str, Any] = {"method.eta": 0.1, "training.epochs": 10}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -24,7 +27,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 def make(spectral: SpectralMap | None = None, **options: Any) -> SimGRACE:
     """A small one that has left its first weights: at first those of batch normalisation have no deviation."""
     torch.manual_seed(0)
-    method = SimGRACE(4, spectral=spectral, **{"hidden": 5, "layers": 2, "tau": 0.5, **options})
+    method = SimGRACE(GIN(4, 5, layers=2), spectral=spectral, **{"tau": 0.5, **options})
     with torch.no_grad():
         for theta in method.parameters():
             theta.add_(0.1 * torch.randn(theta.shape, generator=seeded()))
@@ -100,32 +103,13 @@ def test_the_slot_sees_the_perturbed_map_as_a_constant(four: Data) -> None:
     assert not torch.allclose(h, h_perturbed)
 
 
-def test_noise_has_the_deviation_of_its_own_tensor() -> None:
-    """Of ``eta`` times that, and mean 0; a single number and equal ones have none, and keep their values."""
-    torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(200, 200), nn.BatchNorm1d(50), nn.PReLU())
-    with torch.no_grad():
-        network[0].weight.mul_(7)
-    noisy = perturbed(network, 3.0, seeded())
-    assert noisy.keys() == dict(network.named_parameters()).keys()
-    for name in ("0.weight", "0.bias"):
-        theta = network.get_parameter(name).detach()
-        noise = (noisy[name] - theta) / (3 * theta.std())
-        assert noise.std().item() == pytest.approx(1, abs=4 / len(noise.flatten()) ** 0.5), name
-        assert noise.mean().item() == pytest.approx(0, abs=4 / len(noise.flatten()) ** 0.5), name
-    for name in ("1.weight", "1.bias", "2.weight"):
-        assert torch.equal(noisy[name], network.get_parameter(name)), name
-    for name, theta in perturbed(network, 0.0).items():
-        assert torch.equal(theta, network.get_parameter(name)), name
-
-
 def test_encoders_with_single_weights_train() -> None:
     """One feature, layers one wide: the deviation of one number is none."""
     ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
     graphs = [
         Data(x=torch.randn(3, 1, generator=seeded(i)), edge_index=torch.cat([ring, ring.flip(0)], 1)) for i in (1, 2)
     ]
-    method = SimGRACE(1, hidden=1, layers=2)
+    method = SimGRACE(GIN(1, 1, layers=2))
     assert method(Batch.from_data_list(graphs), seeded()).isfinite()
 
 
@@ -137,10 +121,11 @@ def test_a_batch_of_one_graph_is_refused(molecule_list: list[Data]) -> None:
 def test_the_authors_settings() -> None:
     names = ("mutag", "nci1", "proteins", "dd")
     for recipe in (Recipe.parse({"method": "simgrace"}), *(load_recipe("simgrace", name) for name in names)):
-        training, method = recipe.training, recipe.method
+        training, method, encoder = recipe.training, recipe.method, recipe.encoder
+        assert isinstance(encoder, dict)
         assert (training.epochs, training.lr, training.weight_decay, training.patience) == (20, 0.01, 0.0, None)
         assert (recipe.sampler["name"], recipe.sampler["batch_size"]) == ("graphs", 128)
-        assert (method["hidden"], method["layers"], method["eta"], method["tau"]) == (32, 5, 1.0, 0.2)
+        assert (encoder["hidden"], encoder["layers"], method["eta"], method["tau"]) == (32, 5, 1.0, 0.2)
 
 
 def test_wrong_options_are_refused() -> None:

@@ -7,15 +7,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfa.methods.simsiam import SimSiam
+from sfa.augment import ImageViews
+from sfa.methods import SimSiam
+from sfa.nn import small
 from sfa.recipes import load_recipe
 from tests.methods.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
+
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 4,
+    "augmentation.strength": "digits",
+    "method.head_hidden": 64,
+    "method.head_width": 32,
+    "method.prediction": 16,
+    "sampler.batch_size": 64,
+    "training.lr": 0.01,
+    "training.epochs": 4,
+}
 
 
 def make(**options: Any) -> SimSiam:
     torch.manual_seed(0)
-    small = {"hidden": 2, "head_hidden": 7, "head_width": 5, "prediction": 3, "augmentation": "identity"}
-    return SimSiam(3, **{**small, **options}).double()
+    return SimSiam(small(3, 2), ImageViews("identity"), head_hidden=7, head_width=5, prediction=3, **options).double()
 
 
 def slow_loss(p_alpha: Tensor, p_beta: Tensor, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
@@ -28,7 +40,7 @@ def slow_loss(p_alpha: Tensor, p_beta: Tensor, z_alpha: Tensor, z_beta: Tensor) 
     return torch.stack(terms).sum() / len(p_alpha)
 
 
-def test_the_step_is_the_papers_in_value_and_gradient() -> None:
+def test_the_loss_of_a_step_is_the_papers_in_value_and_gradient() -> None:
     """With the spectral map between encoder and projector; views are the images themselves."""
     spectral = Changes()
     method, batch = make(spectral=spectral), images(9)
@@ -72,7 +84,8 @@ def test_published_settings() -> None:
     ):
         shipped = load_recipe("simsiam", dataset)
         method, training = shipped.method, shipped.training
-        assert (method["encoder"], method["hidden"], method["augmentation"]) == (encoder, 64, "weak")
+        assert shipped.encoder == {"name": encoder, "hidden": 64}
+        assert shipped.augmentation == {"name": "image", "strength": "weak"}
         assert (method["head_hidden"], method["head_width"], method["prediction"]) == (2048, 2048, 512)
         assert (training.optimizer, training.momentum, training.epochs) == ("sgd", 0.9, epochs)
         assert (training.lr, training.weight_decay) == (0.5, 1e-5)

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.data import Data
 
 from sfa import processes
+from sfa.augment import ImageViews
 from sfa.errors import InputError
-from sfa.methods.swav import SwAV
-from sfa.nn.queue import Queue
+from sfa.methods import SwAV
+from sfa.nn import small
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralMap
 from sfa.training import RunFolder, load_tensors, train
@@ -24,8 +23,19 @@ from tests.callbacks import on_epoch
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 from tests.processes import run_in_processes
 
+SHORT_RUN: dict[str, Any] = {
+    "encoder.hidden": 16,
+    "augmentation.strength": "digits",
+    "method.head_hidden": 256,
+    "method.head_width": 64,
+    "method.prototypes": 300,
+    "method.frozen_epochs": 0,
+    "sampler.batch_size": 64,
+    "training.warmup": 0,
+    "training.lr": 3e-3,
+    "training.epochs": 5,
+}
 SMALL: dict[str, Any] = {
-    "hidden": 2,
     "head_hidden": 7,
     "head_width": 5,
     "prototypes": 4,
@@ -37,7 +47,7 @@ SMALL: dict[str, Any] = {
 
 def make(spectral: SpectralMap | None = None, **options: Any) -> SwAV:
     torch.manual_seed(0)
-    return SwAV(3, spectral=spectral, **{**SMALL, "augmentation": "identity", **options}).double()
+    return SwAV(small(3, 2), ImageViews("identity"), spectral=spectral, **{**SMALL, **options}).double()
 
 
 def slow_assignments(scores: Tensor) -> Tensor:
@@ -70,7 +80,7 @@ def projections(method: SwAV, h: Tensor) -> Tensor:
     return torch.nn.functional.normalize(method.head(h)).detach()
 
 
-def test_the_step_is_the_papers_in_value_and_gradient() -> None:
+def test_the_loss_of_a_step_is_the_papers_in_value_and_gradient() -> None:
     """With the spectral map between encoder and projector; views are the images themselves."""
     spectral = Changes()
     method, batch = make(spectral), images(9)
@@ -98,22 +108,6 @@ def test_with_the_queue_too() -> None:
     torch.testing.assert_close(loss, expected)
     torch.testing.assert_close(gradients(method, loss), gradients(method, expected), rtol=1e-5, atol=1e-10)
     assert not torch.isclose(expected, slow_loss(method, changed(h, h)))
-
-
-@given(size=st.integers(1, 9), batches=st.lists(st.integers(0, 12), max_size=6))
-def test_the_queue_holds_the_newest_rows_of_each_view(size: int, batches: list[int]) -> None:
-    queue = Queue(size, 3)
-    views: tuple[list[Tensor], list[Tensor]] = ([], [])
-    for number, count in enumerate(batches):
-        assert queue.is_full == (len(views[0]) >= size)
-        z = torch.randn(2, count, 3, generator=seeded(number))
-        queue.push(z)
-        for kept, rows in zip(views, z, strict=True):
-            kept[:0] = rows
-    for kept, rows in zip(views, queue.rows, strict=True):
-        expected = torch.stack([*kept[:size], *[torch.zeros(3)] * (size - len(kept))])
-        assert torch.equal(rows, expected)
-    assert int(queue.stored) == min(size, sum(batches))
 
 
 def test_the_queue_fills_from_its_epoch_on_and_is_used_when_full() -> None:
@@ -149,7 +143,8 @@ def test_without_a_queue_there_is_none() -> None:
 
 
 def recipe(**changes: Any) -> Recipe:
-    return Recipe.parse({"method": {"name": "swav", **SMALL}, "sampler": {"batch_size": 16}}).updated(
+    given = {"method": {"name": "swav", **SMALL}, "encoder": {"hidden": 2}, "sampler": {"batch_size": 16}}
+    return Recipe.parse(given).updated(
         {"training.warmup": 0, "training.lr": 0.05, "training.weight_decay": 0.1, **changes}
     )
 
@@ -274,7 +269,8 @@ def test_published_settings() -> None:
     ):
         shipped = load_recipe("swav", dataset)
         method, training = shipped.method, shipped.training
-        assert (method["encoder"], method["hidden"], method["augmentation"]) == (encoder, 64, "strong")
+        assert shipped.encoder == {"name": encoder, "hidden": 64}
+        assert shipped.augmentation == {"name": "image", "strength": "strong"}
         assert (method["head_hidden"], method["head_width"], method["prototypes"]) == (2048, 128, 3000)
         assert (method["tau"], method["epsilon"], method["iterations"]) == (0.1, 0.05, 3)
         assert (method["queue"], method["queue_from"], method["frozen_epochs"]) == (3840, 50, 2)

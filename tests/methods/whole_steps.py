@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.augment.image import to_float
+from sfa.image.pixels import to_float
 from sfa.methods import Method
 from sfa.spectral import SpectralMap
 
