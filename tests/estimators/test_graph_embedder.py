@@ -63,6 +63,8 @@ def test_parameters_round_trip() -> None:
     given = {
         "method": "joao",
         "spectral": "none",
+        "encoder": "pooled-gcn",
+        "augmentation": "identity",
         "hidden": 5,
         "iterations": 2,
         "tau": 0.5,
@@ -70,7 +72,7 @@ def test_parameters_round_trip() -> None:
         "lr": 0.1,
         "batch_size": 9,
         "node_features": "degree:8",
-        "options": {"method.layers": 2},
+        "options": {"encoder.layers": 2},
         "random_state": 4,
         "device": "cpu",
     }
@@ -89,7 +91,7 @@ def test_fit(molecule_list: list[Data]) -> None:
     assert embedder.features_of_ is None
     assert [row["epoch"] for row in embedder.history_] == [1, 2]
     recipe = embedder.recipe_
-    assert (recipe.method["hidden"], recipe.sampler["batch_size"], recipe.training.seed) == (4, 16, 0)
+    assert (recipe.encoder["hidden"], recipe.sampler["batch_size"], recipe.training.seed) == (4, 16, 0)
     assert embedder.embedding_.shape == (40, WIDTH)
     assert embedder.embedding_.dtype == np.float32
     assert embedder.graph_ids_ == list(range(40))
@@ -269,7 +271,7 @@ def test_two_graphs_are_enough(molecule_list: list[Data]) -> None:
     ("arguments", "reason"),
     [
         ({"method": "grahpcl"}, "did you mean 'graphcl'"),
-        ({"options": {"method.layer": 1}}, "did you mean 'layers'"),
+        ({"options": {"encoder.layer": 1}}, "did you mean 'layers'"),
         ({"hidden": 0}, "hidden"),
         ({"batch_size": 0}, "batch_size"),
         ({"random_state": -1}, "seed"),
@@ -293,9 +295,9 @@ class Unread:
 
 def test_a_method_of_the_other_level_is_told_before_any_work() -> None:
     with pytest.raises(InputError, match=r"^grace embeds nodes, not graphs: use sfa\.NodeEmbedder\.$"):
-        GraphEmbedder("grace", options={"method.encoder": "gin"}).fit(Unread())
+        GraphEmbedder("grace", options={"encoder.name": "gin"}).fit(Unread())
     with pytest.raises(InputError, match=r"^graphcl embeds graphs, not nodes: use sfa\.GraphEmbedder\.$"):
-        sfa.NodeEmbedder("graphcl", options={"method.edge_drop": (0, 0)}).fit(Unread())
+        sfa.NodeEmbedder("graphcl", options={"augmentation.edge_drop": (0, 0)}).fit(Unread())
     with pytest.raises(InputError, match=r"use sfa\.NodeEmbedder"):
         GraphEmbedder.from_recipe("paper/cora")
     with pytest.raises(InputError, match=r"use sfa\.GraphEmbedder"):
@@ -305,9 +307,9 @@ def test_a_method_of_the_other_level_is_told_before_any_work() -> None:
 def test_from_recipe(molecule_list: list[Data]) -> None:
     embedder = GraphEmbedder.from_recipe("graphcl/mutag")
     assert isinstance(embedder, GraphEmbedder)
-    assert embedder._recipe() == clone(embedder)._recipe() == load_recipe("graphcl/mutag")
+    assert embedder._recipe() == clone(embedder)._recipe() == (load_recipe("graphcl/mutag"), {})
     assert embedder.set_params(epochs=1, hidden=4).fit(molecule_list).recipe_ == load_recipe("graphcl/mutag").updated(
-        {"training.epochs": 1, "method.hidden": 4}
+        {"training.epochs": 1, "encoder.hidden": 4}
     )
 
 
@@ -372,7 +374,7 @@ def test_cross_validation(molecule_list: list[Data]) -> None:
     pipeline = make_pipeline(GraphEmbedder(**SMALL, node_features="degree:6"), SVC(C=100))
     assert cross_val_score(pipeline, bare(molecule_list), y, cv=4).mean() > 0.8
     search = GridSearchCV(pipeline, {"graphembedder__hidden": [2, 4]}, cv=2).fit(bare(molecule_list), y)
-    assert search.best_estimator_[0].recipe_.method["hidden"] == search.best_params_["graphembedder__hidden"]
+    assert search.best_estimator_[0].recipe_.encoder["hidden"] == search.best_params_["graphembedder__hidden"]
 
 
 def test_on_the_bundled_molecules() -> None:

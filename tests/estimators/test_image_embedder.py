@@ -49,13 +49,15 @@ def test_parameters_round_trip() -> None:
     given = {
         "method": "barlow-twins",
         "spectral": "none",
+        "encoder": "resnet18",
+        "augmentation": "identity",
         "hidden": 5,
         "iterations": 2,
         "tau": 0.5,
         "epochs": 7,
         "lr": 0.1,
         "batch_size": 9,
-        "options": {"method.encoder": "resnet18"},
+        "options": {"training.warmup": 2},
         "random_state": 4,
         "device": "cpu",
     }
@@ -66,7 +68,7 @@ def test_parameters_round_trip() -> None:
 
 def test_it_trains_as_the_recipe_says(images: np.ndarray, fitted: ImageEmbedder) -> None:
     """Training by hand gives the same embeddings."""
-    changes = {"method.hidden": 4, "training.epochs": 2, "sampler.batch_size": 16, "training.seed": 0, **NARROW}
+    changes = {"encoder.hidden": 4, "training.epochs": 2, "sampler.batch_size": 16, "training.seed": 0, **NARROW}
     recipe = Recipe.parse({"method": "simclr", "spectral": "sfa"}).updated(changes)
     assert fitted.recipe_ == recipe
     data = build_images(images)
@@ -122,7 +124,7 @@ def test_saved_and_loaded_it_is_the_same(images: np.ndarray, fitted: ImageEmbedd
 
 def test_a_recipe_by_name_and_methods_of_other_levels() -> None:
     embedder = ImageEmbedder.from_recipe("barlow-twins/cifar10")
-    assert embedder._recipe() == load_recipe("barlow-twins/cifar10")
+    assert embedder._recipe() == (load_recipe("barlow-twins/cifar10"), {})
     with pytest.raises(InputError, match=r"grace embeds nodes, not images: use sfa.NodeEmbedder"):
         ImageEmbedder("grace").fit(np.zeros((4, 8, 8), np.uint8))
     with pytest.raises(InputError, match=r"simclr embeds images, not graphs: use sfa.ImageEmbedder"):

@@ -44,6 +44,8 @@ def test_parameters_round_trip() -> None:
     given = {
         "method": "g-bt",
         "spectral": "none",
+        "encoder": "mlp",
+        "augmentation": "identity",
         "hidden": 5,
         "iterations": None,
         "tau": None,
@@ -51,7 +53,7 @@ def test_parameters_round_trip() -> None:
         "lr": 0.1,
         "batch_size": None,
         "node_features": "degree",
-        "options": {"method.layers": 3},
+        "options": {"encoder.layers": 3},
         "random_state": 4,
         "device": "cpu",
     }
@@ -82,7 +84,7 @@ def test_fit(planted: Data) -> None:
     assert embedder.fit(planted) is embedder
     assert embedder.n_features_in_ == 8
     assert [row["epoch"] for row in embedder.history_] == [1, 2, 3]
-    assert embedder.recipe_.method["hidden"] == 8
+    assert embedder.recipe_.encoder["hidden"] == 8
     assert embedder.embedding_.shape == (60, 8)
     assert embedder.embedding_.dtype == np.float32
     np.testing.assert_array_equal(embedder.embedding_, embedder.transform(planted))
@@ -221,11 +223,16 @@ def test_wrong_arguments_are_told_by_fit(planted: Data, arguments: dict[str, Any
 
 
 def test_options_by_path(planted: Data) -> None:
-    options = {"method.edge_drop": (0.0, 0.5), "method.projection": 4, "training.warmup": 2, "feature_norm": "none"}
+    options = {
+        "augmentation.edge_drop": (0.0, 0.5),
+        "method.projection": 4,
+        "training.warmup": 2,
+        "feature_norm": "none",
+    }
     embedder = NodeEmbedder(hidden=4, epochs=2, iterations=3, lr=0.03, options=options, random_state=1).fit(planted)
     recipe = embedder.recipe_
-    assert tuple(recipe.method["edge_drop"]) == (0.0, 0.5)
-    assert (recipe.method["hidden"], recipe.spectral["iterations"]) == (4, 3)
+    assert tuple(recipe.augmentation["edge_drop"]) == (0.0, 0.5)
+    assert (recipe.encoder["hidden"], recipe.spectral["iterations"]) == (4, 3)
     assert (recipe.training.warmup, recipe.training.lr, recipe.training.seed) == (2, 0.03, 1)
     assert recipe.feature_norm == "none"
     assert [row["lr"] for row in embedder.history_] == [0.015, 0.03]
@@ -233,17 +240,17 @@ def test_options_by_path(planted: Data) -> None:
 
 def test_other_epochs_than_a_recipes_stretch_its_warm_up() -> None:
     embedder = NodeEmbedder.from_recipe("bgrl/wikics")
-    assert embedder._recipe().training.warmup == 1000
-    assert embedder.set_params(epochs=100)._recipe().training.warmup == 10
+    assert embedder._recipe()[0].training.warmup == 1000
+    assert embedder.set_params(epochs=100)._recipe()[0].training.warmup == 10
 
 
 @pytest.mark.parametrize("name", ["paper/cora", "paper/photo", "demo/without-augmentation"])
 def test_from_recipe(planted: Data, name: str) -> None:
     embedder = NodeEmbedder.from_recipe(name)
-    assert embedder._recipe() == load_recipe(name)
-    assert clone(embedder)._recipe() == load_recipe(name)
+    assert embedder._recipe()[0] == load_recipe(name)
+    assert clone(embedder)._recipe()[0] == load_recipe(name)
     assert embedder.set_params(epochs=1, hidden=4).fit(planted).recipe_ == load_recipe(name).updated(
-        {"training.epochs": 1, "method.hidden": 4}
+        {"training.epochs": 1, "encoder.hidden": 4}
     )
 
 
@@ -261,7 +268,7 @@ def test_smoothing(planted: Data, tmp_path: Path, method: str) -> None:
     smooth.save(tmp_path / "embedder.safetensors")
     loaded = NodeEmbedder.load(tmp_path / "embedder.safetensors")
     np.testing.assert_array_equal(loaded.transform(planted), smooth.embedding_)
-    assert loaded._recipe() == NodeEmbedder.from_recipe(smooth.recipe_.as_dict())._recipe() == smooth.recipe_
+    assert loaded._recipe()[0] == NodeEmbedder.from_recipe(smooth.recipe_.as_dict())._recipe()[0] == smooth.recipe_
 
 
 def test_from_a_mapping_and_a_file(tmp_path: Path) -> None:
@@ -269,12 +276,12 @@ def test_from_a_mapping_and_a_file(tmp_path: Path) -> None:
     from_file = NodeEmbedder.from_recipe(tmp_path / "mine.yaml")
     from_mapping = NodeEmbedder.from_recipe({"method": {"name": "g-bt", "hidden": 3}, "spectral": None})
     assert from_file.get_params() == from_mapping.get_params()
-    assert from_file._recipe().method["hidden"] == 3
+    assert from_file._recipe()[0].encoder["hidden"] == 3
 
 
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 def test_save_and_load(planted: Data, tmp_path: Path, method: str) -> None:
-    options = {"method.projection": 8} if method == "grace" else {"method.activation": "rrelu"}
+    options = {"method.projection": 8} if method == "grace" else {"encoder.activation": "rrelu"}
     fitted = NodeEmbedder(method, **{**SMALL, "options": options}).fit(planted)
     path = tmp_path / "embedder.safetensors"
     fitted.save(path)
@@ -372,9 +379,9 @@ def test_labels_may_be_of_any_kind_since_they_are_not_used(planted: Data, fitted
 @pytest.mark.parametrize("recipe", ["paper/cora", "paper/citeseer"])
 def test_the_map_of_a_recipe_can_be_taken_out(recipe: str) -> None:
     embedder = NodeEmbedder.from_recipe(recipe).set_params(spectral="none", iterations=2)
-    plain = embedder._recipe()
+    plain, whole = embedder._recipe()[0], NodeEmbedder.from_recipe(recipe)._recipe()[0]
     assert plain.spectral == {"name": "none"}
-    assert plain.method == NodeEmbedder.from_recipe(recipe)._recipe().method
+    assert (plain.method, plain.encoder, plain.augmentation) == (whole.method, whole.encoder, whole.augmentation)
 
 
 def test_the_callers_graph_stays_where_it_is(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,10 +18,12 @@ from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
 from sfa.errors import InputError
+from sfa.estimators.parts import KINDS, section_of, sections_of_method
 from sfa.levels import Level
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
-from sfa.registry import name_of, resolve
+from sfa.recipes.schema import class_of_method, with_required_options
+from sfa.recipes.sections import names_of
 from sfa.training import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder",
 """The class that embeds with the methods of a level."""
 
 
-_ARGUMENTS = ("method.name", "spectral.name", "training.seed")
-"""Keys of a recipe that have an argument of their own."""
+_ARGUMENTS = ("method.name", "training.seed")
+"""Keys of a recipe that have an argument of their own, beside those of whole sections."""
 
 
 class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -87,6 +88,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         cls._check_level(parsed)
         sections = parsed.as_dict()
+        parts = {kind: sections.pop(kind) for kind in KINDS}
         options: dict[str, Any] = {}
         for name, section in sections.items():
             if isinstance(section, dict):
@@ -94,10 +96,9 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 options |= {f"{name}.{key}": value for key, value in kept.items()}
             elif section is not None:
                 options[name] = section
-        spectral = sections["spectral"]
         return cls(
             sections["method"]["name"],
-            spectral["name"] if isinstance(spectral, dict) else [one["name"] for one in spectral],
+            **parts,
             options=options,
             random_state=parsed.training.seed,
             device=device,
@@ -152,32 +153,56 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         save_tensors(path, dict(self.method_.state_dict()), meta)
 
     @classmethod
-    def load(cls, path: str | Path, **parts: Any) -> Self:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        method: type[Method] | Method | None = None,
+        encoder: Any = None,
+        augmentation: Any = None,
+        spectral: Any = None,
+    ) -> Self:
         """Read an embedder that :meth:`save` wrote; nothing in the file is executed.
+
+        Parts that the embedder was given as objects are not in the file, but for their weights: give them again.
 
         Args:
             path: The file.
-            **parts: Objects that the embedder was made with, for instance ``encoder=my_gat``; their weights are in the
-                file.
+            method: The object that it was made with, if it was a whole method; or a class of one's own.
+            encoder: The encoder, if it was an object, for instance ``encoder=my_gat``; its weights do not matter.
+            augmentation: The augmentation, if it was an object.
+            spectral: The spectral map, or the list of several, if any was an object.
         """
         weights, meta = load_tensors(Path(path))
         if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
             raise _not_an_embedder(path)
+        given = {"method": method, "encoder": encoder, "augmentation": augmentation, "spectral": spectral}
+        given = {kind: part for kind, part in given.items() if part is not None}
+        objects = {kind: section_of(kind, part)[1] for kind, part in given.items()}  # registers classes of one's own
         recipe = Recipe.parse(meta["recipe"])
         if _level_of(recipe) != cls.level:
             other = EMBEDDERS[_level_of(recipe)]
             raise InputError(f"{path} was saved by a fitted sfa.{other}: load it with sfa.{other}.load.")
         if not all(isinstance(meta.get(key), kind) for key, kind in {"in_features": int, **cls.kept}.items()):
             raise _not_an_embedder(path)
+        for kind, part in objects.items():
+            if part is not None and "<" not in names_of(getattr(recipe, kind)):
+                name = names_of(getattr(recipe, kind))
+                raise InputError(f"{path} was saved with the {kind} {name}, by its name: load it without {kind}=….")
+        parts = {kind: part for kind, part in objects.items() if part is not None}
+        fitted = recipe.build(meta["in_features"], meta.get("num_nodes"), parts=parts)
+        try:
+            fitted.load_state_dict(weights)
+        except RuntimeError as error:
+            asks = "that its recipe asks for" if not parts else f"of this {' and '.join(parts)}"
+            raise InputError(f"{path} does not hold the weights {asks}.") from error
         embedder = cls.from_recipe(meta["recipe"])
+        if "method" in parts:  # which has its own parts
+            embedder.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
+        embedder.set_params(**given)
         embedder.node_features = meta.get("node_features")
         embedder.recipe_ = recipe
-        method = recipe.build(meta["in_features"], meta.get("num_nodes"), parts=parts)
-        try:
-            method.load_state_dict(weights)
-        except RuntimeError as error:
-            raise InputError(f"{path} does not hold the weights that its recipe asks for.") from error
-        embedder._adopt(method, meta["in_features"], {name: meta.get(name) for name in cls.kept})
+        embedder._adopt(fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
         return embedder
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
@@ -193,12 +218,13 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
+        plain = self.spectral is None or (isinstance(self.spectral, str) and self.spectral == "none")
         options, given = (
             {
                 key: value
                 for key, value in changes.items()
                 if value is not None or changes is self.options
-                if self.spectral != "none" or not key.startswith("spectral.")
+                if not plain or not key.startswith("spectral.")
             }
             for changes in (self.options or {}, given)
         )
@@ -207,37 +233,35 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 "An online probe needs labels, which no embedder looks at: use `sfa train --online-probe`."
             )
         sections, parts = self._parts()
-        plain = Recipe.parse(sections)
-        self._check_level(plain)
+        method = sections.pop("method")
+        recipe = Recipe.parse({"method": with_required_options(method, options)})
+        self._check_level(recipe)
         if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
-            return plain.updated(options).updated({**given, "training.seed": int(seed)}), parts
-        return plain.updated({**options, **given, "training.seed": int(seed)}), parts
+            return recipe.updated({**sections, **options}).updated({**given, "training.seed": int(seed)}), parts
+        return recipe.updated({**sections, **options, **given, "training.seed": int(seed)}), parts
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the named sections of the recipe, and the parts that are objects: those are not in a recipe."""
-        sections: dict[str, Any] = {}
-        parts: dict[str, Any] = {}
-        method = self.method
-        if isinstance(method, Method):
-            parts["method"], method = method, type(method)
-        sections["method"] = method if isinstance(method, str) else name_of("method", method)
-        for kind in ("encoder", "augmentation", "spectral"):
+        sections, parts = sections_of_method(self.method)
+        defaults = type(self)().get_params()
+        for kind in KINDS:
             part = getattr(self, kind)
-            several = part if isinstance(part, list | tuple) else [part]
-            if part is None or all(isinstance(one, str | Mapping) for one in several):
-                sections |= {} if part is None else {kind: list(part) if isinstance(part, tuple) else part}
-            elif inspect.isclass(part) or (inspect.isfunction(part) and kind == "encoder"):
-                sections[kind] = name_of(kind, part)
-            else:
-                parts[kind] = part
-                sections[kind] = {"name": f"<{' + '.join(_word(one) for one in several)}>"}
-        return sections, parts
+            if "method" not in parts:
+                if part is not None or kind == "spectral":
+                    sections[kind], parts[kind] = section_of(kind, "none" if part is None else part)
+            elif part is not None and part is not defaults[kind] and part != defaults[kind]:
+                raise InputError(
+                    f"The method was given as an object, which has its own {kind}: leave out {kind}, or give the "
+                    "method by its name or class."
+                )
+        return sections, {kind: part for kind, part in parts.items() if part is not None}
 
     @classmethod
     def _check_level(cls, recipe: Recipe) -> None:
         level = _level_of(recipe)
         if level != cls.level:
-            raise InputError(f"{recipe.method['name']} embeds {level}s, not {cls.level}s: use sfa.{EMBEDDERS[level]}.")
+            name = recipe.method["name"].strip("<>")
+            raise InputError(f"{name} embeds {level}s, not {cls.level}s: use sfa.{EMBEDDERS[level]}.")
 
     def _check_fitted(self, what_then: str) -> None:
         if not hasattr(self, "method_"):
@@ -256,12 +280,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def _level_of(recipe: Recipe) -> Level:
-    level: Level = resolve("method", recipe.method["name"]).level
-    return level
-
-
-def _word(part: Any) -> str:
-    return part if isinstance(part, str) else str(getattr(part, "__name__", type(part).__name__))
+    return class_of_method(recipe.method["name"]).level
 
 
 def _not_an_embedder(path: str | Path) -> InputError:

@@ -108,8 +108,14 @@ def uncorrected(recipe: Any) -> Any:
     return recipe.updated(changes) if changes else recipe
 
 
-def modernize(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recipe, perhaps a partial one, in today's layout; one of today's layout as it is."""
+def modernize(given: Mapping[str, Any], *, corrected: bool = False) -> dict[str, Any]:
+    """Return a recipe, perhaps a partial one, in today's layout; one of today's layout as it is.
+
+    Args:
+        given: The recipe.
+        corrected: Whether settings that have been corrected since have their new values (:data:`CORRECTED`); by
+            default a recipe of the old layout is what it was.
+    """
     result = dict(given)
     section = given.get("method")
     name = section.get("name") if isinstance(section, Mapping) else None
@@ -121,14 +127,14 @@ def modernize(given: Mapping[str, Any]) -> dict[str, Any]:
         for path, value in moved.items():
             part, key = path.split(".")
             result[part] = {**_mapping(result.get(part)), key: value}
-        if any(not path.startswith("method.") for path in moved):
+        if not corrected and any(not path.startswith("method.") for path in moved):
             for path, value in CORRECTED.get(name, {}).items():
                 part, key = path.split(".")
                 result[part] = {key: value, **_mapping(result.get(part))}
     if STEPS.keys() & result.keys():
-        steps = [*(result.get("postprocess") or [])]
-        for old in STEPS:
-            steps = with_step(steps, old, result.pop(old, None))
+        steps = result.get("postprocess")
+        for old in [key for key in STEPS if key in result]:
+            steps = with_step(steps, old, result.pop(old))
         result["postprocess"] = steps
     return result
 
@@ -157,18 +163,18 @@ def modern_paths(method: str, key: str, value: Any) -> list[tuple[str, Any]]:
     return [(f"method.{key}", value)]
 
 
-def with_step(steps: list[Any], old: str, value: Any) -> list[Any]:
+def with_step(steps: Any, old: str, value: Any) -> list[Any]:
     """Return steps of postprocessing with that of an old key set to a value, or left out at zero."""
     name, option = STEPS[old]
-    names = [step.get("name") if isinstance(step, Mapping) else step for step in steps]
-    kept = [step for step, found in zip(steps, names, strict=True) if found != name or value is None]
-    if not value:
-        return kept
+    listed = list(steps) if isinstance(steps, list | tuple) else [] if steps is None else [steps]
+    kept = [(step, _mapping(step).get("name")) for step in listed if _mapping(step).get("name") != name]
+    if value == 0:
+        return [step for step, _ in kept]
     order = [step for step, _ in STEPS.values()]
     after = order[order.index(name) + 1 :]
-    place = next((i for i, step in enumerate(kept) if isinstance(step, Mapping) and step.get("name") in after), None)
-    place = len(kept) if place is None else place
-    return [*kept[:place], {"name": name, option: value}, *kept[place:]]
+    place = next((i for i, (_, found) in enumerate(kept) if found in after), len(kept))
+    result = [step for step, _ in kept]
+    return [*result[:place], {"name": name, option: value}, *result[place:]]
 
 
 def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,10 +182,12 @@ def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
     if not {"encoder", "augmentation", "postprocess"} & recipe.keys():
         return dict(recipe)
     flat = {key: value for key, value in recipe.items() if key not in ("encoder", "augmentation", "postprocess")}
+    if "spectral" in flat:
+        flat["spectral"] = _only(flat["spectral"])
     method = dict(recipe.get("method") or {})
     parts = OLD.get(method.get("name", ""), (None, None))
     for kind, old in zip(("encoder", "augmentation"), parts, strict=True):
-        section = recipe.get(kind)
+        section = _only(recipe.get(kind))
         if section is None:
             continue
         options, rest = _taken_apart(section, old)
@@ -199,6 +207,11 @@ def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
     if [name for name, _ in STEPS.values() if name in names] == names:
         return {**flat, **{old_keys[step["name"]][0]: step[old_keys[step["name"]][1]] for step in steps}}
     return {**flat, "postprocess": list(steps)}
+
+
+def _only(section: Any) -> Any:
+    """Return the one part of a list of one, which is the same as that part itself."""
+    return section[0] if isinstance(section, list) and len(section) == 1 else section
 
 
 def _taken_apart(section: Any, old: OldPart | None) -> tuple[dict[str, Any], Any]:

@@ -20,8 +20,8 @@ from sfa.graph.features import MEANINGS, OF_ALL_ROWS, FeatureNormalisation, add_
 from sfa.levels import DATA, ITEMS, Level, level_of, settings_of
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
-from sfa.recipes.legacy import STEPS, modern_paths, modernize, with_step
-from sfa.recipes.sections import complete, is_object, named, names_of, validated
+from sfa.recipes.legacy import OLD, STEPS, modern_paths, modernize, with_step
+from sfa.recipes.sections import complete, is_object, named, names_of, options_of, takes_anything, validated
 from sfa.registry import build, registered, resolve
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialisation
@@ -94,7 +94,7 @@ class Recipe(BaseModel):
         """Make a complete recipe of a partial one; an unknown key or a wrong value is named in one sentence."""
         given = modernize(given)
         method = named(given.get("method", "grace"), "method", {"name": "grace"})
-        method_class = _method_class(method["name"])
+        method_class = class_of_method(method["name"])
         settings = settings_of(method_class)
         sections = {
             "method": method,
@@ -111,7 +111,11 @@ class Recipe(BaseModel):
         completed = {
             kind: [complete(one, kind) for one in part] if isinstance(part, list) else part and complete(part, kind)
             for kind, part in sections.items()
+            if kind != "method"
         }
+        parts = {kind: part for kind in ("encoder", "augmentation") if isinstance(part := completed[kind], dict)}
+        elsewhere = [f"{kind}.{key}" for kind, part in parts.items() for key in part if key != "name"]
+        completed["method"] = complete(method, "method", elsewhere)
         return recipe.model_copy(update=completed)
 
     @property
@@ -142,21 +146,26 @@ class Recipe(BaseModel):
     def _modern(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return changes with the paths of today's layout."""
         result: dict[str, Any] = {}
-        steps: list[Any] = list(changes.get("postprocess") or self.as_dict()["postprocess"])
         for path, value in changes.items():
             key = path.removeprefix("method.")
             if path in STEPS:
-                steps = with_step(steps, path, value)
-                result["postprocess"] = steps
+                result["postprocess"] = self._steps(changes)
             elif path.startswith("method.") and key != "name" and key not in self.method:
-                result |= dict(self._found(key, value))
+                result = {**self._kept(key), **result, **dict(self._found(key, value))}
             elif path == "method" and isinstance(value, Mapping):
-                modern = modernize({"method": {"name": self.method["name"], **value}})
+                modern = modernize({"method": {"name": self.method["name"], **value}}, corrected=True)
                 own = Recipe.parse(modern).as_dict()
                 result |= {part: own[part] for part in modern if part in SECTIONS}
-            else:
+            elif path != "postprocess" or path not in result:
                 result[path] = value
         return result
+
+    def _steps(self, changes: Mapping[str, Any]) -> Any:
+        """Return the steps of postprocessing with those that changes name by the old keys."""
+        steps = changes.get("postprocess", self.as_dict()["postprocess"])
+        for old in [key for key in STEPS if key in changes]:
+            steps = with_step(steps, old, changes[old])
+        return steps
 
     def _found(self, key: str, value: Any) -> list[tuple[str, Any]]:
         """Return where an option now is that a method does not have: of its encoder or augmentation."""
@@ -165,6 +174,12 @@ class Recipe(BaseModel):
             if paths[0][0] == f"method.{key}" and isinstance(section, dict) and key in section:
                 return [(f"{kind}.{key}", value)]
         return paths
+
+    def _kept(self, key: str) -> dict[str, Any]:
+        """Return the options that an encoder keeps where another is chosen as an option of the method, as of old."""
+        old, encoder = OLD.get(self.method["name"], (None, None))[0], self.encoder or {}
+        kept = old.options if old is not None and key == "encoder" else ()
+        return {f"encoder.{option}": encoder[option] for option in kept if option in encoder}
 
     def _with_another_method(self, changes: Mapping[str, Any]) -> Recipe:
         """Return a recipe of another method if the changes name one; what is not the method's affair is kept."""
@@ -175,8 +190,10 @@ class Recipe(BaseModel):
         own = Recipe.parse({"method": self.method["name"]})
         kept = {key: getattr(self, key) for key in ("spectral", "sampler") if getattr(self, key) != getattr(own, key)}
         training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
-        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise", "postprocess")}
-        return Recipe.parse({"method": name, **plain, "training": training, **kept})
+        plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise")}
+        plain["postprocess"] = self._steps(changes)
+        method = with_required_options(name, changes)
+        return Recipe.parse({"method": method, **plain, "training": training, **kept})
 
     def prepare(self, data: Data) -> Data:
         """Return the data with features and edges as training and embedding see them; images as they are."""
@@ -208,9 +225,11 @@ class Recipe(BaseModel):
             parts: Objects that take the place of sections: an encoder, an augmentation, a spectral map, or all of a
                 method.
         """
-        method_class: Any = _method_class(self.method["name"])
+        method_class: Any = class_of_method(self.method["name"])
         if "method" in parts:
             return self._with_steps(copy.deepcopy(parts["method"]))
+        if is_object(self.method["name"]):
+            raise InputError(f"The method {self.method['name']} was given as an object, and is needed again: method=….")
         with seeded_initialisation(self.training.seed):
             spectral = as_spectral(_build("spectral", self.spectral, parts))
             options = {key: value for key, value in self.method.items() if key != "name"}
@@ -237,7 +256,7 @@ class Recipe(BaseModel):
     def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
         """Build the untrained method for these data; says so if it embeds what they are not."""
         method, level = self.method["name"], level_of(data)
-        own = _method_class(method).level
+        own = class_of_method(method).level
         if own != level:
             raise InputError(
                 f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[level]}; methods for that are "
@@ -259,11 +278,19 @@ def name_of(section: Any) -> Any:
     return "gentle" if is_gentle else names_of(section)
 
 
-def _method_class(name: str) -> type[Method]:
-    found = resolve("method", name)
+def class_of_method(name: str) -> type[Method]:
+    """Return the class of a method by its name; ``<name>`` is that of a method that was given as an object."""
+    found = resolve("method", name.strip("<>"))
     if not (inspect.isclass(found) and issubclass(found, Method)):
         raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
     return found
+
+
+def with_required_options(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the section of a method with those of its options among the changes that have no default."""
+    known = options_of(class_of_method(name), "method")
+    required = {key: f"method.{key}" for key, (_, default) in known.items() if default is ...}
+    return {"name": name, **{key: changes[path] for key, path in required.items() if path in changes}}
 
 
 def _encoder(
@@ -291,7 +318,9 @@ def _augmentation(
         return dict(default)
     if isinstance(section, list):
         return [named(one, "augmentation", {}) for one in section]
-    return named("identity" if section == "none" else section, "augmentation", default, None)
+    if section == "none" or (isinstance(section, Mapping) and section.get("name") == "none"):
+        section = "identity"  # two views that are the data themselves
+    return named(section, "augmentation", default, None)
 
 
 def _spectral(section: Any, level: Level) -> Any:
@@ -383,17 +412,26 @@ def _check_sampler(recipe: Recipe, method_class: type[Method]) -> None:
 
 def _build(kind: str, section: Any, parts: Mapping[str, Any], *args: Any) -> Any:
     """Build a part, or several, of a recipe; one that was given as an object is taken, or copied if it has weights."""
-    if kind in parts:
-        part = parts[kind]
-        return copy.deepcopy(part) if isinstance(part, nn.Module) else part
-    if isinstance(section, list):
-        built = [_build(kind, one, parts, *args) for one in section]
-        return Compose(built) if kind == "augmentation" else built
-    if section is None:
+    part = parts.get(kind)
+    if part is None and section is None:
         return None
+    if isinstance(part, list | tuple) or (part is None and isinstance(section, list)):
+        objects = part if part is not None else [None] * len(section)
+        sections = section if isinstance(section, list) else [section] * len(objects)
+        if len(sections) != len(objects):
+            raise InputError(f"The recipe has {len(sections)} of {kind} in order, {names_of(section)}: give as many.")
+        built = [_build(kind, one, {kind: own}, *args) for one, own in zip(sections, objects, strict=True)]
+        return Compose(built) if kind == "augmentation" else built
+    if part is not None:
+        return copy.deepcopy(part) if isinstance(part, nn.Module) else part
     if is_object(section["name"]):
         raise InputError(f"The {kind} {section['name']} was given as an object, and is needed again: {kind}=….")
-    return build(kind, section, *args)
+    try:
+        return build(kind, section, *args)
+    except TypeError as error:
+        if not takes_anything(resolve(kind, section["name"])):
+            raise
+        raise InputError(f"The {kind} {section['name']} cannot be made with these options: {error}.") from error
 
 
 def _set(given: dict[str, Any], path: str, value: Any) -> None:
@@ -416,5 +454,11 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
         kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
         section.clear()
         section.update(kept)
-    is_name = not parents and key in SECTIONS and isinstance(value, str)
-    section[key] = {"name": value} if is_name else value
+    if not parents and key in SECTIONS:
+        value = [_mapping(one) for one in value] if isinstance(value, list | tuple) else _mapping(value)
+    section[key] = value
+
+
+def _mapping(section: Any) -> Any:
+    """Return a name as the mapping that it is short for; a mapping as a copy, and anything else as it is."""
+    return {"name": section} if isinstance(section, str) else dict(section) if isinstance(section, Mapping) else section

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, ValidationError, create_model
@@ -65,23 +66,35 @@ def _constructors(target: Any) -> list[Callable[..., Any]]:
     return found or [target]
 
 
-def complete(section: Mapping[str, Any], kind: str) -> Section:
-    """Check the options of a section against what they go to, and fill its defaults in."""
+def complete(section: Mapping[str, Any], kind: str, elsewhere: Iterable[str] = ()) -> Section:
+    """Check the options of a section against what they go to, and fill its defaults in.
+
+    Args:
+        section: A name and options.
+        kind: Of the registry.
+        elsewhere: Keys of other sections, one of which may be meant by a key that this one does not have.
+    """
     if is_object(section["name"]):
         if options := ", ".join(key for key in section if key != "name"):
             raise InputError(
-                f"The {kind} {section['name']} was given as an object, which has its options already: leave out {options}."
+                f"The {kind} {section['name']} was given as an object, which has its options already: leave out "
+                f"{options}."
             )
         return dict(section)
-    target = resolve(kind, section["name"])
-    known = options_of(target, kind)
+    model = _model_of(resolve(kind, section["name"]), kind)
+    options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind, elsewhere)
+    filled = {key: value for key, value in options.model_dump().items() if key in section or _is_plain(value)}
+    return {"name": section["name"], **filled}
+
+
+@lru_cache(maxsize=512)
+def _model_of(target: Any, kind: str) -> Any:
+    """Return the model that the options of a class or function are checked by; it takes milliseconds to make."""
     config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
     if takes_anything(target):
         config["extra"] = "allow"
-    model = create_model(getattr(target, "__name__", kind), __config__=config, **known)  # type: ignore[call-overload]
-    options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind)
-    filled = {key: value for key, value in options.model_dump().items() if key in section or _is_plain(value)}
-    return {"name": section["name"], **filled}
+    known: Any = options_of(target, kind)
+    return create_model(getattr(target, "__name__", kind), __config__=config, **known)
 
 
 def _is_plain(value: Any) -> bool:
@@ -93,7 +106,7 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def validated(model: Any, given: Mapping[str, Any], where: str) -> Any:
+def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Iterable[str] = ()) -> Any:
     """Validate values; an unknown key or a wrong value is named in one sentence."""
     try:
         return model.model_validate(dict(given))
@@ -101,13 +114,13 @@ def validated(model: Any, given: Mapping[str, Any], where: str) -> Any:
         first = error.errors()[0]
         *parents, key = (str(part) for part in first["loc"])
         path = ".".join((*parents, key))
-        if first["type"] == "extra_forbidden" and not model.model_fields:
+        if first["type"] == "extra_forbidden" and not model.model_fields and not elsewhere:
             raise InputError(
                 f"Unknown {where} key {path!r}: this {where} takes no options; choose another by its name to set some."
             ) from None
         if first["type"] == "extra_forbidden":
             parent = model if not parents else model.model_fields[parents[0]].annotation
-            raise unknown_name(f"{where} key", key, parent.model_fields) from None
+            raise unknown_name(f"{where} key", key, [*parent.model_fields, *elsewhere]) from None
         if first["type"] == "missing":
             raise InputError(f"{where.capitalize()} key {path!r} is missing: it has no default.") from None
         raise InputError(f"{where.capitalize()} key {path!r}: {first['msg']}, not {first['input']!r}.") from None
