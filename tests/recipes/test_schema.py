@@ -18,7 +18,7 @@ from sfa.recipes.run import record_of
 def test_an_empty_recipe_is_grace_with_gentle_sfa() -> None:
     recipe = Recipe.parse({})
     assert (recipe.method["name"], recipe.spectral["name"]) == ("grace", "sfa")
-    assert recipe.method["hidden"] == 128
+    assert (recipe.encoder["name"], recipe.encoder["hidden"], recipe.augmentation["name"]) == ("gcn", 128, "uniform")
     assert (recipe.spectral["iterations"], recipe.spectral["passes"], recipe.spectral["strength"]) == (1, 64, 0.125)
 
 
@@ -51,8 +51,8 @@ def test_another_method_for_nodes_keeps_the_gentle_map() -> None:
 
 
 def test_defaults_are_those_of_the_class() -> None:
-    assert Recipe.parse({"method": "g-bt"}).method["batch_norm"] is True
-    assert Recipe.parse({"method": "grace"}).method["batch_norm"] is False
+    assert Recipe.parse({"method": "g-bt"}).encoder["batch_norm"] is True
+    assert Recipe.parse({"method": "grace"}).encoder["batch_norm"] is False
 
 
 def test_a_name_is_short_for_a_section() -> None:
@@ -68,7 +68,16 @@ def test_a_name_is_short_for_a_section() -> None:
         ({"method": "grcae"}, "grace"),
         ({"method": {"name": "gbt"}}, "g-bt"),
         ({"method": {"taus": 0.5}}, "tau"),
-        ({"method": {"edge_dropp": [0, 0]}}, "edge_drop"),
+        ({"augmentation": {"edge_dropp": [0, 0]}}, "edge_drop"),
+        ({"method": {"edge_dropp": [0, 0]}}, "augmentation.edge_drop"),
+        ({"method": {"hiden": 8}}, "encoder.hidden"),
+        ({"augmentation": "unifrom"}, "uniform"),
+        ({"encoder": {"hiden": 3}}, "hidden"),
+        ({"encoder": "gnn"}, "gin"),
+        ({"postprocess": ["propagat"]}, "propagate"),
+        ({"postprocess": [{"name": "propagate", "hop": 2}]}, "hops"),
+        ({"spectral": ["noise", {"name": "sfa", "iteration": 2}]}, "iterations"),
+        ({"spectral": ["nois", "sfa"]}, "noise"),
         ({"spectral": "sfaa"}, "sfa"),
         ({"spectral": "gentel"}, "gentle"),
         ({"spectral": {"iteration": 2}}, "iterations"),
@@ -102,11 +111,11 @@ def test_an_unknown_name_or_key_is_told_with_the_nearest(given: dict[str, Any], 
         ({"method.edge_drop": [0.2, 1.2]}, "edge_drop"),
         ({"spectral.iterations": -1}, "iterations"),
         ({"feature_norm": "column"}, "feature_norm"),
-        ({"smoothing": -1}, "smoothing"),
-        ({"own_features": -1}, "own_features"),
-        ({"own_features": float("inf")}, "own_features"),
-        ({"smoothing": 1.5}, "smoothing"),
-        ({"smoothing": None}, "smoothing"),
+        ({"smoothing": -1}, "hops"),
+        ({"own_features": -1}, "weight"),
+        ({"own_features": float("inf")}, "weight"),
+        ({"smoothing": 1.5}, "hops"),
+        ({"smoothing": None}, "hops"),
         ({"method": "graphcl", "feature_norm": "standard"}, "would depend on the graphs beside it"),
         ({"method": "joao", "feature_norm": "shifted-row"}, "for sets of graphs take row or none"),
         ({"training": 3}, "training"),
@@ -139,7 +148,9 @@ def test_another_method_starts_from_its_own_defaults() -> None:
     recipe = Recipe.parse({"method": {"name": "grace", "hidden": 7}}).updated(
         {"method.layers": 3, "method.name": "g-bt"}
     )
-    assert recipe.method == {**Recipe.parse({"method": "g-bt"}).method, "layers": 3}
+    own = Recipe.parse({"method": "g-bt"})
+    assert recipe.method == own.method
+    assert recipe.encoder == {**own.encoder, "layers": 3}
 
 
 def test_another_method_brings_its_authors_settings_and_keeps_what_is_not_its_affair() -> None:
@@ -336,40 +347,53 @@ def test_images_have_no_features_to_normalise() -> None:
 
 
 @pytest.mark.parametrize(("method", "items"), [("graphcl", "whole graphs"), ("simclr", "images")])
-def test_what_has_no_graph_to_be_spread_over_is_not_smoothed(method: str, items: str) -> None:
-    said = f"^{method} embeds {items}, and only embeddings of nodes can be spread over a graph: leave out smoothing\\.$"
+@pytest.mark.parametrize("key", ["without_leading", "smoothing", "own_features"])
+def test_postprocessing_is_of_nodes(method: str, items: str, key: str) -> None:
+    said = f"^{method} embeds {items}, and postprocessing is of embeddings of the nodes of one graph: leave it out\\.$"
     with pytest.raises(InputError, match=said):
-        Recipe.parse({"method": method, "smoothing": 1})
-    smooth = Recipe.parse({"smoothing": 1})
+        Recipe.parse({"method": method, key: 1})
+    node = Recipe.parse({key: 1})
     with pytest.raises(InputError, match=said):
-        smooth.updated({"method.name": method})
-    assert smooth.updated({"method.name": method, "smoothing": 0}) == Recipe.parse({"method": method})
-    assert Recipe.parse({"method": method, "smoothing": 0}).smoothing == 0
-
-
-@pytest.mark.parametrize(("method", "items"), [("graphcl", "whole graphs"), ("simclr", "images")])
-def test_what_has_no_nodes_has_neither_features_of_their_own_nor_directions(method: str, items: str) -> None:
-    for key in ("own_features", "without_leading"):
-        with pytest.raises(InputError, match=f"^{method} embeds {items}, and only .*nodes .*: leave out {key}\\.$"):
-            Recipe.parse({"method": method, key: 1})
-    assert Recipe.parse({"own_features": 1}).updated({"method.name": "dgi"}).own_features == 1
+        node.updated({"method.name": method})
+    assert node.updated({"method.name": method, key: 0}) == Recipe.parse({"method": method})
+    assert Recipe.parse({"method": method, key: 0}).postprocess == []
+    assert node.updated({"method.name": "dgi"}).postprocess == node.postprocess
 
 
 def test_something_must_be_left_of_embeddings() -> None:
-    recipe = Recipe.parse({"method": {"name": "grace", "hidden": 4}, "without_leading": 3})
-    assert recipe.build(5).without_leading == 3
-    with pytest.raises(InputError, match=r"^without_leading=4 would leave nothing of embeddings of width 4\.$"):
+    recipe = Recipe.parse(
+        {"method": "grace", "encoder": {"hidden": 4}, "postprocess": [{"name": "remove-top-pcs", "count": 3}]}
+    )
+    [step] = recipe.build(5).postprocess
+    assert step.count == 3
+    with pytest.raises(InputError, match=r"^Embeddings of width 4 without their 4 leading directions are nothing\.$"):
         recipe.updated({"without_leading": 4}).build(5)
 
 
-def test_smoothing_is_not_the_methods_affair() -> None:
-    recipe = Recipe.parse({"smoothing": 2})
-    assert recipe.updated({"method.name": "dgi"}).smoothing == 2
-    assert recipe.updated({"method.name": "dgi", "smoothing": 1}).smoothing == 1
+def test_old_keys_of_postprocessing_are_steps_in_their_order() -> None:
+    recipe = Recipe.parse({"own_features": 0.5, "smoothing": 2, "without_leading": 1})
+    assert recipe.postprocess == [
+        {"name": "remove-top-pcs", "count": 1},
+        {"name": "propagate", "hops": 2},
+        {"name": "concat-features", "weight": 0.5},
+    ]
+    assert recipe.updated({"smoothing": 0}).postprocess == [recipe.postprocess[0], recipe.postprocess[2]]
+    assert recipe.updated({"smoothing": 3, "own_features": 0}).postprocess == [
+        recipe.postprocess[0],
+        {"name": "propagate", "hops": 3},
+    ]
+    assert recipe.updated({"method.name": "dgi", "smoothing": 1}).postprocess[1]["hops"] == 1
 
 
-def test_a_recipe_from_before_there_was_smoothing() -> None:
+def test_postprocessing_is_not_the_methods_affair() -> None:
+    recipe = Recipe.parse({"postprocess": ["propagate"]})
+    assert recipe.updated({"method.name": "dgi"}).postprocess == [{"name": "propagate", "hops": 1}]
+    assert recipe.updated({"postprocess.0.hops": 2}).postprocess == [{"name": "propagate", "hops": 2}]
+    assert [type(step).__name__ for step in recipe.build(5).postprocess] == ["Propagate"]
+    assert Recipe.parse({}).build(5).postprocess == ()
+
+
+def test_a_recipe_from_before_there_was_postprocessing() -> None:
     old = Recipe.parse({}).as_dict()
-    del old["smoothing"]
+    del old["postprocess"]
     assert Recipe.parse(old) == Recipe.parse({})
-    assert Recipe.parse(old).build(5).smoothing == 0

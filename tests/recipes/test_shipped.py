@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.schema import GENTLE
 
@@ -32,8 +32,8 @@ def test_the_papers_images(dataset: str, method: str) -> None:
     assert (recipe.spectral["name"], recipe.spectral["iterations"], own.spectral["name"]) == ("sfa", 1, "none")
     assert recipe.updated({"spectral": "none"}) == own
     assert recipe.training.epochs == IMAGES[dataset]
-    assert recipe.method["encoder"].startswith("resnet18")
-    assert recipe.method["hidden"] == 64
+    assert recipe.encoder["name"].startswith("resnet18")
+    assert recipe.encoder["hidden"] == 64
 
 
 @pytest.mark.parametrize("dataset", PAPER)
@@ -42,15 +42,15 @@ def test_the_papers_table(dataset: str) -> None:
     method, training = recipe.method, recipe.training
     assert (method["name"], recipe.spectral["name"]) == ("grace", "sfa")
     assert (
-        method["hidden"],
+        recipe.encoder["hidden"],
         method["projection"],
         training.lr,
         training.epochs,
         recipe.spectral["iterations"],
         method["tau"],
-        method["activation"],
-        tuple(method["edge_drop"]),
-        tuple(method["feature_drop"]),
+        recipe.encoder["activation"],
+        tuple(recipe.augmentation["edge_drop"]),
+        tuple(recipe.augmentation["feature_drop"]),
     ) == PAPER[dataset]
 
 
@@ -63,7 +63,7 @@ def test_the_paper_has_no_other_data_sets() -> None:
 @pytest.mark.parametrize("name", list(shipped_recipes()))
 def test_every_recipe_can_be_built_and_written_down(name: str, planted: Data, molecules: Data, pictures: Data) -> None:
     recipe = load_recipe(name)
-    data = {"node": planted, "graph": molecules, "image": pictures}[METHODS[recipe.method["name"]].level]
+    data = {"node": planted, "graph": molecules, "image": pictures}[available_methods()[recipe.method["name"]].level]
     batch = recipe.make_sampler()(data)
     step = batch.batch(batch.plan(torch.Generator())[0], torch.Generator())
     assert recipe.build_for(data)(step).isfinite()
@@ -82,10 +82,10 @@ def test_the_dense_features_of_wikics_are_normalised_as_each_methods_authors_did
     assert load_recipe("bgrl", "wikics").feature_norm == "standard"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", available_methods())
 def test_every_method_has_a_recipe_for_every_set_of_the_paper(method: str) -> None:
     sets = {"node": (*PAPER, "pubmed"), "graph": ("nci1", "proteins", "dd", "mutag"), "image": (*IMAGES, "digits")}
-    for dataset in sets[METHODS[method].level]:
+    for dataset in sets[available_methods()[method].level]:
         recipe = load_recipe(method, dataset)
         assert (recipe.method["name"], recipe.spectral["name"]) == (method, "none")
 
@@ -98,8 +98,8 @@ def test_a_family_is_resolved_by_the_data_set_in_any_case(dataset: str) -> None:
 
 def test_the_demo_pair_differs_in_augmentation_alone() -> None:
     without, augmented = load_recipe("demo/without-augmentation"), load_recipe("demo/with-augmentation")
-    assert without.method["edge_drop"] == without.method["feature_drop"] == (0, 0)
-    bare = {"method.edge_drop": [0, 0], "method.feature_drop": [0, 0]}
+    assert without.augmentation["edge_drop"] == without.augmentation["feature_drop"] == (0, 0)
+    bare = {"augmentation.edge_drop": [0, 0], "augmentation.feature_drop": [0, 0]}
     assert augmented.updated({**bare, "spectral": "sfa"}) == without
     assert augmented.spectral == Recipe.parse({"spectral": GENTLE}).spectral
 

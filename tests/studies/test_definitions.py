@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from sfa.errors import InputError
-from sfa.methods import METHODS
 from sfa.recipes import Recipe
 from sfa.registry import registered, resolve
 from sfa.studies.variants import Base, Variant
@@ -40,7 +39,7 @@ def test_every_study(study: str) -> None:
 def test_ablation() -> None:
     found = variants("ablation")
     described = {
-        label: (variant.recipe.spectral["name"], variant.recipe.method["edge_drop"][1] > 0)
+        label: (variant.recipe.spectral_name, variant.recipe.augmentation["edge_drop"][1] > 0)
         for label, variant in found.items()
     }
     assert described == {
@@ -50,24 +49,20 @@ def test_ablation() -> None:
         "A_G": ("none", True),
         "A_G + A_F": ("noise", True),
         "A_G + A_F*": ("sfa", True),
+        "A_G + A_F + A_F*": ("noise + sfa", True),
     }
-    assert list(found["A_F*"].recipe.method["feature_drop"]) == [0.0, 0.0]
-    with pytest.raises(InputError, match="merit is more than its drop rates"):
-        variants("ablation", base("merit"))
+    both = found["A_G + A_F + A_F*"].recipe
+    assert both.spectral == [found["A_G + A_F"].recipe.spectral, found["A_G + A_F*"].recipe.spectral]
+    assert list(found["A_F*"].recipe.augmentation["feature_drop"]) == [0.0, 0.0]
     baselines = {label: variant.baseline for label, variant in found.items()}
     assert (baselines["none"], baselines["A_F*"], baselines["A_G"]) == (None, "none", "none")
-    assert baselines["A_G + A_F*"] == baselines["A_G + A_F"] == "A_G"
+    assert baselines["A_G + A_F*"] == baselines["A_G + A_F"] == baselines["A_G + A_F + A_F*"] == "A_G"
 
 
-def test_a_method_without_graph_augmentation_has_no_ablation() -> None:
-    plain = next(
-        (name for name in METHODS if not {"edge_drop", "feature_drop"} & Recipe.parse({"method": name}).method.keys()),
-        None,
-    )
-    if plain is None:
-        pytest.skip("every method drops edges")
-    with pytest.raises(InputError, match=f"graph augmentation of {plain} cannot be taken away"):
-        variants("ablation", base(plain))
+@pytest.mark.parametrize("method", ["dgi", "mvgrl", "merit", "sugrl", "gae", "deepwalk", "joao", "simgrace"])
+def test_a_method_without_graph_augmentation_has_no_ablation(method: str) -> None:
+    with pytest.raises(InputError, match=f"graph augmentation of {method} is part of it, and cannot be taken away"):
+        variants("ablation", base(method))
 
 
 def test_passes_take_the_same_in_all_and_less_at_a_time() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.recipes import Recipe
 from sfa.registry import resolve
 from sfa.studies import Dataset, make_plan, protocols_of
@@ -25,7 +25,7 @@ def test_methods_and_yardsticks_are_those_of_graphs(molecules_set: Dataset) -> N
     assert molecules_set.level == "graph"
     plan = make_plan(resolve("study", "methods"), [molecules_set], [0, 1])
     assert plan.protocols == ("tu-svm-10fold",)
-    of_graphs = [name for name, method in METHODS.items() if method.level == "graph"]
+    of_graphs = [name for name, method in available_methods().items() if method.level == "graph"]
     labels = list(dict.fromkeys(cell.variant.label for cell in plan.cells))
     yardsticks = ["label histogram", "degree histogram", "WL subtree counts", "untrained encoder"]
     assert labels == yardsticks + [label for name in of_graphs for label in (name, f"{name} + SFA")]
@@ -50,7 +50,7 @@ def test_protocols_depend_on_the_level_unless_asked_for() -> None:
 @pytest.mark.parametrize("method", ["graphcl", "graph-bt", "graph-bgrl"])
 def test_without_its_augmentation_a_view_is_the_graph_itself(method: str) -> None:
     bare = without_graph_augmentation(Recipe.parse({"method": method}))
-    assert bare.method["augmentation"] == "identity"
+    assert bare.augmentation["kinds"] == "identity"
 
 
 def test_a_kind_that_is_none_is_named() -> None:

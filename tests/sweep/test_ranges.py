@@ -77,6 +77,10 @@ def test_what_is_no_range(text: str, says: str) -> None:
         (["training.rl=1e-3..1"], "did you mean 'training.lr'"),
         (["spectral.iteration=1..2"], "did you mean 'spectral.iterations'"),
         (["method.edge_drop.2=0..1"], "Unknown recipe key"),
+        (["augmentation.edge_drop.2=0..1"], "Unknown recipe key"),
+        (["augmentation.edge_drop.0=0..2"], "cannot be searched"),
+        (["encoder.hiden=8,16"], "did you mean 'encoder.hidden'"),
+        (["encoder=gcn,gni"], "did you mean 'gin'"),
         (["method.edge_drop.0=0..2"], "cannot be searched"),
         (["training.lr=-1..1"], "cannot be searched"),
         (["spectral.name=none,sfb"], "did you mean 'sfa'"),
@@ -123,11 +127,45 @@ def test_options_apply_to_the_names_that_have_them() -> None:
 
 
 def test_elements_of_lists() -> None:
-    found = space("method.edge_drop.1=0..0.6", "method.feature_drop.0=0,0.5", "method.feature_drop.1=0.1,0.2")
-    values = {"method.edge_drop.1": 0.25, "method.feature_drop.0": 0.5, "method.feature_drop.1": 0.1}
-    recipe = found.with_values(values)
-    assert list(recipe.method["edge_drop"]) == [GRACE.method["edge_drop"][0], 0.25]
-    assert list(recipe.method["feature_drop"]) == [0.5, 0.1]
+    for section in ("augmentation", "method"):  # the second as before augmentations had sections of their own
+        keys = [f"{section}.{key}" for key in ("edge_drop.1", "feature_drop.0", "feature_drop.1")]
+        found = space(f"{keys[0]}=0..0.6", f"{keys[1]}=0,0.5", f"{keys[2]}=0.1,0.2")
+        assert [one.key for one in found.ranges] == keys
+        recipe = found.with_values(dict(zip(keys, (0.25, 0.5, 0.1), strict=True)))
+        assert list(recipe.augmentation["edge_drop"]) == [GRACE.augmentation["edge_drop"][0], 0.25]
+        assert list(recipe.augmentation["feature_drop"]) == [0.5, 0.1]
+
+
+def test_old_keys_are_those_of_today() -> None:
+    old = space("method.hidden=8,16", "method.activation=relu,elu", "smoothing=0..2", "own_features=0,0.5")
+    new = space("encoder.hidden=8,16", "encoder.activation=relu,elu", "smoothing=0..2", "own_features=0,0.5")
+    assert [old.with_values(values) for values in old.grid()] == [new.with_values(values) for values in new.grid()]
+    assert len({str(old.with_values(values)) for values in old.grid()}) == 2 * 2 * 3 * 2
+    with pytest.raises(InputError, match=r"two ranges of encoder\.hidden"):
+        space("method.hidden=8,16", "encoder.hidden=4,8")
+    vgae = Recipe.parse({"method": "vgae"})
+    assert space("method.hidden=8,16", recipe=vgae).with_values({"method.hidden": 8}).encoder["hidden"] == 16
+
+
+def test_encoders_as_options_of_the_method() -> None:
+    graphcl = Recipe.parse({"method": "graphcl", "encoder": {"hidden": 8, "layers": 2}})
+    for key, other in (("method.encoder", "gcn"), ("encoder.name", "pooled-gcn")):
+        found = space(f"{key}=gin,{other}", "augmentation.kinds=random2,identity", recipe=graphcl)
+        chosen = found.with_values({key: other, "augmentation.kinds": "identity"})
+        assert (chosen.encoder["name"], chosen.augmentation["kinds"]) == ("pooled-gcn", "identity")
+    assert graphcl.updated({"method.encoder": "gcn"}).encoder == {"name": "pooled-gcn", "hidden": 8, "layers": 2}
+    both = graphcl.updated({"method.hidden": 4, "method.encoder": "gcn"})
+    assert both == graphcl.updated({"method.encoder": "gcn", "method.hidden": 4})
+    assert (both.encoder["hidden"], both.encoder["layers"]) == (4, 2)
+
+
+def test_several_maps_have_ranges_by_their_place() -> None:
+    recipe = Recipe.parse({"spectral": ["noise", "sfa"], "postprocess": ["propagate"]})
+    found = space("spectral.1.iterations=1,2", "postprocess.0.hops=1..3", recipe=recipe)
+    chosen = found.with_values({"spectral.1.iterations": 2, "postprocess.0.hops": 3})
+    assert (chosen.spectral[1]["iterations"], chosen.postprocess[0]["hops"]) == (2, 3)
+    with pytest.raises(InputError, match=r"did you mean 'spectral\.1\.iterations'"):
+        space("spectral.1.iteration=1,2", recipe=recipe)
 
 
 def test_a_range_without_steps_has_no_grid() -> None:

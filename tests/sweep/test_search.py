@@ -219,8 +219,8 @@ def test_steps_are_round_numbers(search: MakeSearch, tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
         (record,) = made.run(ledger, trials=1, device="cpu")
         (entry,) = ledger.select()
-    assert entry.recipe["method"]["edge_drop"][0] in [round(0.1 * n, 1) for n in range(10)]
-    assert recipe_of(made.arms[""], record).as_dict()["method"] == entry.recipe["method"]
+    assert entry.recipe["augmentation"]["edge_drop"][0] in [round(0.1 * n, 1) for n in range(10)]
+    assert recipe_of(made.arms[""], record).as_dict()["augmentation"] == entry.recipe["augmentation"]
 
 
 def test_seeds_are_averaged(search: MakeSearch, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.training import BatchPlan, train
 from tests.callbacks import on_step
 from tests.processes import run_in_processes
-from tests.training.test_batches import EXACT, assert_about_equal, weights_and_losses
+from tests.training.test_batches import EXACT, SETTLED, assert_about_equal, weights_and_losses
 
 SmallRecipe = Callable[..., Recipe]
 
@@ -138,7 +138,7 @@ def test_parts_are_sampled_with_one_generator(planted: Data) -> None:
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 def test_several_processes_take_the_same_parts(planted: Data, small_recipe: SmallRecipe, method: str) -> None:
     """Gradients of all but the last part wait for it: what crosses processes is their sum."""
-    recipe = small_recipe(method, **EXACT, training__accumulate=3)
+    recipe = small_recipe(method, **EXACT, **SETTLED, training__accumulate=3)
     expected, losses = weights_and_losses(recipe, planted, None)
     for weights, found in run_in_processes(weights_and_losses, 2, recipe, planted, None):
         assert found == pytest.approx(losses, rel=1e-5)

@@ -241,7 +241,7 @@ class Momentum(Method):
     """A weight that is trained, one that is not, and what it was told after each step."""
 
     def __init__(self) -> None:
-        super().__init__(None, 1)
+        super().__init__(None, width=1)
         self.weight = nn.Parameter(torch.ones(2))
         self.frozen = nn.Parameter(torch.ones(2), requires_grad=False)
         self.told: list[float] = []

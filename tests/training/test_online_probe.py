@@ -29,14 +29,14 @@ class Pixels(Method):
     """A linear encoder with batch normalisation of noisy pixels, which pulls the two views of an image together."""
 
     def __init__(self) -> None:
-        super().__init__(None, 4)
+        super().__init__(None, width=4)
         with seeded_initialisation(0):
             self.encoder = nn.Sequential(nn.Linear(16, 4), nn.BatchNorm1d(4))
 
     def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:
         x = graph.x.flatten(1).float() / 255
         maps = [self.encoder(x + 0.1 * torch.randn(x.shape, generator=generator)) for _ in range(2)]
-        h_alpha, h_beta = self.augmented(*maps, generator=generator, observe=observe)
+        h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         return (h_alpha - h_beta).square().mean()
 
     def embeddings(self, graph: Data) -> Tensor:

@@ -27,7 +27,7 @@ class Predicts(Method):
     """A projector, and a predictor whose rate is constant, both with biases; its gradient is one everywhere."""
 
     def __init__(self) -> None:
-        super().__init__(None, 1)
+        super().__init__(None, width=1)
         self.predictor = nn.Linear(2, 2)
         self.projector = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
         self.scale = nn.Parameter(torch.ones(()))

@@ -8,9 +8,10 @@ from itertools import product
 from typing import Any
 
 from sfa.errors import InputError, unknown_name
-from sfa.ledger.identity import INDIFFERENT
+from sfa.ledger.identity import INDIFFERENT, LATER
 from sfa.levels import ITEMS
 from sfa.recipes import Recipe
+from sfa.recipes.legacy import STEPS, flatten, modern_paths
 from sfa.registry import resolve
 from sfa.sweep.ranges import Choices, Interval, Range
 
@@ -34,7 +35,7 @@ class Space:
         named = [_with_full_name(found) for found in ranges]
         if not named:
             raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
-        keys = [found.key for found in named]
+        keys = [_today(recipe, found.key) for found in named]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
             raise InputError(f"There are two ranges of {twice}.")
@@ -72,7 +73,7 @@ class Space:
 
 
 def with_values(recipe: Recipe, values: Mapping[str, Any]) -> Recipe:
-    """A recipe with some keys changed; ``method.edge_drop.0`` is the first element of the list ``method.edge_drop``."""
+    """Change some keys of a recipe; ``augmentation.edge_drop.0`` is the first element of ``augmentation.edge_drop``."""
     whole = {key: value for key, value in values.items() if not key.rpartition(".")[2].isdigit()}
     changed = recipe.updated(whole)
     lists: dict[str, list[Any]] = {}
@@ -86,23 +87,48 @@ MISSING = object()
 
 
 def value_at(recipe: Recipe, key: str) -> Any:
-    """The value of a key; a mark of its own where the recipe has no such key."""
-    found: Any = recipe.as_dict()
+    """Return the value of a key; a mark of its own where the recipe has no such key.
+
+    Keys of the old layout, ``method.edge_drop.0`` or ``smoothing``, are understood: searches that were begun with them
+    have trials by these names.
+    """
+    complete = recipe.as_dict()
+    found = _value_in(complete, key)
+    if found is not MISSING:
+        return found
+    if key in STEPS and resolve("method", recipe.method["name"]).level == "node":
+        return flatten(complete).get(key, LATER[key])
+    return _value_in(flatten(complete), key)
+
+
+def _value_in(values: Any, key: str) -> Any:
     for part in key.split("."):
-        if isinstance(found, dict) and part in found:
-            found = found[part]
-        elif isinstance(found, list) and part.isdigit() and int(part) < len(found):
-            found = found[int(part)]
+        if isinstance(values, dict) and part in values:
+            values = values[part]
+        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
+            values = values[int(part)]
         else:
             return MISSING
-    return found
+    return values
+
+
+def _today(recipe: Recipe, key: str) -> str:
+    """Return the key of today's layout for one that may be of the old."""
+    if not key.startswith("method.") or _value_in(recipe.as_dict(), key) is not MISSING:
+        return key
+    option, _, place = key.removeprefix("method.").partition(".")
+    path = modern_paths(recipe.method["name"], option, None)[0][0]
+    return f"{path}.{place}" if place else path
 
 
 def keys_of(recipe: Recipe) -> list[str]:
-    """All keys that a range can be of."""
+    """Return all keys that a range can be of."""
     keys = []
     for name, section in recipe.as_dict().items():
-        keys += [f"{name}.{key}" for key in section] if isinstance(section, dict) else [name]
+        several = isinstance(section, list) and bool(section)
+        parts = {f"{name}.{i}": one for i, one in enumerate(section)} if several else {name: section}
+        for path, part in parts.items():
+            keys += [f"{path}.{key}" for key in part] if isinstance(part, dict) else [path]
     return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
 
 
