@@ -1,8 +1,8 @@
 """What tests of all methods need, read off the registry and the recipes: narrow methods, their data, short runs.
 
-A method in ``sfa/methods/<module>.py`` has tests of its own in ``tests/methods/test_<module>.py``. They compare its loss
-with a reference, in a test called ``test_the_loss…``, and may hold ``SHORT_RUN``: what a run of a few seconds, that
-already learns something, changes in the method's recipe.
+A method in ``sfa/methods/<module>.py`` has tests of its own in ``tests/methods/test_<module>.py``. They compare its
+loss with a reference, in a test called ``test_the_loss…``, and may hold ``SHORT_RUN``: what a run of a few seconds,
+that already learns something, changes in the method's recipe.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def module_of_tests(method: type[Method]) -> str:
     return f"tests.methods.test_{method.__module__.rpartition('.')[2]}"
 
 
-def tests_of(name: str) -> ModuleType | None:
+def own_tests(name: str) -> ModuleType | None:
     """The method's own tests, if there are any."""
     module = module_of_tests(available_methods()[name])
     return import_module(module) if find_spec(module) else None
@@ -84,10 +84,8 @@ def tests_of(name: str) -> ModuleType | None:
 def short_recipe(name: str, spectral: str) -> Recipe:
     """The method's own recipe for a run of a few seconds."""
     recipe = Recipe.parse({"method": name, "spectral": spectral})
-    changes = getattr(tests_of(name), "SHORT_RUN", SHORT)
-    return recipe.updated(
-        {path: value for path, value in changes.items() if changes is not SHORT or _has(recipe, path)}
-    )
+    own = getattr(own_tests(name), "SHORT_RUN", None)
+    return recipe.updated(own if own is not None else {path: SHORT[path] for path in SHORT if _has(recipe, path)})
 
 
 def _has(recipe: Recipe, path: str) -> bool:

@@ -1,8 +1,10 @@
-"""What every method must do, whatever its loss: the spectral slot, plain embeddings, seeds, and learning."""
+"""What every method must do, whatever its loss: the spectral slot, plain embeddings, seeds, and learning.
 
-import inspect
+A new method in the registry is tested here without more ado; see :mod:`tests.methods.conformance`.
+"""
+
+import re
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 import torch
@@ -10,22 +12,30 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
+import sfa.methods
 from sfa import registry
 from sfa.data import as_graphs, build_graph, load
 from sfa.errors import InputError
-from sfa.graph.propagation import propagation_of
 from sfa.levels import num_items
-from sfa.methods import METHODS, Method, resolve
+from sfa.methods import available_methods
 from sfa.methods.base import FeatureMaps
+from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs
 from sfa.recipes import Recipe
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
-from sfa.training import BatchPlan, train
-from tests.methods.short_runs import SHORT_RUNS
+from sfa.training import train
+from tests.methods.conformance import (
+    build,
+    built_in,
+    first_batch,
+    module_of_tests,
+    narrow_recipe,
+    own_tests,
+    seeded,
+    short_recipe,
+)
 
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+METHODS = built_in()
 
 
 class Recorder(SpectralMap):
@@ -40,35 +50,35 @@ class Recorder(SpectralMap):
         return 2 * h
 
 
-def first_batch(graph: Data, recipe: Recipe) -> Data:
-    """The batch of the first step, with the method's own sampler."""
-    steps = BatchPlan(graph, recipe.make_sampler(), recipe.training.seed)
-    return next(steps.parts(0, 0, steps.plan(0)[0])).batch
-
-
 @pytest.fixture
 def data(name: str, planted: Data, molecules: Data, pictures: Data) -> Data:
     """What the method embeds: a graph, a set of graphs, or images."""
-    return {"node": planted, "graph": molecules, "image": pictures}[resolve(name).level]
+    return {"node": planted, "graph": molecules, "image": pictures}[METHODS[name].level]
 
 
-def build(name: str, graph: Data, spectral: SpectralMap | None = None, **options: Any) -> Method:
-    torch.manual_seed(0)
-    cls: Any = resolve(name)
-    size = graph.num_nodes if cls.transductive else graph.num_features
-    built: Method = cls(size, **{**small(cls), **options}, spectral=spectral)
-    return built
+@pytest.mark.parametrize("name", METHODS)
+def test_the_loss_is_tested_in_the_tests_of_the_method(name: str) -> None:
+    own = own_tests(name)
+    tests = [] if own is None else [*vars(own), *(test for one in vars(own).values() for test in dir(one))]
+    assert any(test.startswith("test_the_loss") for test in tests), (
+        f"Nothing compares the loss of {METHODS[name].__name__} with a reference: write a test called test_the_loss… "
+        f"in {module_of_tests(METHODS[name]).replace('.', '/')}.py."
+    )
 
 
-def small(cls: type[Method]) -> dict[str, Any]:
-    """Options that make a method narrow: heads of images are wide as published."""
-    narrow = {"hidden": 8, "head_hidden": 32, "head_width": 16, "prediction": 16, "prototypes": 12, "queue": 0}
-    known = inspect.signature(cls).parameters if cls.level == "image" else ("hidden",)
-    return {option: value for option, value in narrow.items() if option in known}
+@pytest.mark.parametrize("name", METHODS)
+def test_the_docstring_names_the_paper(name: str) -> None:
+    """``From "Title" <link> (authors, year)``; a method that nobody has published says that."""
+    text = METHODS[name].__doc__ or ""
+    named = re.search(r'^ *From [`"]', text, re.MULTILINE)
+    assert named or "Nobody has published" in text, (
+        f'Name the paper of {METHODS[name].__name__} in its docstring, in a line that begins: From `"Title" <link>`_'
+    )
 
 
-def short_recipe(name: str, spectral: str = "sfa", **changes: Any) -> Recipe:
-    return Recipe.parse({"method": name, "spectral": spectral}).updated({**SHORT_RUNS[name], **changes})
+@pytest.mark.parametrize("name", METHODS)
+def test_the_class_can_be_imported_from_the_package(name: str) -> None:
+    assert getattr(sfa.methods, METHODS[name].__name__) is METHODS[name]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -76,7 +86,7 @@ class TestEveryMethod:
     def test_the_spectral_map_sees_feature_maps_in_training_only(self, name: str, data: Data) -> None:
         recorder = Recorder()
         method = build(name, data, recorder)
-        method(first_batch(data, Recipe.parse({"method": name})), seeded())
+        method(first_batch(data, narrow_recipe(name)), seeded())
         assert recorder.seen
         assert {h.shape[1] for h in recorder.seen} == {method.embed(data).shape[1]}
         assert any(h.requires_grad for h in recorder.seen)
@@ -93,9 +103,9 @@ class TestEveryMethod:
 
         class Other(SpectralMap):
             def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-                return h.tanh() + h.roll(1, dims=1)
+                return h.tanh() + h.roll(1, dims=1) + 1
 
-        batch = first_batch(data, Recipe.parse({"method": name}))
+        batch = first_batch(data, narrow_recipe(name))
         plain, same, other = (build(name, data, spectral)(batch, seeded(1)) for spectral in (None, Same(), Other()))
         assert torch.equal(plain, same)
         assert not torch.isclose(plain, other)
@@ -113,7 +123,7 @@ class TestEveryMethod:
                 self.count = len(maps)
                 return tuple(h.tanh() + h.roll(1, dims=1) if i == self.number else h for i, h in enumerate(maps))
 
-        batch = first_batch(data, Recipe.parse({"method": name}))
+        batch = first_batch(data, narrow_recipe(name))
         untouched = ChangesOne(None)
         plain = build(name, data, untouched)(batch, seeded(1))
         assert untouched.count >= 1
@@ -121,7 +131,7 @@ class TestEveryMethod:
             assert not torch.equal(build(name, data, ChangesOne(number))(batch, seeded(1)), plain), number
 
     def test_an_observer_sees_the_maps_of_the_step_and_changes_nothing(self, name: str, data: Data) -> None:
-        batch = first_batch(data, Recipe.parse({"method": name}))
+        batch = first_batch(data, narrow_recipe(name))
         recorder = Recorder()
         seen: list[FeatureMaps] = []
         loss = build(name, data, recorder)(batch, seeded(5), observe=seen.append)
@@ -140,7 +150,7 @@ class TestEveryMethod:
     def test_embeddings_are_plain_and_leave_the_mode_as_it_was(self, name: str, data: Data) -> None:
         method = build(name, data, SpectralFeatureAugmentation())
         expected = build(name, data).embed(data)
-        assert expected.shape == ((60, 8) if method.level == "node" else (num_items(data), method.encoder.width))
+        assert expected.shape == (num_items(data), method.width)
         for mode in (True, False):
             method.train(mode)
             assert torch.equal(method.embed(data), expected)
@@ -150,7 +160,7 @@ class TestEveryMethod:
 
     def test_every_trained_parameter_gets_a_gradient(self, name: str, data: Data) -> None:
         method = build(name, data, SpectralFeatureAugmentation())
-        method(first_batch(data, Recipe.parse({"method": name})), seeded()).backward()
+        method(first_batch(data, narrow_recipe(name)), seeded()).backward()
         for key, parameter in method.named_parameters():
             if parameter.requires_grad:
                 assert parameter.grad is not None, key
@@ -160,16 +170,14 @@ class TestEveryMethod:
 
     def test_a_generator_decides_the_loss(self, name: str, data: Data) -> None:
         method = build(name, data, SpectralFeatureAugmentation())
-        batch = first_batch(data, Recipe.parse({"method": name}))
+        batch = first_batch(data, narrow_recipe(name))
         assert torch.equal(method(batch, seeded(1)), method(batch, seeded(1)))
         assert not torch.equal(method(batch, seeded(1)), method(batch, seeded(2)))
 
     def test_a_seed_reproduces_a_run_and_nothing_global_counts(self, name: str, data: Data) -> None:
         def states(seed: int, disturbance: int) -> Mapping[str, Tensor]:
             torch.manual_seed(disturbance)
-            narrow = {f"method.{option}": value for option, value in small(resolve(name)).items()}
-            changes = {"training.epochs": 3, "training.seed": seed, **narrow}
-            recipe = Recipe.parse({"method": name}).updated(changes)
+            recipe = narrow_recipe(name, spectral={}).updated({"training.epochs": 3, "training.seed": seed})
             method = recipe.build(data.num_features, data.num_nodes)
             train(method, recipe.prepare(data), **recipe.training.arguments, sampler=recipe.make_sampler())
             return method.state_dict()
@@ -181,7 +189,7 @@ class TestEveryMethod:
     @pytest.mark.parametrize("spectral", ["none", "sfa"])
     def test_learns(self, name: str, spectral: str) -> None:
         levels = {"node": self.learns_cora, "graph": self.learns_mutag, "image": self.learns_digits}
-        levels[resolve(name).level](name, spectral)
+        levels[METHODS[name].level](name, spectral)
 
     def learns_digits(self, name: str, spectral: str) -> None:
         """A short run beats the untrained encoder."""
@@ -221,19 +229,20 @@ class TestEveryMethod:
         assert after > before + 5
 
     def test_options_of_the_wrong_kind_are_refused(self, name: str) -> None:
-        for option in ("hidden", "no_such_option"):
-            with pytest.raises(InputError, match=option):
-                Recipe.parse({"method": {"name": name, option: -1}})
+        wide = "method" if METHODS[name].transductive else "encoder"
+        for path in ("method.no_such_option", f"{wide}.no_such_option", f"{wide}.hidden"):
+            with pytest.raises(InputError, match=path.partition(".")[2]):
+                Recipe.parse({"method": name}).updated({path: -1})
 
     def test_data_of_another_level_are_refused(self, name: str, planted: Data, molecules: Data, pictures: Data) -> None:
         levels = {"node": planted, "graph": molecules, "image": pictures}
-        for other in (data for level, data in levels.items() if level != resolve(name).level):
+        for other in (data for level, data in levels.items() if level != METHODS[name].level):
             with pytest.raises(InputError, match=f"^{name} embeds .*, and {other.name} is .*; methods for that are "):
                 Recipe.parse({"method": name}).build_for(other)
 
     def test_a_map_that_mixes_rows_is_taken_or_refused_in_a_sentence(self, name: str, data: Data) -> None:
-        recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "spectral": "costa"})
-        if resolve(name).rows_are_nodes:
+        recipe = narrow_recipe(name, spectral="costa")
+        if METHODS[name].requires_row_identity:
             with pytest.raises(InputError, match=r"mixes the rows .* one row a (node|graph)"):
                 recipe.build(data.num_features, data.num_nodes)
             return
@@ -241,9 +250,7 @@ class TestEveryMethod:
         assert method(first_batch(data, recipe), step_generator(0, 0)).isfinite()
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, method in METHODS.items() if method.level == "node" and not method.samplers]
-)
+@pytest.mark.parametrize("name", [name for name, method in built_in("node").items() if not method.samplers])
 def test_only_the_roots_of_a_batch_enter_the_feature_maps(name: str, data: Data) -> None:
     """The other nodes send messages, and are seen neither by the spectral map nor by the loss."""
     recorder = Recorder()
@@ -252,60 +259,62 @@ def test_only_the_roots_of_a_batch_enter_the_feature_maps(name: str, data: Data)
     assert {len(h) for h in recorder.seen} == {12}
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.level == "node"])
-class TestEveryNodeMethod:
-    def test_smooths_what_it_embeds_and_nothing_else(self, name: str, planted: Data) -> None:
-        """Over the graph that is given, with its weights: not over what a method makes of it, as by diffusion."""
+class TestPostprocess:
+    """Steps that embeddings go through, in order; what each of them does is tested in tests/test_postprocess.py."""
+
+    def test_there_is_none_unless_it_is_asked_for(self, planted: Data) -> None:
+        method = build("grace", planted)
+        assert list(method.postprocess) == []
+        assert torch.equal(method.embed(planted), method.embeddings(planted))
+
+    # MVGRL embeds the diffusion of the graph too, over which nothing may be spread.
+    @pytest.mark.parametrize("name", ["grace", "mvgrl"])
+    def test_steps_are_applied_in_order_to_embeddings_of_the_given_graph(self, name: str, planted: Data) -> None:
         weight = 1 + planted.edge_index.sum(0) % 3
         graph = build_graph(planted.x.numpy(), planted.edge_index.numpy(), edge_weight=weight.float().numpy())
-        plain, smooth = (build(name, graph) for _ in range(2))
-        assert (type(plain.smoothing), plain.smoothing) == (int, 0)
-        smooth.smoothing = 3
-        expected = torch.linalg.matrix_power(dense_adjacency(graph), 3) @ plain.embed(graph)
-        torch.testing.assert_close(smooth.embed(graph), expected, rtol=1e-4, atol=1e-6)
-        assert torch.equal(smooth.embeddings(graph), plain.embed(graph))
-        assert not smooth.embed(graph).requires_grad
-        assert smooth.state_dict().keys() == plain.state_dict().keys()
-        batch = first_batch(graph, Recipe.parse({"method": name}))
-        assert torch.equal(smooth(batch, seeded(1)), plain(batch, seeded(1)))
+        plain, stepped = (build(name, graph) for _ in range(2))
+        stepped.postprocess = [RemoveTopPCs(1), Propagate(2), ConcatFeatures(0.5)]
+        z = plain.embed(graph).double()
+        u, sigma, v = torch.linalg.svd(z, full_matrices=False)
+        z = torch.linalg.matrix_power(dense_adjacency(graph), 2) @ (u[:, 1:] * sigma[1:] @ v[1:])
+        beside = 0.5 * torch.nn.functional.normalize(graph.x.double())
+        expected = torch.cat([torch.nn.functional.normalize(z), beside], dim=1)
+        torch.testing.assert_close(stepped.embed(graph).double(), expected, rtol=0, atol=1e-3)
+        stepped.postprocess = [Propagate(2), RemoveTopPCs(1), ConcatFeatures(0.5)]
+        assert not torch.allclose(stepped.embed(graph).double(), expected, atol=1e-3)
 
-    def test_puts_features_beside_what_it_has_smoothed(self, name: str, planted: Data) -> None:
-        plain, beside = (build(name, planted) for _ in range(2))
-        assert plain.own_features == 0
-        plain.without_leading = beside.without_leading = plain.smoothing = beside.smoothing = 1
-        beside.own_features = 2.0
-        z, found = plain.embed(planted), beside.embed(planted)
-        torch.testing.assert_close(found[:, : z.shape[1]], torch.nn.functional.normalize(z))
-        torch.testing.assert_close(found[:, z.shape[1] :], 2 * torch.nn.functional.normalize(planted.x))
-        batch = first_batch(planted, Recipe.parse({"method": name}))
-        assert torch.equal(beside(batch, seeded(1)), plain(batch, seeded(1)))
+        assert torch.equal(stepped.embeddings(graph), plain.embed(graph))
+        assert not stepped.embed(graph).requires_grad
+        assert stepped.state_dict().keys() == plain.state_dict().keys()
+        batch = first_batch(graph, narrow_recipe(name))
+        assert torch.equal(stepped(batch, seeded(1)), plain(batch, seeded(1)))
 
-    def test_takes_leading_directions_out_before_it_smooths(self, name: str, planted: Data) -> None:
-        plain, without = (build(name, planted) for _ in range(2))
-        assert plain.without_leading == 0
-        without.without_leading, without.smoothing = 1, 1
-        u, sigma, v = torch.linalg.svd(plain.embed(planted).double(), full_matrices=False)
-        expected = propagation_of(planted, torch.float64) @ (u[:, 1:] * sigma[1:] @ v[1:])
-        torch.testing.assert_close(without.embed(planted).double(), expected, rtol=0, atol=1e-4 * float(sigma[0]))
-        batch = first_batch(planted, Recipe.parse({"method": name}))
-        assert torch.equal(without(batch, seeded(1)), plain(batch, seeded(1)))
+    @pytest.mark.parametrize("name", built_in("node"))
+    def test_a_recipe_says_which(self, name: str, planted: Data) -> None:
+        steps = [{"name": "propagate", "hops": 2}, {"name": "concat-features", "weight": 0.5}]
+        recipe = narrow_recipe(name, postprocess=steps)
+        propagate, concat = recipe.build_for(planted).postprocess
+        assert isinstance(propagate, Propagate)
+        assert isinstance(concat, ConcatFeatures)
+        assert (propagate.hops, concat.weight) == (2, 0.5)
+        assert recipe.build_for(planted).embed(planted).shape == (60, recipe.build_for(planted).width + 8)
+        assert not recipe.updated({"postprocess": []}).build_for(planted).postprocess
 
-    def test_a_recipe_says_how(self, name: str, planted: Data) -> None:
-        recipe = Recipe.parse({"method": {"name": name, **small(resolve(name))}, "smoothing": 2, "own_features": 0.5})
-        assert recipe.updated({"without_leading": 3}).build_for(planted).without_leading == 3
-        assert recipe.build_for(planted).smoothing == 2
-        assert recipe.build_for(planted).own_features == 0.5
-        assert recipe.updated({"smoothing": 0}).build_for(planted).smoothing == 0
+    def test_any_function_can_be_a_step(self, planted: Data) -> None:
+        method = build("grace", planted)
+        z = method.embed(planted)
+        method.postprocess = [lambda z, data: z[:, :2], lambda z, data: z + data.num_nodes]
+        assert torch.equal(method.embed(planted), z[:, :2] + 60)
 
 
 def dense_adjacency(graph: Data) -> Tensor:
-    a = torch.eye(graph.num_nodes)
-    a[tuple(graph.edge_index)] = graph.edge_weight
+    a = torch.eye(graph.num_nodes, dtype=torch.float64)
+    a[tuple(graph.edge_index)] = graph.edge_weight.double()
     scale = a.sum(1).rsqrt()
     return scale[:, None] * a * scale
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.level == "graph"])
+@pytest.mark.parametrize("name", built_in("graph"))
 class TestEveryGraphMethod:
     def test_takes_the_batches_of_torch_geometrics_loader(self, name: str, molecule_list: list[Data]) -> None:
         """In a loop of one's own: the same loss, whatever the order in which the edges are given."""
@@ -333,4 +342,12 @@ class TestEveryGraphMethod:
 
 def test_unknown_method_suggests_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'grace'"):
-        resolve("grcae")
+        registry.resolve("method", "grcae")
+
+
+def test_levels_have_methods_of_their_own() -> None:
+    every = available_methods()
+    assert next(iter(every)) == "grace"
+    by_level = {level: set(available_methods(level)) for level in ("node", "graph", "image")}
+    assert set(every) == set().union(*by_level.values())
+    assert len(every) == sum(len(names) for names in by_level.values())
