@@ -41,7 +41,7 @@ if __name__ == "__main__":
             method="simclr",
             spectral=spectral,
             epochs=epochs,
-            options={"method.augmentation": "digits"},
+            options={"augmentation.strength": "digits"},
             random_state=0,
         )
         show(name, embedder.fit(images[train]).transform(images))

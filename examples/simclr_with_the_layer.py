@@ -25,9 +25,11 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 import sfa
+from sfa.augment import STRENGTHS
+from sfa.augment.image import random_view
 from sfa.data import load
 from sfa.evaluation import effective_rank
-from sfa.image import STRENGTHS, random_view, to_float
+from sfa.image.pixels import to_float
 
 
 class SimCLR(nn.Module):

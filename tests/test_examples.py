@@ -1,4 +1,4 @@
-"""The examples that show the layer in models of others: they run, and print what they say."""
+"""The examples that show the layer in models of others, and parts of one's own: they run, and print what they say."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from sfa.recipes import Recipe
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -51,6 +53,53 @@ def test_with_and_without_the_layer(
         assert 2 * chance < accuracy <= 100
         assert 1 < rank <= width
     assert without[1] != with_[1], "the layer changes what is learnt"
+
+
+def accuracies(lines: list[str]) -> dict[str, float]:
+    """Accuracies by name."""
+    found = [re.fullmatch(r"(.+): accuracy ([\d.]+) ± [\d.]+", line) for line in lines]
+    return {one[1]: float(one[2]) for one in found if one is not None}
+
+
+def test_another_encoder_stands_beside_what_needs_no_training(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = accuracies(output("gat_in_grace.py", monkeypatch, capsys))
+    assert list(told) == ["raw features", "propagated features", "untrained GAT", "GAT in GRACE + SFA"]
+    assert told["untrained GAT"] != told["GAT in GRACE + SFA"], "it is trained"
+    assert min(told.values()) > 50, "seven classes"
+
+
+def test_a_method_of_ones_own_works_in_python_and_by_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = accuracies(output("own_loss.py", monkeypatch, capsys))
+    assert list(told) == ["without SFA", "with SFA"]
+    assert min(told.values()) > 60, "seven classes"
+    assert told["without SFA"] != told["with SFA"], "the layer changes what is learnt"
+
+
+def test_the_commands_of_the_examples_make_their_recipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the docstrings show is what the files hold: classes and options by these names."""
+    monkeypatch.chdir(EXAMPLES.parent)
+    recipe = Recipe.parse({"method": "examples/own_loss.py:MyMethod"}).updated({"method.spread": 2})
+    assert (recipe.method["spread"], recipe.encoder["hidden"], recipe.training.epochs) == (2, 256, 100)
+    assert recipe.build(8).spread == 2
+    recipe = Recipe.parse({"spectral": "examples/own_spectral_map.py:RemoveMean"}).updated({"spectral.most": 0.5})
+    assert recipe.build(8).spectral.most == 0.5
+    options = {"hidden_channels": 64, "num_layers": 2, "out_channels": 128}
+    recipe = Recipe.parse({"encoder": {"name": "torch_geometric.nn:GAT", **options}})
+    assert recipe.build(8).width == 128
+
+
+def test_a_spectral_map_of_ones_own_is_checked_and_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, *lines = output("own_spectral_map.py", monkeypatch, capsys)
+    assert first == "RemoveMean passes all checks."
+    told = accuracies(lines)
+    assert list(told) == ["no map", "RemoveMean", "RemoveMean, then SFA"]
+    assert len(set(told.values())) == 3, "each map changes what is learnt"
 
 
 def test_the_lines_to_add_to_another_simclr_are_lines_of_this_one() -> None:

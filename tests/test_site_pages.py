@@ -136,7 +136,8 @@ def test_runs_before_a_correction_are_told_apart(part: Any) -> None:
 
 def test_docstrings_become_markdown(part: Any) -> None:
     text = r"""A `"Thing of
-    many" <https://arxiv.org/abs/1>`_, a :class:`Thing` of :math:`\sigma_1`; :func:`sfa.theory.density`, :meth:`~sfa.ledger.Ledger.select`.
+    many" <https://arxiv.org/abs/1>`_, a :class:`Thing` of :math:`\sigma_1`;
+    :func:`sfa.theory.density`, :meth:`~sfa.ledger.Ledger.select`.
 
     .. math::
         a &= b \\
@@ -152,7 +153,7 @@ def test_docstrings_become_markdown(part: Any) -> None:
     """
     told = part("docstrings").markdown(text)
     assert '["Thing of many"](https://arxiv.org/abs/1)' in told
-    assert r"a `Thing` of $\sigma_1$; `sfa.theory.density()`, `select()`." in told
+    assert "a `Thing` of $\\sigma_1$;\n    `sfa.theory.density()`, `select()`." in told
     assert "    $$\n    a &= b \\\\ c &= d\n    $$\n" in told
     assert "    $$\n    e = f\n    $$\n" in told
     assert "    ```pycon\n    >>> 1 + 1\n    2\n    ```\n" in told

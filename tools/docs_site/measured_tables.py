@@ -75,10 +75,7 @@ def _other_table(rest: Sequence[tuple[Pair, Changes]]) -> str:
     rows = [
         [
             pair.any.dataset,
-            ", ".join(
-                f"`{path.removeprefix('method.')}={yaml_value(own)}`" for path, (own, _) in how.items() if not is_budget(path)
-            )
-            or "as shipped",
+            _settings(how) or "as shipped",
             pair.any.spectral,
             f"`{pair.any.protocol}`",
             metric,
@@ -92,6 +89,12 @@ def _other_table(rest: Sequence[tuple[Pair, Changes]]) -> str:
     ]
     heads = ["data", "settings", "map", "protocol", "metric", "value", "difference from no map", "budget", "seeds"]
     return unbroken(heads, rows)
+
+
+def _settings(how: Changes) -> str:
+    """What differs from the shipped recipe, but for the budget."""
+    other = {path.removeprefix("method."): own for path, (own, _) in how.items() if not is_budget(path)}
+    return ", ".join(f"`{path}={yaml_value(own)}`" for path, own in other.items())
 
 
 def _seeds(pair: Pair) -> str:

@@ -31,7 +31,7 @@ def method_page(name: str, entries: Sequence[Entry], root: Path) -> str:
         _opening(name, method),
         _commands(name),
         "## What it learns from",
-        f"[](){{ #{method.__module__}.{method.__qualname__} }}\n[](){{ #sfa.methods.{method.__qualname__} }}\n{description}",
+        "\n".join([*(f"[](){{ #{path} }}" for path in _paths(method)), description]),
         *_options(recipe),
         *_part("encoder", recipe.encoder),
         *_part("augmentation", recipe.augmentation),
@@ -54,6 +54,11 @@ def _name(method: type[Method]) -> str:
     return (sys.modules[method.__module__].__doc__ or "").split(":")[0].split(" (")[0]
 
 
+def _paths(method: type[Method]) -> list[str]:
+    """The names by which docstrings refer to a method."""
+    return [f"{method.__module__}.{method.__qualname__}", f"sfa.methods.{method.__qualname__}"]
+
+
 def _opening(name: str, method: type[Method]) -> str:
     told = " ".join((sys.modules[method.__module__].__doc__ or "").strip().splitlines()[0].split())
     return f"# {title(name)}\n\n`{name}`, for {ITEMS[method.level]}. {told}"
@@ -73,7 +78,8 @@ def _options(recipe: Recipe) -> list[str]:
     own = _option_table("method", recipe.method)
     if own is None:
         return ["## Options", "The method itself has no options."]
-    told = f"Keyword arguments of the class, and keys of a recipe under `method`: `--set method.{_first(recipe.method)}=…`."
+    first = _first(recipe.method)
+    told = f"Keyword arguments of the class, and keys of a recipe under `method`: `--set method.{first}=…`."
     return ["## Options", told, own]
 
 

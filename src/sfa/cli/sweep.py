@@ -221,8 +221,8 @@ def _own_ranges(recipe: Recipe, ablate: Range | None) -> list[Range]:
 
 
 def _folder(graph: Data, recipe: Recipe) -> Path:
-    name = re.sub(r"[^\w-]+", "-", str(graph.name)).strip("-") or "graph"
-    return Path("sweeps") / f"{name}-{recipe.method['name']}"
+    name, method = (re.sub(r"[^\w-]+", "-", str(part)).strip("-") for part in (graph.name, recipe.method["name"]))
+    return Path("sweeps") / f"{name or 'graph'}-{method}"
 
 
 def _recorded_source(settings: Settings, data_root: Path | None) -> Source:
