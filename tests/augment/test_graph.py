@@ -18,15 +18,18 @@ from torch_geometric.loader import DataLoader
 
 from sfa.augment.graph import (
     AUGMENTATIONS,
+    RandomChoice,
     Rates,
     augment,
     draw_choices,
     drop_nodes,
     mask_attributes,
     perturb_edges,
+    probabilities_of,
     subgraph,
 )
 from sfa.errors import InputError
+from sfa.graph.batches import undirected_edges
 from tests.graph.graph_batches import (
     assert_sound,
     batches,
@@ -306,3 +309,56 @@ def test_one_graph_is_no_batch() -> None:
     for view in views:
         with pytest.raises(InputError, match="ptr"):
             view()
+
+
+class TestRandomChoice:
+    """The augmentation that draws a kind for each graph; see test_random_choice.py for what the names stand for."""
+
+    def test_a_view_is_a_draw_of_kinds_and_their_augmentation(self) -> None:
+        batch = to_batch(random_graphs(0, [12] * 20))
+        generator = seeded()
+        for view in RandomChoice("random3", 0.3, 0.4, 0.5, 0.35, 0.6)(batch, seeded()):
+            choices = draw_choices(probabilities_of("random3"), 20, generator)
+            expected = augment(batch, choices, Rates(0.3, 0.4, 0.5, 0.35, 0.6), generator)
+            for key in ("x", "edge_index", "ptr", "batch"):
+                assert torch.equal(view[key], expected[key])
+
+    def test_all_draws_each_of_the_five_as_often(self) -> None:
+        probabilities = probabilities_of("all")
+        assert probabilities.tolist() == pytest.approx([0.2] * 5)
+        copies = copies_of(nx.cycle_graph(10), 3000)
+        view = RandomChoice("all", 0.1, 0.1, 0.0, 0.1, 0.3).view(copies, seeded())
+        sizes, edges = torch.tensor(sizes_of(view)), undirected_edges(view)
+        noisy = torch.tensor([bool((x != x.round()).any()) for x in view.x[:, 0].split(sizes.tolist())])
+        found = {
+            "node-drop": sizes == 9,
+            "subgraph": sizes == 3,
+            "edge-perturb": (sizes == 10) & (edges == 9),
+            "attribute-mask": (sizes == 10) & (edges == 10) & noisy,
+            "identity": (sizes == 10) & (edges == 10) & ~noisy,
+        }
+        counts = [int(mask.sum()) for mask in found.values()]
+        assert sum(counts) == 3000
+        assert chisquare(counts).pvalue > 1e-4
+
+    def test_view_alpha_may_be_the_graphs_themselves(self) -> None:
+        batch = mixed_batch()
+        alpha, beta = RandomChoice("node-drop", 0.5, both_views=False)(batch, seeded())
+        assert alpha is batch
+        assert beta.num_nodes < batch.num_nodes
+        alone = RandomChoice("node-drop", 0.5).view(batch, seeded())
+        assert torch.equal(beta.x, alone.x), "nothing was drawn for view alpha"
+
+    @pytest.mark.parametrize("kind", AUGMENTATIONS)
+    def test_one_kind_for_all_graphs(self, kind: str) -> None:
+        batch = mixed_batch()
+        augmentation = RandomChoice(kind, 0.3, 0.4, 0.5, 0.35, 0.6)  # type: ignore[arg-type]
+        view, generator = augmentation.view(batch, seeded()), seeded()
+        draw_choices(torch.ones(5), 6, generator)
+        expected = augmentation.apply(batch, torch.full((6,), AUGMENTATIONS.index(kind)), generator)
+        assert torch.equal(view.x, expected.x)
+        assert torch.equal(view.edge_index, expected.edge_index)
+
+    def test_wrong_rates_are_refused_by_name(self) -> None:
+        with pytest.raises(InputError, match=r"attribute_mask is a probability from 0 to 1, not 1\.5"):
+            RandomChoice(attribute_mask=1.5)

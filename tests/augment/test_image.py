@@ -12,8 +12,9 @@ import pytest
 import torch
 from scipy.stats import binomtest, chisquare, kstest
 from torch import Tensor
+from torch_geometric.data import Data
 
-from sfa.augment import STRENGTHS, Strengths
+from sfa.augment import STRENGTHS, ImageViews, Strengths
 from sfa.augment import image as views
 from sfa.augment.image import random_view
 from sfa.augment.strengths import Strength
@@ -21,6 +22,7 @@ from sfa.errors import InputError
 from sfa.image.blur import blurred
 from sfa.image.colour import greyed, jittered, solarised
 from sfa.image.crops import boxes_of, cropped
+from sfa.image.pixels import to_float
 
 NOTHING = STRENGTHS["identity"][0]
 SIMCLR = STRENGTHS["strong"][0]
@@ -283,3 +285,41 @@ def test_neither_kornia_nor_pillow_is_needed(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("kornia", "PIL"):
         monkeypatch.setitem(sys.modules, name, None)
     random_view(random_images(20, 3, 8, 8), ALL, seeded())
+
+
+class TestImageViews:
+    def test_a_set_of_images_and_its_pixels_as_floats_have_the_same_views(self, pictures: Data) -> None:
+        augmentation, images = ImageViews("byol"), to_float(pictures.x)
+        views = augmentation(pictures, seeded())
+        generator = seeded()
+        for view, from_images, strengths in zip(views, augmentation(images, seeded()), STRENGTHS["byol"], strict=True):
+            assert view.shape == (60, 3, 12, 12)
+            assert torch.equal(view, random_view(images, strengths, generator))
+            assert torch.equal(view, from_images)
+
+    def test_single_views(self, pictures: Data) -> None:
+        augmentation, generator = ImageViews("asymmetric"), seeded()
+        for index, view in enumerate(augmentation(pictures, seeded())):
+            assert torch.equal(augmentation.view(pictures, generator, index), view)
+
+    def test_strengths_of_ones_own(self, pictures: Data) -> None:
+        flipped = replace(NOTHING, flip=1.0)
+        alpha, beta = ImageViews((NOTHING, flipped))(pictures, seeded())
+        assert torch.equal(alpha, to_float(pictures.x))
+        torch.testing.assert_close(beta, to_float(pictures.x).flip(3))
+
+    def test_the_identity(self, pictures: Data) -> None:
+        alpha, beta = ImageViews("identity")(pictures)
+        assert alpha is beta
+        assert torch.equal(alpha, to_float(pictures.x))
+
+    def test_unknown_strengths_and_no_pairs_are_refused(self) -> None:
+        with pytest.raises(InputError, match="Unknown strength 'strongs': did you mean 'strong'"):
+            ImageViews("strongs")  # type: ignore[arg-type]
+        for wrong in (0.5, NOTHING, (NOTHING,), (NOTHING, 0.5), None):
+            with pytest.raises(InputError, match="strength is a name or a pair of Strengths"):
+                ImageViews(wrong)  # type: ignore[arg-type]
+
+    def test_pixels_as_whole_numbers_without_a_set_are_refused(self, pictures: Data) -> None:
+        with pytest.raises(InputError, match="Images to augment are floating point"):
+            ImageViews()(pictures.x)

@@ -26,7 +26,7 @@ class Pixels(Method):
     """Embeds an image as the squares of its first pixels; a part of it is always in ``eval()``."""
 
     def __init__(self) -> None:
-        super().__init__(None, WIDTH)
+        super().__init__(None, width=WIDTH)
         self.frozen, self.other = nn.Dropout().eval(), nn.Dropout()
         self.modes: list[bool] = []
 

@@ -16,10 +16,10 @@ from sfa.errors import InputError
 from sfa.evaluation import supervised as module
 from sfa.evaluation.splits import Split, random_splits
 from sfa.evaluation.supervised import GraphClassifier, SupervisedResult, Yardstick, supervised
-from sfa.nn.dropout import dropout
 from sfa.graph.features import normalise_features
 from sfa.graph.propagation import propagation_of
 from sfa.matrices import csr_matrix
+from sfa.nn.dropout import dropout
 
 MODELS = get_args(Yardstick)
 QUICK: dict[str, Any] = {"hidden": 8, "epochs": 12}

@@ -162,3 +162,27 @@ def test_a_propagation_takes_the_place_of_the_adjacency(graph: Data) -> None:
     torch.testing.assert_close(
         torch.autograd.grad(encoder(graph).square().sum(), weight), torch.autograd.grad(expected.square().sum(), weight)
     )
+
+
+@pytest.mark.parametrize("momentum", [0.01, 0.3])
+def test_running_statistics_have_their_momentum(graph: Data, momentum: float) -> None:
+    """PyTorch's rule, step by step: ``(1 - momentum) · old + momentum · batch``."""
+    encoder = GCN(5, 4, layers=1, batch_norm=True, momentum=momentum)
+    before = encoder.convolutions[0](graph.x, Adjacency.of(graph)).detach()
+    mean, variance = torch.zeros(4), torch.ones(4)
+    for _ in range(3):
+        encoder(graph)
+        mean = (1 - momentum) * mean + momentum * before.mean(0)
+        variance = (1 - momentum) * variance + momentum * before.var(0)
+    torch.testing.assert_close(encoder.norms[0].running_mean, mean)
+    torch.testing.assert_close(encoder.norms[0].running_var, variance)
+
+
+def test_without_a_last_activation_there_is_no_last_normalization() -> None:
+    encoder = GCN(5, 4, layers=3, activation="prelu", batch_norm=True, momentum=0.01, activate_last=False)
+    assert [type(norm).__name__ for norm in encoder.norms] == ["BatchNorm", "BatchNorm", "Identity"]
+    assert [type(one).__name__ for one in encoder.activations] == ["PReLU", "PReLU", "Identity"]
+    assert [norm.momentum for norm in encoder.norms[:2]] == [0.01, 0.01]
+    usual = GCN(5, 4, layers=3, activation="prelu", batch_norm=True)
+    assert [type(one).__name__ for one in usual.activations] == ["PReLU"] * 3
+    assert [norm.momentum for norm in usual.norms] == [0.1] * 3

@@ -13,6 +13,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from sfa import processes
+from sfa.augment import MaskFeatures
 from sfa.errors import InputError
 from sfa.nn import GIN, GraphEncoder, PooledGCN, sum_pool
 from sfa.nn.graph_encoder import whole_graphs
@@ -170,6 +171,18 @@ def test_wrong_arguments_are_named() -> None:
         for encoder in ENCODERS.values():
             with pytest.raises(InputError, match="hidden ≥ 1 and layers ≥ 1"):
                 encoder(3, **wrong)
+
+
+@BOTH
+def test_masked_columns_of_a_view_do_not_count(name: str) -> None:
+    encoder, batch = trained_a_little(name).eval(), mixed_batch()
+    view = MaskFeatures(0.5).view(batch, seeded(0))
+    assert 0 < int(view.feature_mask.sum()) < WIDTH
+    plain = batch.clone()
+    plain.x = batch.x * view.feature_mask
+    expected = encoder(plain)
+    torch.testing.assert_close(encoder(view), expected)
+    assert not torch.allclose(encoder(batch), expected)
 
 
 def share_of_the_graphs(name: str, state: dict[str, Any], sizes: list[int]) -> tuple[Tensor, Tensor]:

@@ -3,9 +3,12 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
+from sfa.augment import MaskFeatures, UniformDrop
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
+from sfa.methods import GRACE
 from sfa.nn.dropout import dropout
 from sfa.nn.mlp import MLP
 
@@ -61,3 +64,48 @@ def test_dropout_comes_before_every_layer_and_only_in_training() -> None:
 def test_sizes_are_checked() -> None:
     with pytest.raises(InputError, match="layers ≥ 1, not 4, 3 and 0"):
         MLP(5, 3, inner=4, layers=0)
+
+
+class TestAsAnEncoder:
+    """Of the nodes of a graph, whose edges it does not see."""
+
+    @pytest.fixture
+    def mlp(self) -> MLP:
+        return MLP(8, 3, inner=4, dropout=0.5)
+
+    @pytest.mark.parametrize("layout", ["dense", "csr"])
+    def test_a_graph_is_its_features(self, mlp: MLP, layout: str, planted: Data) -> None:
+        dense = planted.x
+        planted.x = as_csr(dense) if layout == "csr" else dense
+        torch.testing.assert_close(mlp(planted, seeded()), mlp(planted.x, seeded()))
+        torch.testing.assert_close(mlp.eval()(planted), reference(mlp)(dense))
+
+    @pytest.mark.parametrize("layout", ["dense", "csr"])
+    @pytest.mark.parametrize("chunk", [1, 7, 60, 1000])
+    def test_embeddings_in_chunks_are_those_of_all_rows(self, mlp: MLP, layout: str, chunk: int, planted: Data) -> None:
+        expected = reference(mlp)(planted.x)
+        planted.x = as_csr(planted.x) if layout == "csr" else planted.x
+        z = mlp.embed(planted, chunk=chunk)
+        torch.testing.assert_close(z, expected)
+        assert mlp.training
+        assert not z.requires_grad
+
+    def test_no_nodes(self, mlp: MLP) -> None:
+        assert mlp.embed(Data(x=torch.empty(0, 8))).shape == (0, 3)
+
+    @pytest.mark.parametrize("layout", ["dense", "csr"])
+    def test_masked_columns_of_a_view_do_not_count(self, mlp: MLP, layout: str, planted: Data) -> None:
+        dense = planted.x
+        planted.x = as_csr(dense) if layout == "csr" else dense
+        view = MaskFeatures(0.5).view(planted, seeded())
+        assert 0 < int(view.feature_mask.sum()) < 8
+        torch.testing.assert_close(mlp.eval()(view), reference(mlp)(dense * view.feature_mask))
+        mlp(view).sum().backward()
+        assert not mlp.linears[0].weight.grad[~view.feature_mask].any()
+
+    def test_a_method_trains_it_and_its_views_differ(self, planted: Data) -> None:
+        method = GRACE(MLP(8, 6), UniformDrop((0.0, 0.0), (0.5, 0.5)), projection=4)
+        alpha, beta = method.augmentation(planted, seeded())
+        assert not torch.equal(method.encoder(alpha), method.encoder(beta))
+        method(planted, seeded()).backward()
+        assert method.embed(planted).shape == (60, 6)
