@@ -75,16 +75,25 @@ def module_of_tests(method: type[Method]) -> str:
     return f"tests.methods.test_{method.__module__.rpartition('.')[2]}"
 
 
-def own_tests(name: str) -> ModuleType | None:
+def own_tests(method: type[Method]) -> ModuleType | None:
     """The method's own tests, if there are any."""
-    module = module_of_tests(available_methods()[name])
+    module = module_of_tests(method)
     return import_module(module) if find_spec(module) else None
+
+
+def require_own_tests(method: type[Method]) -> None:
+    """Fail unless the loss of a method is tested in the file that is meant for it."""
+    own = own_tests(method)
+    assert any(test.startswith("test_the_loss") for test in vars(own or object)), (
+        f"Nothing compares the loss of {method.__name__} with a reference: write a test called test_the_loss… in "
+        f"{module_of_tests(method).replace('.', '/')}.py."
+    )
 
 
 def short_recipe(name: str, spectral: str) -> Recipe:
     """The method's own recipe for a run of a few seconds."""
     recipe = Recipe.parse({"method": name, "spectral": spectral})
-    own = getattr(own_tests(name), "SHORT_RUN", None)
+    own = getattr(own_tests(available_methods()[name]), "SHORT_RUN", None)
     return recipe.updated(own if own is not None else {path: SHORT[path] for path in SHORT if _has(recipe, path)})
 
 
