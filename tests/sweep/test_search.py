@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +19,11 @@ from sfa.data import build_images, load, stochastic_block_model
 from sfa.errors import InputError
 from sfa.evaluation.labels import labels_of
 from sfa.ledger import Ledger
+from sfa.ledger.identity import LATER
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.legacy import STEPS, flatten
 from sfa.studies import measure
-from sfa.sweep import Record, Search, SearchWatcher, best_of, recipe_of
+from sfa.sweep import Record, Search, SearchWatcher, Settings, best_of, recipe_of
 from sfa.sweep import search as module
 from sfa.sweep.development import development_part
 from sfa.sweep.trials import Trials
@@ -370,3 +373,44 @@ def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(InputError, match=r"pip install 'sfa\[sweep\]'"):
         Trials(tmp_path)
+
+
+def test_a_search_of_the_old_layout_is_gone_on_with(search: MakeSearch, tmp_path: Path) -> None:
+    """Its recipe has encoder and augmentation among the options of the method, and so have the keys of its trials."""
+    ranges = ("method.edge_drop.0=0..0.9:0.1", "method.hidden=4,8", "smoothing=0,1", "method.tau=0.2..1")
+    folder, ledger = tmp_path / "old", tmp_path / "ledger.sqlite"
+    made = search(folder=folder, ranges=ranges, seeds=(0,))
+    before = run(made, ledger, trials=2)
+    path = folder / "search.json"
+    noted = json.loads(path.read_text())
+    noted["recipe"] = {**{key: LATER[key] for key in STEPS}, **flatten(noted["recipe"])}
+    assert "encoder" not in noted["recipe"]
+    assert noted["recipe"]["method"]["hidden"] == 8
+    path.write_text(json.dumps(noted))
+    settings = Settings.read(folder)
+    assert settings == made.settings
+    assert [found.key for found in settings.ranges] == [
+        "method.edge_drop.0",
+        "method.hidden",
+        "smoothing",
+        "method.tau",
+    ]
+    again = Search(settings, made.graph, folder)
+    records = run(again, ledger, trials=4)
+    assert told(records[:2]) == told(before)
+    assert [record.state for record in records] == ["done"] * 4
+    assert all(record.params.keys() == {found.key for found in settings.ranges} for record in records)
+    recipe = recipe_of(again.arms[""], records[0])
+    assert recipe.augmentation["edge_drop"][0] == records[0].params["method.edge_drop.0"]
+    assert str(recipe.encoder["hidden"]) == records[0].params["method.hidden"]
+    assert len(recipe.postprocess) == int(records[0].params["smoothing"])
+    assert (folder / "best.yaml").exists()
+    with pytest.raises(InputError, match="was begun with other ranges"):
+        run(
+            search(
+                folder=folder,
+                ranges=tuple(one.replace("method.edge", "augmentation.edge") for one in ranges),
+                seeds=(0,),
+            ),
+            ledger,
+        )

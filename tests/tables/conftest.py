@@ -57,7 +57,7 @@ def new_entry() -> NewEntry:
             kind=variant.kind,
             dataset=dataset,
             method=variant.recipe.method["name"],
-            spectral=variant.recipe.spectral["name"],
+            spectral=variant.recipe.spectral_name,
             recipe=identity,
             recipe_hash=recipe_hash(identity),
             fingerprint=fingerprint,

@@ -443,11 +443,11 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
             section = section[int(parent)]
         else:
             section = section.get(parent) if isinstance(section, dict) else None
-        if isinstance(section, list) and key == "name":
-            given[parents[0]] = {"name": value}
-            return
         if not isinstance(section, dict | list):
             raise unknown_name("recipe key", path, given)
+    if isinstance(section, list) and key == "name" and len(parents) == 1:
+        given[parents[0]] = {"name": value}
+        return
     if isinstance(section, list):
         raise unknown_name("recipe key", path, given)
     if key == "name" and name_of(section) != value:

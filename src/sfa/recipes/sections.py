@@ -81,7 +81,10 @@ def complete(section: Mapping[str, Any], kind: str, elsewhere: Iterable[str] = (
                 f"{options}."
             )
         return dict(section)
-    model = _model_of(resolve(kind, section["name"]), kind)
+    target = resolve(kind, section["name"])
+    if not callable(target):
+        raise InputError(f"The {kind} {section['name']} is no class and no function, but {target!r}.")
+    model = _model_of(target, kind)
     options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind, elsewhere)
     filled = {key: value for key, value in options.model_dump().items() if key in section or _is_plain(value)}
     return {"name": section["name"], **filled}
