@@ -23,8 +23,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, global_add_pool
 from torch_geometric.utils import subgraph
 
-from sfa.graph import Rates
-from sfa.methods.graphcl import GraphCL
+from sfa.augment.graph import Rates
+from sfa.methods import GraphCL
 
 RATES = Rates()
 """The authors'; GraphCL's own defaults."""

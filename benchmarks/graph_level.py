@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
+from sfa.augment.graph import RANDOM, Kinds, RandomChoice
 from sfa.data import load
-from sfa.methods.graphcl import GraphCL
-from sfa.augment.graph import RANDOM, Augmentation
-from sfa.sampling.graphs import Graphs
+from sfa.methods import GraphCL
+from sfa.nn import GIN
+from sfa.sampling import Graphs
 
 BATCH = 128
 RIVALS = {
@@ -63,11 +64,11 @@ def views(sets: dict[str, Data], rounds: int) -> None:
             print(f"| {name} | {kind} | {1000 * seconds:.2f} | {shares} |", flush=True)
 
 
-def parts_of_a_step(graphs: Data, kind: Augmentation) -> dict[str, Callable[[], object]]:
+def parts_of_a_step(graphs: Data, kind: Kinds) -> dict[str, Callable[[], object]]:
     """Each from the start, with a new batch each time, about whose edges nothing is known yet."""
     sampler, generator = Graphs(graphs, batch_size=BATCH), seeded()
     seeds = torch.randperm(sampler.num_seeds, generator=generator)[:BATCH]
-    method = GraphCL(graphs.num_features, augmentation=kind)
+    method = graphcl(graphs, kind)
     step = training_step(method)
 
     def batch() -> Data:
@@ -75,9 +76,14 @@ def parts_of_a_step(graphs: Data, kind: Augmentation) -> dict[str, Callable[[], 
 
     return {
         "batch": batch,
-        "batch and views": lambda: method.views(batch(), generator),
+        "batch and views": lambda: method.augmentation(batch(), generator),
         "step": lambda: step(batch(), generator),
     }
+
+
+def graphcl(graphs: Data, kind: Kinds) -> GraphCL:
+    """The method with its defaults, whose view alpha is the graphs as they are."""
+    return GraphCL(GIN(graphs.num_features), RandomChoice(kind, both_views=False))
 
 
 def epoch(sets: dict[str, Data], rounds: int) -> None:
@@ -86,7 +92,7 @@ def epoch(sets: dict[str, Data], rounds: int) -> None:
     print("| graphs | augmentation | | milliseconds here | it / ours |\n| --- | --- | --- | --- | --- |")
     for name, graphs in sets.items():
         for kind in ("random2", "random4"):
-            method = GraphCL(graphs.num_features, augmentation=kind)
+            method = graphcl(graphs, kind)
             things = {"ours": our_epoch(method, graphs)}
             things |= {rival: their_epoch(Plain(method), graphs, kind, manner) for rival, manner in RIVALS.items()}
             times = side_by_side(things, rounds)
@@ -106,7 +112,7 @@ def our_epoch(method: GraphCL, graphs: Data) -> Callable[[], None]:
     return run
 
 
-def their_epoch(plain: Plain, graphs: Data, kind: Augmentation, manner: Manner) -> Callable[[], None]:
+def their_epoch(plain: Plain, graphs: Data, kind: Kinds, manner: Manner) -> Callable[[], None]:
     pairs = Pairs(single_graphs(graphs), [manner.augmentations[name] for name in RANDOM[: int(kind[-1])]])
     loader, step = DataLoader(pairs, batch_size=BATCH, shuffle=True), training_step(plain)
 
@@ -136,9 +142,9 @@ def agreement(sets: dict[str, Data]) -> None:
         sampler = Graphs(graphs, batch_size=BATCH)
         batch = sampler.batch(sampler.plan(seeded())[0], seeded())
         batch.x = batch.x.double()
-        method = GraphCL(graphs.num_features, augmentation="random4").double()
+        method = graphcl(graphs, "random4").double()
         plain = Plain(method)
-        ours, theirs = method(batch, seeded()), plain(*method.views(batch, seeded()))
+        ours, theirs = method(batch, seeded()), plain(*method.augmentation(batch, seeded()))
         ours.backward()
         theirs.backward()
         pairs = zip(in_one_order(method), in_one_order(plain), strict=True)

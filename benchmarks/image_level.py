@@ -21,8 +21,9 @@ import torch
 from timing import side_by_side
 from torch import Tensor, nn
 
+from sfa.augment import STRENGTHS
+from sfa.augment.image import random_view
 from sfa.data import build_images
-from sfa.augment.image import STRENGTHS, random_view
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
 from sfa.sampling import Images
@@ -96,7 +97,7 @@ def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, C
     seeds = sampler.plan(generator)[0]
     method, plain, bare = (built(name, encoder, arguments, spectral) for spectral in ("sfa", "none", "none"))
     network = bare.encoder
-    views: tuple[Tensor, Tensor] = method.views(sampler.batch(seeds, generator), generator)
+    views: tuple[Tensor, Tensor] = method.augmentation(sampler.batch(seeds, generator), generator)
 
     def encode() -> None:
         network.zero_grad()
@@ -118,15 +119,15 @@ def parts(name: str, encoder: str, arguments: argparse.Namespace) -> dict[str, C
         "encoder": encode,
         "step": training_step(method),
         "step without SFA": training_step(plain),
-        "views": lambda: method.views(sampler.batch(seeds, generator), generator),
+        "views": lambda: method.augmentation(sampler.batch(seeds, generator), generator),
     }
 
 
 def built(name: str, encoder: str, arguments: argparse.Namespace, spectral: str) -> Method:
     if arguments.recipe is not None:
         return load_recipe(f"{name}/{arguments.recipe}").updated({"spectral": spectral}).build(in_features=3)
-    options = {"name": name, "encoder": encoder, "hidden": arguments.hidden}
-    return Recipe.parse({"method": options, "spectral": spectral}).build(in_features=3)
+    options = {"name": encoder, "hidden": arguments.hidden}
+    return Recipe.parse({"method": {"name": name}, "encoder": options, "spectral": spectral}).build(in_features=3)
 
 
 if __name__ == "__main__":

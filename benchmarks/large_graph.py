@@ -83,14 +83,16 @@ report(
 
 RECIPES = {
     "grace + sfa": {
-        "method": {"name": "grace", "hidden": 128, "projection": 128, "tau": 0.4},
+        "method": {"name": "grace", "projection": 128, "tau": 0.4},
+        "encoder": {"name": "gcn", "hidden": 128},
         "spectral": "sfa",
         "sampler": {"name": "random-walks", "batch_size": 1024, "length": 3},
         "training": {"epochs": 1, "lr": 1e-3, "diagnose_every": 0},
         "feature_norm": "none",
     },
     "g-bt + sfa": {
-        "method": {"name": "g-bt", "hidden": 128},
+        "method": {"name": "g-bt"},
+        "encoder": {"name": "gcn", "hidden": 128},
         "spectral": "sfa",
         "sampler": {"name": "random-walks", "batch_size": 1024, "length": 3},
         "training": {"epochs": 1, "lr": 1e-3, "diagnose_every": 0},

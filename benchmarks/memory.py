@@ -35,8 +35,8 @@ from sfa.data.block_model import stochastic_block_model
 from sfa.recipes import Recipe
 from sfa.training import train
 graph = stochastic_block_model(19717, 44324, 500, 3)
-method = {"name": "grace", "hidden": 256, "projection": 256}
-recipe = Recipe.parse({"method": method, "spectral": "sfa", "training": {"epochs": 2}})
+method, encoder = {"name": "grace", "projection": 256}, {"name": "gcn", "hidden": 256}
+recipe = Recipe.parse({"method": method, "encoder": encoder, "spectral": "sfa", "training": {"epochs": 2}})
 train(recipe.build(graph.num_features), graph, **recipe.training.arguments)
 report()
 """

@@ -22,7 +22,8 @@ class Yardstick(nn.Module):
     def __init__(self, grace: GRACE, *, masks: bool = True) -> None:
         super().__init__()
         self.loss = info_nce if masks else lean_info_nce
-        self.edge_drop, self.feature_drop, self.tau = grace.edge_drop, grace.feature_drop, grace.tau
+        views = grace.augmentation
+        self.edge_drop, self.feature_drop, self.tau = views.edge_drop, views.feature_drop, grace.tau
         self.convolutions = nn.ModuleList()
         for convolution in grace.encoder.convolutions:
             self.convolutions.append(GCNConv(*convolution.weight.shape))
