@@ -3,10 +3,7 @@
 A new method in the registry is tested here without more ado; see :mod:`tests.methods.conformance`.
 """
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-import sfa
+import sfa.methods
 from sfa import registry
 from sfa.data import as_graphs, build_graph, load
 from sfa.errors import InputError
@@ -351,21 +348,22 @@ def test_levels_have_methods_of_their_own() -> None:
 class TestANewMethod:
     """Needs its source file and a test: no list of names knows it."""
 
-    def test_is_found_where_its_file_is(self, tmp_path: Path) -> None:
-        shutil.copytree(Path(sfa.__file__).parent, tmp_path / "sfa")
-        (tmp_path / "sfa/methods/brand_new.py").write_text(
+    def test_is_found_where_its_file_is(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "brand_new.py").write_text(
             "from sfa.methods.grace import GRACE\n"
             "from sfa.registry import register\n"
             '@register("method", "brand-new")\n'
             "class BrandNew(GRACE):\n"
             "    pass\n"
         )
-        code = "from sfa.recipes import Recipe; print(type(Recipe.parse({'method': 'brand-new'}).build(4)).__name__)"
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-        found = subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
-        )
-        assert found.stdout.split() == ["BrandNew"]
+        monkeypatch.setitem(registry._parts, "method", dict(registry._parts["method"]))
+        monkeypatch.setattr(sfa.methods, "__path__", [*sfa.methods.__path__, str(tmp_path)])
+        try:
+            registry.import_modules(sfa.methods.__name__, sfa.methods.__path__)  # as the package does in the end
+            assert type(Recipe.parse({"method": "brand-new"}).build(4)).__name__ == "BrandNew"
+        finally:
+            sys.modules.pop("sfa.methods.brand_new", None)
+            vars(sfa.methods).pop("brand_new", None)
 
     def test_without_tests_fails_with_the_file_to_write(self, monkeypatch: pytest.MonkeyPatch) -> None:
         new = type("BrandNew", (GRACE,), {"__module__": "sfa.methods.brand_new"})
