@@ -13,7 +13,7 @@ from sfa.augment.base import Augmentation, both
 from sfa.augment.node import random_view
 from sfa.errors import InputError, unknown_name
 from sfa.graph.diffusion import TOLERANCE, heat_kernel, personalised_pagerank
-from sfa.ranges import Count, Positive, Share
+from sfa.ranges import Count, Positive, Share, check_number
 from sfa.registry import register
 
 Kernel = Literal["ppr", "heat"]
@@ -53,7 +53,8 @@ class Diffusion(Augmentation):
         self.t = t
         self.tolerance = tolerance
         self.top_k = top_k
-        self.edge_drop = both("edge_drop", edge_drop)[0]
+        check_number("edge_drop", edge_drop, at_most=1)
+        self.edge_drop = edge_drop
         self.feature_drop = both("feature_drop", feature_drop)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.levels import Level, num_seed_nodes, settings_of
+from sfa.levels import ITEMS, Level, num_seed_nodes, settings_of
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
@@ -89,6 +89,8 @@ class Method(nn.Module, ABC):
         if augmentation is None and self.takes_views:
             augmentation = build("augmentation", settings_of(self)["augmentation"])
         self.augmentation: Any = augmentation
+        if encoder is None and width is None:
+            raise InputError(f"{type(self).__name__} needs an encoder, a module that embeds {ITEMS[self.level]}.")
         self.width = int(self.encoder.width if width is None else width)
         self.spectral.check_width(self.width)
         if self.requires_row_identity and not self.spectral.keeps_rows:
@@ -96,10 +98,8 @@ class Method(nn.Module, ABC):
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
                 f"row a {self.level}: choose another spectral map."
             )
-        self.across_processes = False
-        """Whether the nodes of all processes are one batch; see :func:`sfa.processes.synchronise`."""
-        self.postprocess = ()
-        """Steps that embeddings go through, in order (:mod:`sfa.postprocess`)."""
+        self.across_processes = False  # whether the rows of all processes are one batch: sfa.processes.synchronise
+        self.postprocess = ()  # steps that embeddings go through, in order: sfa.postprocess
 
     @abstractmethod
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:

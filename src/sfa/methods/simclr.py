@@ -25,8 +25,8 @@ class SimCLR(TwoViewMethod):
             { \sum_{j \neq i} e^{\cos(z_i, z_j) / \tau} }, \qquad z = g(\tilde h)
 
     over the ``2b`` views of ``b`` images, where :math:`i^+` is the other view of the image of :math:`i`: each has one
-    positive and ``2b - 2`` negatives, from both views. The projector :math:`g` is two linear layers with a ReLU between;
-    its widths and the temperature are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
+    positive and ``2b - 2`` negatives, from both views. The projector :math:`g` is two linear layers with a ReLU
+    between; its widths and the temperature are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
 
     Args:
         head_hidden: Hidden width of the projector.
