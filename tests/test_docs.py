@@ -9,8 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from sfa import registry
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.fixture(autouse=True)
+def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the parts that a page or an example registers, when it has run."""
+    for kind in registry.HOMES:
+        monkeypatch.setitem(registry._parts, kind, dict(registry.registered(kind)))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

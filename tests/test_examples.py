@@ -9,9 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from sfa import registry
 from sfa.recipes import Recipe
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the parts that a page or an example registers, when it has run."""
+    for kind in registry.HOMES:
+        monkeypatch.setitem(registry._parts, kind, dict(registry.registered(kind)))
 
 
 def output(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:

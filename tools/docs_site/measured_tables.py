@@ -33,15 +33,20 @@ def measured_section(name: str, entries: Sequence[Entry]) -> list[str]:
         "over splits; with one seed, over its splits. The difference is paired in the same way, with its 95 % interval."
     )
     told.append(_main_table(name, main, entries) if main else "Not by its shipped recipe as it is.")
-    if correction := next((pair.any.correction for pair, _ in every if pair.any.correction), {}):
-        settings = ", ".join(f"`{path}={yaml_value(value)}`" for path, value in correction.items())
-        told.append(
-            f"*Before its correction* means with {settings}, which sfa had before it did as the method's authors do. "
-            "With the corrected settings it was not measured yet."
-        )
+    told += _correction([pair.any for pair, _ in every])
     if rest:
         told.append(folded("Other maps and settings", _other_table(rest)))
     return [*told, _made_by(name, main), _made_with(name, entries)]
+
+
+def _correction(found: Sequence[Group]) -> list[str]:
+    """What runs from before a correction of the method were made with."""
+    before = [group.correction for group in found if group.correction]
+    if not before:
+        return []
+    settings = ", ".join(f"`{path}={yaml_value(value)}`" for path, value in before[0].items())
+    told = f"*Before its correction* means with {settings}, which sfa had before it did as the method's authors do."
+    return [f"{told} With the corrected settings it was not measured yet." if len(before) == len(found) else told]
 
 
 def _is_main(pair: Pair, how: Changes) -> bool:

@@ -92,8 +92,7 @@ def _part(kind: str, section: Any) -> list[str]:
     told = [
         f"## The default {kind}",
         f"`{name}`, [`{part.__name__}`][{part.__module__}.{part.__qualname__}]: {_first_sentence(description)} "
-        f"`--{kind} NAME` takes another (`sfa list {kind}s`), and [Bring your own part](../compose.md) shows how to "
-        "write one.",
+        f"`--{kind} NAME` takes another (`sfa list {kind}s`), or [one of your own](../compose.md#an-{kind}).",
     ]
     own = _option_table(kind, section)
     if own is None:
