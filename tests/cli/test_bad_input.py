@@ -274,7 +274,9 @@ def test_data_that_changed(
 def test_resuming(trained_run: Path, planted_file: Path, refuses: Callable[..., str]) -> None:
     resume = ("train", "--resume", "--out", trained_run)
     assert "training.lr" in refuses(*resume, lr=0.5)
-    assert "method.hidden" in refuses(*resume, hidden=9)
+    assert "another value of encoder.hidden:" in refuses(*resume, hidden=9)
+    assert "encoder.name" in refuses(*resume, encoder="mlp")
+    assert "another value of spectral" in refuses(*resume, spectral="noise,sfa")
     assert "another value of feature_norm:" in refuses(*resume, set="feature_norm=none")
     assert "method.name" in refuses(*resume, method="g-bt")
     assert "--out" in refuses("train", "--resume")

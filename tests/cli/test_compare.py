@@ -98,7 +98,9 @@ def test_scores_of_what_is_embedded_otherwise_are_made_anew(runs: tuple[Path, Pa
     """The same weights, and features beside the embeddings from now on."""
     assert run_sfa("compare", *runs, "-q", protocol="knn").code == 0
     recipe = runs[0] / "recipe.yaml"
-    recipe.write_text(recipe.read_text().replace("own_features: 0.0", "own_features: 1.0"))
+    text = recipe.read_text()
+    assert "postprocess: []" in text
+    recipe.write_text(text.replace("postprocess: []", "postprocess: [{name: concat-features, weight: 1.0}]"))
     result = run_sfa("compare", *runs, protocol="knn")
     assert result.code == 0, result.err
     assert f"{runs[0]}: scoring by knn" in result.err

@@ -67,7 +67,7 @@ def test_anndata_with_its_recipe(trained_run: Path, run_sfa: RunSfa) -> None:
     assert run_sfa("embed", trained_run, "--quiet", out="z.h5ad").err == ""
     about = anndata.read_h5ad("z.h5ad").uns["sfa"]
     assert (about["method"], about["data"], about["items"]) == ("grace + sfa", "planted", "nodes")
-    assert yaml.safe_load(about["recipe"])["method"]["hidden"] == 8
+    assert yaml.safe_load(about["recipe"])["encoder"]["hidden"] == 8
 
 
 @pytest.mark.parametrize("file", ["z.h5ad", "z.parquet", "z.csv"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sfa.data import names as datasets
-from sfa.methods import METHODS
+from sfa.methods import available_methods
 from sfa.recipes import shipped_recipes
 from sfa.registry import registered
 from sfa.tables.published import NUMBERS
@@ -23,7 +23,7 @@ RunSfa = Callable[..., Any]
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("methods", list(METHODS)),
+        ("methods", list(available_methods())),
         (
             "spectral",
             [

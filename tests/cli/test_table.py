@@ -209,7 +209,7 @@ def test_all_of_them_in_a_folder(run_sfa: RunSfa, workplace: Path, monkeypatch: 
         (["1", "--datasets", "nci1"], "Table 1 is of one graph"),
         (["1", "--datasets", "coar"], "did you mean 'cora'"),
         (["1", "--method", "grcae"], "did you mean 'grace'"),
-        (["8", "--set", "method.hiden=3"], "did you mean 'hidden'"),
+        (["8", "--set", "encoder.hiden=3"], "did you mean 'hidden'"),
         (["8", "--epochs", "0"], "epochs"),
         (["8", "--out", "t.docx"], ".tex"),
         (["8", "--out", "nowhere/t.md"], "nowhere"),

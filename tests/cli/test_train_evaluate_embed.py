@@ -100,7 +100,7 @@ def test_the_order_of_the_nodes_does_not_matter(
 
 
 def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_path: Path) -> None:
-    """Training goes as without, embeddings and scores do not; a run from before there was such a key has none."""
+    """Training goes as without, embeddings and scores do not; a run from before there were such steps has none."""
     for times in (0, 2):
         asked = ["--set", f"smoothing={times}", "--no-evaluate", "--epochs", "2", *tiny]
         assert run_sfa("train", planted_file, *asked, out=tmp_path / f"{times}").code == 0
@@ -120,11 +120,11 @@ def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_pat
         assert said[name] == pytest.approx(resolve("protocol", "honest-10-10-80").evaluate(z, plain.graph).mean())
 
     recipe = tmp_path / "0" / "recipe.yaml"
-    kept = [line for line in recipe.read_text().splitlines() if not line.startswith("smoothing:")]
-    assert len(kept) == len(recipe.read_text().splitlines()) - 1
-    recipe.write_text("\n".join(kept))
+    text = recipe.read_text()
+    assert "postprocess: []\n" in text
+    recipe.write_text(text.replace("postprocess: []\n", ""))
     old = open_run(tmp_path / "0")
-    assert old.method.smoothing == 0
+    assert old.method.postprocess == ()
     assert torch.equal(old.method.embed(old.graph), plain.method.embed(plain.graph))
     assert run_sfa("train", "--resume", "--no-evaluate", out=tmp_path / "0").code == 0
 
@@ -229,7 +229,7 @@ def test_a_recipe_file_and_an_option_over_it(planted_file: Path, run_sfa: RunSfa
     options = {"recipe": tmp_path / "mine.yaml", "epochs": 2, "out": tmp_path / "run"}
     assert run_sfa("train", planted_file, "--no-evaluate", **options).code == 0
     recipe = load_recipe(tmp_path / "run" / "recipe.yaml")
-    assert (recipe.method["name"], recipe.method["hidden"]) == ("g-bt", 4)
+    assert (recipe.method["name"], recipe.encoder["hidden"]) == ("g-bt", 4)
     assert (recipe.training.epochs, recipe.training.lr) == (2, 0.001)
     assert len(RunFolder(tmp_path / "run").read_metrics()) == 2
 

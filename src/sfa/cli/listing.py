@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -90,4 +91,4 @@ def _defaults(spectral: Any) -> str:
 
 def _summary(described: Any) -> str:
     first, *_ = (inspect.getdoc(described) or "").splitlines() or [""]
-    return first.replace(":func:", "").replace("`", "")
+    return re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"\1", first).replace("`", "")

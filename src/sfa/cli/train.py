@@ -24,7 +24,7 @@ from sfa.errors import InputError, unknown_name
 from sfa.evaluation import Score
 from sfa.evaluation.probes.base import RANKS
 from sfa.evaluation.protocols import default_protocol
-from sfa.levels import Level, level_of, num_items
+from sfa.levels import Level, level_of, num_items, settings_of
 from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
@@ -264,9 +264,10 @@ def _what(data: Data, recipe: Recipe) -> str:
 def _how(recipe: Recipe) -> str:
     """Say what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
     sampler, count = recipe.sampler, processes.count()
-    usual = Recipe.parse({"method": recipe.method["name"]})
-    parts = [(kind, names_of(getattr(recipe, kind))) for kind in ("encoder", "augmentation")]
-    others = "".join(f", {kind} {name}" for kind, name in parts if name != names_of(getattr(usual, kind)))
+    usual = settings_of(resolve("method", recipe.method["name"]))
+    parts = [(kind, getattr(recipe, kind)) for kind in ("encoder", "augmentation")]
+    names = {kind: names_of(part) for kind, part in parts if part is not None}
+    others = "".join(f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind]))
     size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
     batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
     return others + batches + ("" if count == 1 else f", {count} processes")

@@ -22,7 +22,7 @@ from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.recipes.legacy import OLD, STEPS, modern_paths, modernize, with_step
 from sfa.recipes.sections import complete, is_object, named, names_of, options_of, takes_anything, validated
-from sfa.registry import build, registered, resolve
+from sfa.registry import build, is_path, registered, resolve
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialisation
 from sfa.spectral.sequential import as_spectral
@@ -187,7 +187,7 @@ class Recipe(BaseModel):
         name = asked.get("name") if isinstance(asked, Mapping) else asked
         if not isinstance(name, str) or name == self.method["name"]:
             return self
-        own = Recipe.parse({"method": self.method["name"]})
+        own = Recipe.parse({"method": with_required_options(self.method["name"], self.method, "")})
         kept = {key: getattr(self, key) for key in ("spectral", "sampler") if getattr(self, key) != getattr(own, key)}
         training = {key: getattr(self.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
         plain = {key: changes.get(key, getattr(self, key)) for key in ("feature_noise", "edge_noise")}
@@ -286,10 +286,10 @@ def class_of_method(name: str) -> type[Method]:
     return found
 
 
-def with_required_options(name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+def with_required_options(name: str, changes: Mapping[str, Any], prefix: str = "method.") -> dict[str, Any]:
     """Return the section of a method with those of its options among the changes that have no default."""
     known = options_of(class_of_method(name), "method")
-    required = {key: f"method.{key}" for key, (_, default) in known.items() if default is ...}
+    required = {key: f"{prefix}{key}" for key, (_, default) in known.items() if default is ...}
     return {"name": name, **{key: changes[path] for key, path in required.items() if path in changes}}
 
 
@@ -429,7 +429,7 @@ def _build(kind: str, section: Any, parts: Mapping[str, Any], *args: Any) -> Any
     try:
         return build(kind, section, *args)
     except TypeError as error:
-        if not takes_anything(resolve(kind, section["name"])):
+        if not is_path(section["name"]) and not takes_anything(resolve(kind, section["name"])):
             raise
         raise InputError(f"The {kind} {section['name']} cannot be made with these options: {error}.") from error
 
@@ -443,14 +443,19 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
             section = section[int(parent)]
         else:
             section = section.get(parent) if isinstance(section, dict) else None
+        if section is None and [parent] == parents and parent in SECTIONS:  # a method without says so when it is parsed
+            section = given[parent] = {}
         if not isinstance(section, dict | list):
             raise unknown_name("recipe key", path, given)
     if isinstance(section, list) and key == "name" and len(parents) == 1:
         given[parents[0]] = {"name": value}
         return
     if isinstance(section, list):
-        raise unknown_name("recipe key", path, given)
-    if key == "name" and name_of(section) != value:
+        raise InputError(
+            f"Recipe key {path!r}: there are several of {parents[0]}, {names_of(section)}; say of which, counted "
+            f"from 0, for instance {parents[0]}.0.{key}."
+        )
+    if key == "name" and section and name_of(section) != value:
         kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
         section.clear()
         section.update(kept)
