@@ -166,8 +166,10 @@ def _import_attribute(module: str, attribute: str, kind: str) -> Any:
     except InputError:
         raise
     except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]
+        hint = "; install it, or work in the folder that it is in." if missing else ""
         raise InputError(
-            f"The {_word(kind)} {module}:{attribute} cannot be imported: {type(error).__name__}: {error}"
+            f"The {_word(kind)} {module}:{attribute} cannot be imported: {type(error).__name__}: {error}{hint}"
         ) from error
     if not hasattr(found, attribute):
         public = [name for name in vars(found) if not name.startswith("_")]

@@ -6,7 +6,7 @@ import copy
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GAT, GIN
 
 import sfa
-from sfa import GraphEmbedder, ImageEmbedder, NodeEmbedder
+from sfa import GraphEmbedder, ImageEmbedder, NodeEmbedder, registry
 from sfa.augment import Compose, DropEdges, Identity, MaskFeatures, UniformDrop
 from sfa.errors import InputError
 from sfa.losses import nt_xent
@@ -262,6 +262,16 @@ def test_a_method_of_ones_own(planted: Data, tmp_path: Path, form: str) -> None:
     assert with_object.embedding_.shape == (60, 8)
 
 
+@pytest.fixture
+def forgotten_methods() -> Iterator[None]:
+    """Methods that a test registers are gone when it ends."""
+    before = dict(registered("method"))
+    yield
+    registry._parts["method"].clear()
+    registry._parts["method"].update(before)
+
+
+@pytest.mark.usefixtures("forgotten_methods")
 def test_a_method_that_cannot_be_imported(planted: Data, tmp_path: Path) -> None:
     """A class inside a function is known by its name while the process lasts; another one is given the class."""
 

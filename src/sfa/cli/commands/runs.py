@@ -24,7 +24,8 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Method (`sfa list methods`). Default: grace for a graph, graphcl for graphs, simclr for images."
+            help="Method (`sfa list methods`), or `package.module:Class` of your own. Default: grace for a graph, graphcl "
+            "for graphs, simclr for images."
         ),
     ] = None,
     encoder: Annotated[
@@ -70,7 +71,7 @@ def train(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar=PAIR, help="Any other recipe key, e.g. `augmentation.edge_drop=[0.2,0.4]`."),
+        typer.Option("--set", metavar=PAIR, help="Any other recipe key, e.g. `encoder.layers=3`; may be several."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: a new one below runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
@@ -109,6 +110,7 @@ def train(
     * `sfa train digits --method simclr`: bundled too, an embedding for each of 1797 images
     * `sfa train photos/ --image-size 64`: a folder of images, or of a folder for each class
     * `sfa train my_graph.npz --method g-bt --epochs 500 --out runs/mine`
+    * `sfa train cora --encoder torch_geometric.nn:GAT --set encoder.hidden_channels=64 encoder.num_layers=2`
     * `sfa train edges.csv --features nodes.csv`
     * `sfa train edges.csv --node-features degree`: a graph that is nothing but its edges
     * `sfa train edges.csv --features x.npy --batch-size 1024`: a large graph, in batches
