@@ -24,15 +24,13 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Method (`sfa list methods`), or `package.module:Class` of your own. Default: grace for a graph, graphcl "
+            help="Method (`sfa list methods`), or `module:Class` of your own. Default: grace for a graph, graphcl "
             "for graphs, simclr for images."
         ),
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            help="Encoder (`sfa list encoders`), or `package.module:Class` of your own. Default: the method's."
-        ),
+        typer.Option(help="Encoder (`sfa list encoders`), or `module:Class` of your own. Default: the method's."),
     ] = None,
     augmentation: Annotated[
         str | None,
