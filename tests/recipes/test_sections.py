@@ -54,7 +54,7 @@ def test_a_class_with_a_required_option(planted: Data) -> None:
     assert (built.factor, built.tau) == (0.5, 0.9)
     assert Recipe.parse(recipe.as_dict()) == recipe
     assert recipe.updated({"method.factor": 2}).method["factor"] == 2
-    with pytest.raises(InputError, match="Method key 'factor': .*not 'much'"):
+    with pytest.raises(InputError, match=r"Method key 'factor': .*not 'much'"):
         recipe.updated({"method.factor": "much"})
     with pytest.raises(InputError, match="Unknown method key 'factr': did you mean 'factor'"):
         recipe.updated({"method.factr": 1})
@@ -246,7 +246,7 @@ def test_a_path_to_nothing(kind: str) -> None:
 
 
 def test_a_path_to_something_else() -> None:
-    with pytest.raises(InputError, match="is no subclass of sfa.methods.Method"):
+    with pytest.raises(InputError, match=r"is no subclass of sfa\.methods\.Method"):
         Recipe.parse({"method": f"{PARTS}:Halve"})
     for kind in ("encoder", "augmentation", "spectral", "postprocess"):
         with pytest.raises(InputError, match=f"{PARTS}:NUMBER"):

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from pydantic import ConfigDict, ValidationError, create_model
 
 from sfa.errors import InputError, unknown_name
-from sfa.registry import resolve
+from sfa.registry import is_ready, resolve
 
 Section = dict[str, Any]
 
@@ -29,6 +29,8 @@ def options_of(target: Any, kind: str) -> dict[str, tuple[Any, Any]]:
     Where a constructor hands ``**options`` on, those of the class that it is derived from are among them.
     """
     found: dict[str, tuple[Any, Any]] = {}
+    if is_ready(target, kind):
+        return found
     for function in _constructors(target):
         parameters = list(inspect.signature(function).parameters.values())
         if inspect.isclass(target):

@@ -119,7 +119,7 @@ Range: TypeAlias = Choices | Interval
 
 
 def parse_range(assignment: str) -> Range:
-    """``training.lr=1e-4..1e-2:log``, ``method.layers=1..3``, ``method.tau=0.1..1:0.1`` or ``spectral.name=none,sfa``.
+    """``training.lr=1e-4..1e-2:log``, ``encoder.layers=1..3``, ``method.tau=0.1..1:0.1`` or ``spectral.name=none,sfa``.
 
     >>> parse_range("training.lr=1e-4..1e-2:log").text
     '0.0001..0.01:log'
