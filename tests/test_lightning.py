@@ -33,6 +33,7 @@ pytestmark = [
 ]
 
 SMALL_GRACE = {"name": "grace", "hidden": 8, "projection": 8}
+GAT = {"name": "torch_geometric.nn:GAT", "hidden_channels": 8, "num_layers": 2, "dropout": 0.5}
 
 
 def quiet_trainer(epochs: int, **options: Any) -> Trainer:
@@ -64,10 +65,12 @@ RECIPES: Sequence[tuple[str, dict[str, Any]]] = [
             "sampler": {"name": "images", "batch_size": 512},
         },
     ),
+    # An encoder of PyTorch Geometric, whose dropout is drawn from the generator of the step; two maps in the slot.
+    ("cora", {"method": {"name": "grace", "projection": 8}, "encoder": GAT, "spectral": ["noise", "sfa"]}),
 ]
 
 
-@pytest.mark.parametrize(("data", "given"), RECIPES, ids=["grace", "bgrl", "joao", "swav"])
+@pytest.mark.parametrize(("data", "given"), RECIPES, ids=["grace", "bgrl", "joao", "swav", "gat"])
 def test_weights_are_those_of_our_own_loop_to_the_bit(data: str, given: dict[str, Any]) -> None:
     graph = load(data)
     given = {**given, "training": {"epochs": 2, "seed": 3, **given.get("training", {})}}
