@@ -133,9 +133,13 @@ def test_several_maps_are_changed_by_their_place() -> None:
     assert Recipe.parse({}).updated({"spectral": ["noise", "gentle"]}).spectral[1]["passes"] == 64
     assert recipe.updated({"method.name": "g-bt"}).spectral == recipe.spectral
     assert Recipe.parse({"spectral": []}).spectral_name == "none"
-    for path in ("spectral.2.strength", "spectral.strength", "spectral.x.strength"):
+    for path in ("spectral.2.strength", "spectral.x.strength"):
         with pytest.raises(InputError, match=f"Unknown recipe key '{path}'"):
             recipe.updated({path: 1})
+    with pytest.raises(
+        InputError, match=r"'spectral\.strength': there are several .* for instance spectral\.0\.strength"
+    ):
+        recipe.updated({"spectral.strength": 1})
     with pytest.raises(InputError, match="Unknown spectral map 'nois': did you mean 'noise'"):
         recipe.updated({"spectral.0.name": "nois"})
 
