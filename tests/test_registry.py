@@ -18,7 +18,7 @@ import sfa
 from sfa import registry
 from sfa.data import find, fingerprint, load, names
 from sfa.errors import InputError
-from sfa.registry import HOMES, is_path, known_names, register, registered, resolve
+from sfa.registry import HOMES, is_path, is_ready, known_names, register, registered, resolve
 from sfa.sampling import Sampler, WholeGraph
 from tests.parts import replace_part
 
@@ -413,3 +413,16 @@ class TestCommandLine:
         (mine,) = (line for line in lines if line.split()[0] == "mine")
         assert other.description.split()[0] in mine
         assert lines.index(mine) == len(lines) - 1
+
+
+def test_a_function_of_data_and_generator_is_an_augmentation_as_it_is() -> None:
+    def views(data: object, generator: object) -> tuple[object, object]:
+        return data, data
+
+    def make_views(rate: float = 0.5) -> object:
+        return rate
+
+    assert is_ready(views, "augmentation")
+    assert not is_ready(make_views, "augmentation")
+    assert not is_ready(views, "encoder")
+    assert not is_ready(int, "augmentation")

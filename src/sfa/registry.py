@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 import sys
@@ -110,7 +111,15 @@ def resolve(kind: str, name: str) -> Any:
 def build(kind: str, section: Mapping[str, Any], *args: Any) -> Any:
     """Build a part from a section of a recipe: a name and keyword arguments; ``args`` go before them."""
     options = {key: value for key, value in section.items() if key != "name"}
-    return resolve(kind, section["name"])(*args, **options)
+    part = resolve(kind, section["name"])
+    return part if is_ready(part, kind) else part(*args, **options)
+
+
+def is_ready(part: Any, kind: str) -> bool:
+    """Tell whether a part need not be built: a function ``(data, generator)`` is an augmentation as it is."""
+    if kind not in ("augmentation", "postprocess") or not inspect.isfunction(part):
+        return False
+    return any(one.default is one.empty for one in inspect.signature(part).parameters.values())
 
 
 def name_of(kind: str, part: Any) -> str:
