@@ -18,7 +18,7 @@ import sfa
 from sfa import registry
 from sfa.data import find, fingerprint, load, names
 from sfa.errors import InputError
-from sfa.registry import HOMES, is_path, is_ready, known_names, register, registered, resolve
+from sfa.registry import HOMES, is_path, is_ready, known_names, name_of, register, registered, resolve
 from sfa.sampling import Sampler, WholeGraph
 from tests.parts import replace_part
 
@@ -209,11 +209,34 @@ class TestPaths:
 
     def test_a_module_that_is_not_there(self, here: Path) -> None:
         with pytest.raises(
-            InputError, match=r"^The sampler my_none:Mine cannot be imported: ModuleNotFoundError: No mod"
+            InputError,
+            match=r"^The sampler my_none:Mine cannot be imported: ModuleNotFoundError: No module named 'my_none'; install "
+            r"it, or work in the folder that it is in\.$",
         ):
             resolve("sampler", "my_none:Mine")
         with pytest.raises(InputError, match=rf"^There is no file {here / 'my_none.py'}\.$"):
             resolve("sampler", "my_none.py:Mine")
+
+    def test_a_module_that_lacks_another(self, here: Path) -> None:
+        """It is the other one that is not there."""
+        (here / "my_lacking.py").write_text("import my_none\n")
+        with pytest.raises(InputError, match=r"^The sampler my_lacking:Mine cannot .* No module named 'my_none'$"):
+            resolve("sampler", "my_lacking:Mine")
+
+    def test_classes_have_names(self, here: Path) -> None:
+        """Their own, or the path by which they can be imported, or else one that they are registered by."""
+        (here / "my_named.py").write_text(self.SOURCE)
+        mine = resolve("sampler", "my_named:Mine")
+        assert name_of("sampler", WholeGraph) == "whole"
+        assert name_of("sampler", mine) == "my_named:Mine"
+        assert "Mine" not in registered("sampler")
+
+        class Inner(WholeGraph):
+            pass
+
+        assert name_of("sampler", Inner) == "Inner"
+        assert resolve("sampler", "Inner") is Inner
+        assert name_of("sampler", Inner) == "Inner"
 
     @pytest.mark.parametrize("name", ["whole", "a:b:c", ":Mine", "my_module:", "my module:Mine", "my_module:a.b"])
     def test_what_is_no_path(self, name: str) -> None:

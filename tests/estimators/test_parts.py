@@ -285,8 +285,11 @@ def test_a_method_that_cannot_be_imported(planted: Data, tmp_path: Path) -> None
     embedder.save(path)
     np.testing.assert_array_equal(NodeEmbedder.load(path).transform(planted), embedder.embedding_)
     np.testing.assert_array_equal(clone(embedder).fit_transform(planted), embedder.embedding_)
+    moved = NodeEmbedder.load(path, method=f"{__name__}:Simple")
+    assert type(moved.method_) is Simple
+    assert moved.recipe_.method["name"] == f"{__name__}:Simple"
+    np.testing.assert_array_equal(clone(moved).fit_transform(planted), embedder.embedding_)
     code = f"""
-import sys
 from sfa import NodeEmbedder
 from tests.estimators.test_parts import Simple
 try: NodeEmbedder.load({str(path)!r})

@@ -22,7 +22,7 @@ from sfa.estimators.parts import KINDS, section_of, sections_of_method
 from sfa.levels import Level
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.schema import class_of_method, with_required_options
+from sfa.recipes.parsing import class_of_method, with_required_options
 from sfa.recipes.sections import names_of
 from sfa.training import LambdaCallback, load_tensors, save_tensors, train
 
@@ -168,7 +168,8 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         Args:
             path: The file.
-            method: The object that it was made with, if it was a whole method; or a class of one's own.
+            method: The object that it was made with, if it was a whole method; or the class, if that cannot be found
+                by the name that it had.
             encoder: The encoder, if it was an object, for instance ``encoder=my_gat``; its weights do not matter.
             augmentation: The augmentation, if it was an object.
             spectral: The spectral map, or the list of several, if any was an object.
@@ -178,7 +179,11 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise _not_an_embedder(path)
         given = {"method": method, "encoder": encoder, "augmentation": augmentation, "spectral": spectral}
         given = {kind: part for kind, part in given.items() if part is not None}
-        objects = {kind: section_of(kind, part)[1] for kind, part in given.items()}  # registers classes of one's own
+        objects = {}
+        for kind, part in given.items():
+            section, objects[kind] = section_of(kind, part)
+            if isinstance(section, str) and isinstance(meta["recipe"].get(kind), dict):
+                meta["recipe"][kind]["name"] = section  # of a class that has moved, or that only this process knows
         recipe = Recipe.parse(meta["recipe"])
         if _level_of(recipe) != cls.level:
             other = EMBEDDERS[_level_of(recipe)]
