@@ -210,8 +210,8 @@ class TestPaths:
     def test_a_module_that_is_not_there(self, here: Path) -> None:
         with pytest.raises(
             InputError,
-            match=r"^The sampler my_none:Mine cannot be imported: ModuleNotFoundError: No module named 'my_none'; install "
-            r"it, or work in the folder that it is in\.$",
+            match=r"^The sampler my_none:Mine cannot be imported: ModuleNotFoundError: No module named 'my_none'; "
+            r"install it, or work in the folder that it is in\.$",
         ):
             resolve("sampler", "my_none:Mine")
         with pytest.raises(InputError, match=rf"^There is no file {here / 'my_none.py'}\.$"):

@@ -112,9 +112,11 @@ def test_encoders(planted_file: Path, run_sfa: RunSfa, words: list[Any], section
         (["--augmentation", "none"], "identity"),
         (["--augmentation", "adaptive", "--set", "augmentation.centrality=pagerank"], "adaptive"),
         (["--set", "augmentation=[identity, uniform]"], ["identity", "uniform"]),
+        (["--augmentation", "my_module:views"], "my_module:views"),
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("my_module")
 def test_augmentations(planted_file: Path, run_sfa: RunSfa, words: list[str], names: Any) -> None:
     run = train(run_sfa, planted_file, *words)
     found = load_recipe(run / "recipe.yaml").augmentation
