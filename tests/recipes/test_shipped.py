@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.methods import available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
-from sfa.recipes.schema import GENTLE
+from sfa.recipes.parsing import GENTLE
 
 # hidden, projection, lr, epochs, k, tau, activation of the table; edge and feature drop rates of the two views.
 PAPER = {

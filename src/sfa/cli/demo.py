@@ -20,7 +20,7 @@ from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluation import Score, paired_difference
 from sfa.figures import draw_maps, draw_spectra, save_figure
 from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.schema import name_of
+from sfa.recipes.parsing import name_of
 from sfa.registry import resolve
 from sfa.training import RunFolder
 

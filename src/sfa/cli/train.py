@@ -27,8 +27,8 @@ from sfa.evaluation.protocols import default_protocol
 from sfa.levels import Level, level_of, num_items, settings_of
 from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
+from sfa.recipes.parsing import name_of
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
-from sfa.recipes.schema import name_of
 from sfa.recipes.sections import names_of
 from sfa.registry import is_path, resolve
 from sfa.training import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric

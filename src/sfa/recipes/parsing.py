@@ -1,0 +1,163 @@
+"""From what a recipe says of a section to the section itself: names, defaults, and what goes together."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfa.errors import InputError, unknown_name
+from sfa.graph.features import OF_ALL_ROWS
+from sfa.levels import DATA, ITEMS, Level
+from sfa.methods import Method
+from sfa.recipes.sections import is_object, named, names_of, options_of
+from sfa.registry import registered, resolve
+from sfa.sampling import Sampler
+
+if TYPE_CHECKING:
+    from sfa.recipes.schema import Recipe
+
+GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
+"""What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""
+
+
+def name_of(section: Any) -> Any:
+    """Return the name that stands for a section: that of its class, or ``gentle``."""
+    is_gentle = isinstance(section, Mapping) and GENTLE.items() <= section.items()
+    return "gentle" if is_gentle else names_of(section)
+
+
+def class_of_method(name: str) -> type[Method]:
+    """Return the class of a method by its name; ``<name>`` is that of a method that was given as an object."""
+    found = resolve("method", name.strip("<>"))
+    if not (inspect.isclass(found) and issubclass(found, Method)):
+        raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
+    return found
+
+
+def with_required_options(name: str, changes: Mapping[str, Any], prefix: str = "method.") -> dict[str, Any]:
+    """Return the section of a method with those of its options among the changes that have no default."""
+    known = options_of(class_of_method(name), "method")
+    required = {key: f"{prefix}{key}" for key, (_, default) in known.items() if default is ...}
+    return {"name": name, **{key: changes[path] for key, path in required.items() if path in changes}}
+
+
+def encoder_section(
+    given: Mapping[str, Any], method: Mapping[str, Any], method_class: type[Method], settings: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the section of the encoder, if the method has one."""
+    section = given.get("encoder")
+    if method_class.transductive:
+        if section not in (None, "none"):
+            raise InputError(f"{method['name']} has weights for each node and no encoder: leave out encoder.")
+        return None
+    default = settings["encoder"]
+    return dict(default) if section is None else named(section, "encoder", default, None)
+
+
+def augmentation_section(
+    given: Mapping[str, Any], method: Mapping[str, Any], method_class: type[Method], settings: Mapping[str, Any]
+) -> Any:
+    """Return the section of the augmentation, or of several, if the method takes views."""
+    section = given.get("augmentation")
+    if not method_class.takes_views:
+        if section not in (None, "none"):
+            raise InputError(f"{method['name']} makes no views of its data: leave out augmentation.")
+        return None
+    default = settings["augmentation"]
+    if section is None:
+        return dict(default)
+    if isinstance(section, list):
+        return [named(one, "augmentation", {}) for one in section]
+    if section == "none" or (isinstance(section, Mapping) and section.get("name") == "none"):
+        section = "identity"  # two views that are the data themselves
+    return named(section, "augmentation", default, None)
+
+
+def spectral_section(section: Any, level: Level) -> Any:
+    """Return the map's section with ``gentle`` written out; options without a name are of that, for nodes."""
+    if isinstance(section, list):
+        return [spectral_section(one, level) for one in section]
+    if section == "gentle":
+        return dict(GENTLE)
+    if isinstance(section, Mapping) and section.get("name", "gentle" if level == "node" else "") == "gentle":
+        return {**GENTLE, **section, "name": GENTLE["name"]}
+    found = named(section, "spectral", {"name": "sfa"})
+    if not is_object(found["name"]) and ":" not in found["name"] and found["name"] not in registered("spectral"):
+        raise unknown_name("spectral map", found["name"], ("gentle", *registered("spectral")))
+    return found
+
+
+def postprocess_section(section: Any) -> list[dict[str, Any]]:
+    """Return the steps of postprocessing, a section each."""
+    if section is not None and not isinstance(section, list | tuple):
+        section = [section]
+    return [named(one, "postprocess", {}, None) for one in section or []]
+
+
+def sampler_section(section: Any, default: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sampler's section; options alone, where the default is the whole graph, ask for neighbors."""
+    if isinstance(section, Mapping) and section and "name" not in section and default["name"] == "whole":
+        default = {"name": "neighbours"}
+    return named(section, "sampler", default, "whole")
+
+
+def training_section(given: Any, settings: Mapping[str, Any]) -> Any:
+    """Return the section of training with the method's settings, and a warm-up that fits the epochs."""
+    if not isinstance(given, Mapping):
+        return given
+    epochs = settings.get("epochs", 0)
+    warmup = stretched_warmup(settings.get("warmup", 0), epochs, given.get("epochs"))
+    return {**settings, "warmup": warmup, **given}
+
+
+def stretched_warmup(warmup: int, epochs: int, other: Any) -> int:
+    """Return the warm-up of a run of other epochs than the warm-up was meant for."""
+    return round(warmup * other / epochs) if isinstance(other, int) and other > 0 and epochs else warmup
+
+
+def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
+    """Raise unless the parts of a recipe go together."""
+    method, level = recipe.method["name"], method_class.level
+    _check_sampler(recipe, method_class)
+    if level == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0):
+        raise InputError(
+            f"{method} embeds images, which have no features to normalise or to add noise to: leave out "
+            "feature_norm and feature_noise."
+        )
+    if level != "node" and recipe.edge_noise > 0:
+        raise InputError(f"edge_noise replaces edges of one graph, and {method} embeds {ITEMS[level]}: leave it out.")
+    if level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
+        raise InputError(
+            f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
+            "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
+            "features before."
+        )
+    if level != "node" and recipe.postprocess:
+        raise InputError(
+            f"{method} embeds {ITEMS[level]}, and postprocessing is of embeddings of the nodes of one graph: leave it "
+            "out."
+        )
+    views = recipe.augmentation if isinstance(recipe.augmentation, list) else [recipe.augmentation or {}]
+    for section in views:
+        known = section and not is_object(section["name"])
+        own: Level | None = getattr(resolve("augmentation", section["name"]), "level", None) if known else None
+        if own not in (None, level):
+            raise InputError(
+                f"The augmentation {section['name']} is of {DATA[own]}, and {method} embeds {ITEMS[level]}."
+            )
+
+
+def _check_sampler(recipe: Recipe, method_class: type[Method]) -> None:
+    """Raise unless a method can be trained on the batches of a sampler."""
+    method, sampler = recipe.method["name"], recipe.sampler["name"]
+    sampler_class: type[Sampler] = resolve("sampler", sampler)
+    if method_class.level != sampler_class.level:
+        raise InputError(
+            f"{method} embeds {ITEMS[method_class.level]}, and batches of {sampler} are of "
+            f"{DATA[sampler_class.level]}: leave the sampler out."
+        )
+    if method_class.samplers and sampler not in method_class.samplers:
+        raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")
+    if sampler_class.for_walks and sampler not in method_class.samplers:
+        raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
