@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -99,7 +100,8 @@ def test_all_are_described_and_listed(kind: str, run_sfa: Callable[..., Any], mo
     assert result.code == 0
     assert registered(kind)
     for name, part in registered(kind).items():
-        summary = (inspect.getdoc(part) or "").splitlines()[0].replace(":func:", "").replace("`", "")
+        summary = (inspect.getdoc(part) or "").splitlines()[0]
+        summary = re.sub(r":\w+:`~?([\w.]+)`", lambda role: role[1].split(".")[-1], summary).replace("`", "")
         assert summary[0].isupper()
         assert summary.endswith((".", ":"))
         line = next(line for line in result.out.splitlines() if line.split()[:1] == [name])

@@ -156,7 +156,6 @@ class TestRates:
             ("rate", MaskFeatures),
             ("edge_drop", lambda rate: UniformDrop(edge_drop=rate)),
             ("feature_drop", lambda rate: UniformDrop(feature_drop=rate)),
-            ("edge_drop", lambda rate: Diffusion(edge_drop=rate)),
             ("feature_drop", lambda rate: Diffusion(feature_drop=rate)),
         ],
     )
@@ -164,6 +163,11 @@ class TestRates:
         with pytest.raises(InputError) as error:
             build(rate)
         assert str(error.value) == f"{name} is a probability from 0 to 1, or one for each view, not {rate!r}."
+
+    @pytest.mark.parametrize("rate", [-0.1, 1.5, math.nan, (0.1, 0.2), "0.3", None])
+    def test_a_diffusion_has_edges_to_drop_in_one_view_alone(self, rate: Any) -> None:
+        with pytest.raises(InputError, match="edge_drop must be a number, 0 or more and at most 1"):
+            Diffusion(edge_drop=rate)
 
 
 @pytest.mark.parametrize(

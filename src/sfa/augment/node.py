@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.augment.base import Augmentation, Rates, both
+from sfa.augment.base import Augmentation, both
 from sfa.errors import InputError
 from sfa.graph.pattern import pattern_of
 from sfa.graph.rates import Rate, check_rate
@@ -17,6 +17,7 @@ from sfa.ranges import Share
 from sfa.registry import register
 
 
+@register("augmentation", "drop-edges")
 class DropEdges(Augmentation):
     """Remove each undirected edge with some probability.
 
@@ -26,7 +27,7 @@ class DropEdges(Augmentation):
             does: messages may then go one way only. By default they go or stay together.
     """
 
-    def __init__(self, rate: Rates, *, directed: bool = False) -> None:
+    def __init__(self, rate: Share | tuple[Share, Share] = 0.2, directed: bool = False) -> None:
         self.rate = both("rate", rate)
         self.directed = directed
 
@@ -34,6 +35,7 @@ class DropEdges(Augmentation):
         return drop_edges(data, self.rate[index], generator, directed=self.directed)
 
 
+@register("augmentation", "mask-features")
 class MaskFeatures(Augmentation):
     """Set whole columns of the node features to zero, each with some probability.
 
@@ -41,7 +43,7 @@ class MaskFeatures(Augmentation):
         rate: Probability of a column, for both views or ``(alpha, beta)``.
     """
 
-    def __init__(self, rate: Rates) -> None:
+    def __init__(self, rate: Share | tuple[Share, Share] = 0.3) -> None:
         self.rate = both("rate", rate)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
