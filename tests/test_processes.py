@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sfa import processes
-from sfa.nn.batch_norm import BatchNorm
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
+from sfa.nn.batch_norm import BatchNorm
 from sfa.registry import registered
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation, SpectralMap, Whiten
 from tests.processes import run_in_processes
