@@ -128,7 +128,7 @@ def test_runs_before_a_correction_are_told_apart(part: Any) -> None:
     before = [Entry(**{**run, "recipe": old})]
     text = "\n".join(part("measured_tables").measured_section("g-bt", before)).replace("\N{NO-BREAK SPACE}", " ")
     assert "before its correction, 200 epochs" in text
-    assert "--set encoder.momentum=0.1 encoder.activate_last=true" in text
+    assert "--set encoder.norm_momentum=0.1 encoder.activate_last=true" in text
     after = [Entry(**{**run, "recipe": own})]
     text = "\n".join(part("measured_tables").measured_section("g-bt", after))
     assert "correction" not in text

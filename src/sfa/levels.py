@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from torch_geometric.data import Data
 
+from sfa.errors import unknown_name
+
 Level = Literal["node", "graph", "image"]
 
 ITEMS: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
@@ -70,8 +72,15 @@ and a CPU can bear the epochs with the small encoder and small images. The publi
 GPUs, are in the shipped recipes."""
 
 
+SECTIONS = ("encoder", "augmentation", "training", "feature_norm", "sampler")
+"""What a method can have settings of its own for."""
+
+
 def settings_of(method: Any) -> dict[str, Any]:
     """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its level's."""
+    for key in method.defaults:
+        if key not in SECTIONS:
+            raise unknown_name(f"section in the defaults of {getattr(method, '__name__', method)}", key, SECTIONS)
     return merge(SETTINGS[method.level], method.defaults)
 
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch import distributed as dist
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from sfa.errors import InputError, SfaError, TrainingError
 
@@ -141,6 +142,11 @@ def synchronise(module: nn.Module) -> None:
             raise InputError(
                 f"{type(part).__name__} needs all rows of a feature map in one process: train with one process, "
                 "or choose a method and a spectral map that span several (see the user guide)."
+            )
+        if isinstance(part, _BatchNorm) and not hasattr(part, "across_processes"):
+            raise InputError(
+                f"{type(part).__name__} normalizes over the rows of each process alone: use sfa.nn.BatchNorm in its "
+                "place, or train with one process."
             )
     for part in module.modules():
         if hasattr(part, "across_processes"):

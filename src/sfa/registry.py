@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -71,8 +72,9 @@ def register(kind: str, name: str, part: Any = None) -> Any:
     if part is None:
         return lambda decorated: register(kind, name, decorated)
     _check_kind(kind)
-    if not isinstance(name, str) or not name or re.search(r"[:\s]", name):
-        raise InputError(f"The name of a {_word(kind)} is a word without ':' and spaces, not {name!r}.")
+    reserved = (kind, name) == ("spectral", "gentle")  # short for sfa with some options
+    if reserved or not isinstance(name, str) or not re.fullmatch(r"[^\W_][\w.*+-]*", name):
+        raise InputError(f"The name of a {_word(kind)} is a word of letters, digits, '.', '-' and '_', not {name!r}.")
     if HOMES[kind] not in sys.modules and not str(getattr(part, "__module__", "")).startswith("sfa."):
         importlib.import_module(HOMES[kind])  # so that the name of a built-in part is refused here, and not on import
     known = _parts[kind].get(name)
@@ -116,9 +118,11 @@ def build(kind: str, section: Mapping[str, Any], *args: Any) -> Any:
 
 
 def is_ready(part: Any, kind: str) -> bool:
-    """Tell whether a part need not be built: a function ``(data, generator)`` is an augmentation as it is."""
-    if kind not in ("augmentation", "postprocess") or not inspect.isfunction(part):
+    """Tell whether a part need not be built: a function ``(data, generator)``, or an object, is one as it is."""
+    if kind not in ("augmentation", "postprocess") or inspect.isclass(part):
         return False
+    if not inspect.isfunction(part):
+        return callable(part)
     return any(one.default is one.empty for one in inspect.signature(part).parameters.values())
 
 
@@ -129,7 +133,8 @@ def name_of(kind: str, part: Any) -> str:
     >>> name_of("spectral", Whiten)
     'whiten'
     """
-    for name, known in registered(kind).items():
+    importlib.import_module(HOMES[kind])
+    for name, known in _parts[kind].items():
         if known is part:
             return name
     path = f"{part.__module__}:{part.__qualname__}"
@@ -138,6 +143,22 @@ def name_of(kind: str, part: Any) -> str:
         return path
     register(kind, part.__name__, part)
     return str(part.__name__)
+
+
+def source_of(name: str) -> str | None:
+    """Return what identifies the part that ``package.module:Class`` names: its class and a hash of its source file.
+
+    ``None`` if it cannot be found, or is a part of this package.
+    """
+    path = _PATH.fullmatch(name)
+    if path is None or path["module"].partition(".")[0] == "sfa":
+        return None
+    try:
+        module = _import_any(path["module"])
+        source = Path(inspect.getsourcefile(module) or "").read_bytes()
+    except Exception:
+        return None
+    return f"{path['attribute']}@{hashlib.sha256(source).hexdigest()[:16]}"
 
 
 def import_modules(package: str, path: Iterable[str]) -> None:
@@ -171,7 +192,7 @@ def _load_entry_point(kind: str, entry: EntryPoint) -> Any:
 
 def _import_attribute(module: str, attribute: str, kind: str) -> Any:
     try:
-        found = _import_file(Path(module)) if module.endswith(".py") else _import_module(module)
+        found = _import_any(module)
     except InputError:
         raise
     except Exception as error:
@@ -184,6 +205,10 @@ def _import_attribute(module: str, attribute: str, kind: str) -> Any:
         public = [name for name in vars(found) if not name.startswith("_")]
         raise unknown_name(f"{_word(kind)} of {module}", attribute, public)
     return getattr(found, attribute)
+
+
+def _import_any(module: str) -> Any:
+    return _import_file(Path(module)) if module.endswith(".py") else _import_module(module)
 
 
 def _import_module(name: str) -> Any:
@@ -201,7 +226,7 @@ def _import_module(name: str) -> Any:
 
 def _import_file(path: Path) -> Any:
     path = path.expanduser().resolve()
-    name = "sfa_user_" + re.sub(r"\W", "_", str(path))
+    name = f"sfa_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

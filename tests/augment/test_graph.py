@@ -18,8 +18,8 @@ from torch_geometric.loader import DataLoader
 
 from sfa.augment.graph import (
     AUGMENTATIONS,
+    GraphRates,
     RandomChoice,
-    Rates,
     augment,
     draw_choices,
     drop_nodes,
@@ -152,7 +152,7 @@ class TestAugment:
     def test_each_graph_by_its_own_choice(self, batch: Data, seed: int, data: st.DataObject) -> None:
         kinds = data.draw(st.sets(st.integers(0, 4), min_size=1))
         choices = [data.draw(st.sampled_from(sorted(kinds))) for _ in sizes_of(batch)]
-        rates = Rates(node_drop=0.3, edge_drop=0.4, edge_add=0.5, attribute_mask=0.35, subgraph_keep=0.6)
+        rates = GraphRates(node_drop=0.3, edge_drop=0.4, edge_add=0.5, attribute_mask=0.35, subgraph_keep=0.6)
         before_x = batch.x.clone()
         view = augment(batch, torch.tensor(choices), rates, seeded(seed))
         assert_sound(view, batch)
@@ -168,13 +168,13 @@ class TestAugment:
 
     def test_identity_copies_nothing(self) -> None:
         batch = mixed_batch(weighted=True)
-        view = augment(batch, torch.zeros(6, dtype=torch.int64), Rates(), seeded())
+        view = augment(batch, torch.zeros(6, dtype=torch.int64), GraphRates(), seeded())
         assert view is not batch
         assert all(view[key] is batch[key] for key in ("x", "edge_index", "edge_weight", "ptr", "batch"))
 
     @pytest.mark.parametrize("kind", range(5))
     def test_one_choice_for_all_is_that_augmentation(self, kind: int) -> None:
-        batch, rates = mixed_batch(weighted=True), Rates(0.3, 0.4, 0.5, 0.35, 0.6)
+        batch, rates = mixed_batch(weighted=True), GraphRates(0.3, 0.4, 0.5, 0.35, 0.6)
         alone = [
             lambda: batch,
             lambda: drop_nodes(batch, 0.3, seeded()),
@@ -188,7 +188,8 @@ class TestAugment:
 
     def test_it_is_a_function_of_the_generator(self) -> None:
         batch, choices = to_batch(random_graphs(0, [12] * 20)), torch.arange(20) % 5
-        first, again, other = (augment(batch, choices, Rates(0.3, 0.3, 0.3, 0.3, 0.5), seeded(s)) for s in (1, 1, 2))
+        rates = GraphRates(0.3, 0.3, 0.3, 0.3, 0.5)
+        first, again, other = (augment(batch, choices, rates, seeded(s)) for s in (1, 1, 2))
         for key in ("x", "edge_index", "ptr"):
             assert torch.equal(first[key], again[key])
         assert not torch.equal(first.x, other.x)
@@ -200,24 +201,24 @@ class TestAugment:
             graph.y = torch.tensor([number])
         for batch in DataLoader(graphs, batch_size=3):
             assert isinstance(batch, Batch)
-            view = augment(batch, torch.full((batch.num_graphs,), 1), Rates(), seeded())
+            view = augment(batch, torch.full((batch.num_graphs,), 1), GraphRates(), seeded())
             assert_sound(view, batch)
             assert "y" not in view
 
     def test_a_view_of_a_view(self) -> None:
         batch = to_batch(random_graphs(2, [12] * 10))
-        once = augment(batch, torch.arange(10) % 5, Rates(), seeded())
-        assert_sound(augment(once, torch.arange(10) % 3 + 2, Rates(), seeded()), batch)
+        once = augment(batch, torch.arange(10) % 5, GraphRates(), seeded())
+        assert_sound(augment(once, torch.arange(10) % 3 + 2, GraphRates(), seeded()), batch)
 
     def test_wrong_choices_are_refused(self) -> None:
         batch = mixed_batch()
         with pytest.raises(InputError, match=r"each of the 6 graphs, not torch.int64 \(5,\)"):
-            augment(batch, torch.zeros(5, dtype=torch.int64), Rates())
+            augment(batch, torch.zeros(5, dtype=torch.int64), GraphRates())
         with pytest.raises(InputError, match=r"not torch.float32 \(6,\)"):
-            augment(batch, torch.zeros(6), Rates())
+            augment(batch, torch.zeros(6), GraphRates())
         for wrong in (-1, 5):
             with pytest.raises(InputError, match=f"from 0 to 4, not {wrong}"):
-                augment(batch, torch.tensor([0, 1, 2, 3, 4, wrong]), Rates())
+                augment(batch, torch.tensor([0, 1, 2, 3, 4, wrong]), GraphRates())
 
 
 def named_by_place(batch: Data) -> Data:
@@ -294,7 +295,7 @@ def test_wrong_rates_are_refused_by_name(name: str, rate: float) -> None:
     with pytest.raises(InputError, match=f"{name} is one probability or 6 of them"):
         view(batch, torch.full((5,), 0.5))
     with pytest.raises(InputError, match=f"{name} is a probability"):
-        Rates(**{name: rate})
+        GraphRates(**{name: rate})
 
 
 def test_one_graph_is_no_batch() -> None:
@@ -304,7 +305,7 @@ def test_one_graph_is_no_batch() -> None:
         lambda: perturb_edges(one, 0.1, 0.0),
         lambda: mask_attributes(one, 0.1),
         lambda: subgraph(one, 0.1),
-        lambda: augment(one, torch.tensor([1]), Rates()),
+        lambda: augment(one, torch.tensor([1]), GraphRates()),
     ]
     for view in views:
         with pytest.raises(InputError, match="ptr"):
@@ -319,7 +320,7 @@ class TestRandomChoice:
         generator = seeded()
         for view in RandomChoice("random3", 0.3, 0.4, 0.5, 0.35, 0.6)(batch, seeded()):
             choices = draw_choices(probabilities_of("random3"), 20, generator)
-            expected = augment(batch, choices, Rates(0.3, 0.4, 0.5, 0.35, 0.6), generator)
+            expected = augment(batch, choices, GraphRates(0.3, 0.4, 0.5, 0.35, 0.6), generator)
             for key in ("x", "edge_index", "ptr", "batch"):
                 assert torch.equal(view[key], expected[key])
 

@@ -35,7 +35,7 @@ GAT_OPTIONS = {"encoder.hidden_channels": 8, "encoder.num_layers": 2}
 class Simple(Method):
     """A method of one's own: NT-Xent between two views, without a head."""
 
-    takes_views = True
+    takes_augmentation = True
     defaults: ClassVar = {"training": {"lr": 0.01}}
 
     def __init__(self, encoder: nn.Module, augmentation: Any = None, *, tau: float = 0.5, spectral: Any = None) -> None:

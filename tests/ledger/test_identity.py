@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,3 +131,19 @@ def test_hashes_are_the_same_tomorrow() -> None:
     spelling = rb'{"a":{"x":"\u03b5","y":null},"b":[1,2.5],"training":{"lr":0.0001}}'
     recipe = {"training": {"seed": 1, "lr": 1e-4}, "b": [1, 2.5], "a": {"y": None, "x": "ε"}}
     assert recipe_hash(recipe) == hashlib.sha256(spelling).hexdigest()[:16]
+
+
+def test_the_source_of_ones_own_part_counts_and_not_how_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "from sfa.methods import GRACE\n\n\nclass Mine(GRACE):\n    pass\n"
+    Path("one_of_mine.py").write_text(source)
+    Path("the_same.py").write_text(source)
+    Path("another.py").write_text(source + "# changed\n")
+    hashes = [
+        recipe_hash({"method": {"name": name}})
+        for name in ("one_of_mine:Mine", "one_of_mine.py:Mine", "the_same.py:Mine", "another.py:Mine", "gone:Mine")
+    ]
+    assert len(set(hashes[:3])) == 1
+    assert len(set(hashes)) == 3

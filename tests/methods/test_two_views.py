@@ -13,7 +13,8 @@ from torch_geometric.data import Data
 
 import sfa
 from sfa import registry
-from sfa.augment import Compose, DropEdges, UniformDrop
+from sfa.augment import Compose, DropEdges, ImageViews, UniformDrop
+from sfa.errors import InputError
 from sfa.estimators import NodeEmbedder
 from sfa.levels import settings_of
 from sfa.methods import GRACE, FeatureMaps, GraphCL, Method, SimCLR, TwoViewMethod, available_methods
@@ -173,3 +174,18 @@ def test_methods_are_imported_from_one_place() -> None:
         assert issubclass(method, Method)
         assert method.level == level
         assert method in available_methods(level).values()  # type: ignore[arg-type]
+
+
+class TestAugmentationsThatDoNotFit:
+    def test_a_function_of_one_view_is_told_from_one_of_two(self, planted: Data) -> None:
+        method = GRACE(GCN(planted.num_features, 4), lambda data, generator: data)
+        with pytest.raises(InputError, match=r"returns two views.* returned Data: .*Compose"):
+            method(planted)
+
+    def test_views_of_images_are_refused_at_once(self) -> None:
+        with pytest.raises(InputError, match="ImageViews is of a set of images, not of one graph"):
+            GRACE(GCN(5, 4), ImageViews())
+
+    def test_what_cannot_be_called_is_refused(self) -> None:
+        with pytest.raises(InputError, match="An augmentation is a function"):
+            GRACE(GCN(5, 4), 0.3)  # type: ignore[arg-type]

@@ -509,3 +509,33 @@ class TestRenewed:
         assert not torch.equal(one, other)
         bound = math.sqrt(6 / (8 + 8))
         assert float(one.abs().max()) <= bound
+
+
+def test_features_may_be_called_by_any_name_beside_edges() -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(5, 3)
+
+        def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+            return self.linear(h).index_add(0, edge_index[0], self.linear(h)[edge_index[1]])
+
+    class EdgesFirst(Named):
+        def forward(self, edge_index: Tensor, x: Tensor) -> Tensor:  # type: ignore[override]
+            return super().forward(x, edge_index)
+
+    data = Data(x=torch.randn(4, 5), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    for kind in (Named, EdgesFirst):
+        encoder = as_encoder(kind())
+        assert encoder.width == 3
+        assert encoder(data).shape == (4, 3)
+
+
+def test_weights_that_cannot_be_drawn_anew_are_told_of() -> None:
+    class Own(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(5, 3))
+
+    with pytest.raises(InputError, match=r"Own cannot draw new ones: give it a method reset_parameters\(\)"):
+        renewed(nn.Sequential(nn.Linear(5, 5), Own()))

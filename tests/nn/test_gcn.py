@@ -167,7 +167,7 @@ def test_a_propagation_takes_the_place_of_the_adjacency(graph: Data) -> None:
 @pytest.mark.parametrize("momentum", [0.01, 0.3])
 def test_running_statistics_have_their_momentum(graph: Data, momentum: float) -> None:
     """PyTorch's rule, step by step: ``(1 - momentum) · old + momentum · batch``."""
-    encoder = GCN(5, 4, layers=1, batch_norm=True, momentum=momentum)
+    encoder = GCN(5, 4, layers=1, batch_norm=True, norm_momentum=momentum)
     before = encoder.convolutions[0](graph.x, Adjacency.of(graph)).detach()
     mean, variance = torch.zeros(4), torch.ones(4)
     for _ in range(3):
@@ -179,7 +179,7 @@ def test_running_statistics_have_their_momentum(graph: Data, momentum: float) ->
 
 
 def test_without_a_last_activation_there_is_no_last_normalization() -> None:
-    encoder = GCN(5, 4, layers=3, activation="prelu", batch_norm=True, momentum=0.01, activate_last=False)
+    encoder = GCN(5, 4, layers=3, activation="prelu", batch_norm=True, norm_momentum=0.01, activate_last=False)
     assert [type(norm).__name__ for norm in encoder.norms] == ["BatchNorm", "BatchNorm", "Identity"]
     assert [type(one).__name__ for one in encoder.activations] == ["PReLU", "PReLU", "Identity"]
     assert [norm.momentum for norm in encoder.norms[:2]] == [0.01, 0.01]

@@ -173,7 +173,7 @@ def test_a_recipe_of_the_old_layout_is_flattened_to_itself() -> None:
 def test_what_the_old_layout_could_not_say_counts() -> None:
     recipe = Recipe.parse({})
     changed = [
-        {"encoder.momentum": 0.2},
+        {"encoder.norm_momentum": 0.2},
         {"encoder.activate_last": False},
         {"augmentation.directed": True},
         {"encoder": {"name": "torch_geometric.nn:GCN", "hidden_channels": 8, "num_layers": 2}},

@@ -8,17 +8,21 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.augment import Compose
 from sfa.errors import InputError
 from sfa.ledger import recipe_hash
+from sfa.levels import settings_of
+from sfa.methods import TwoViewMethod
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.run import describe
 from sfa.recipes.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
 from sfa.spectral.sequential import Sequential
 from sfa.training import train
+from tests.parts import replace_part
 
 PARTS = "tests.recipes.my_parts"
 GAT = {"name": "torch_geometric.nn:GAT", "hidden_channels": 8, "num_layers": 2}
@@ -268,3 +272,55 @@ def test_completing_is_quick_the_second_time() -> None:
     first = complete({"name": "sfa"}, "spectral")
     assert complete({"name": "sfa"}, "spectral") == first
     assert complete({"name": "sfa"}, "spectral") is not first
+
+
+@pytest.mark.parametrize("kind", ["method", "encoder", "augmentation", "spectral", "sampler", "postprocess"])
+def test_a_recipe_calls_nothing_that_is_no_part_of_its_kind(kind: str) -> None:
+    """``subprocess:Popen`` would start a process."""
+    section: Any = {"name": "subprocess:Popen", "args": ["true"]} if kind != "method" else "subprocess:Popen"
+    with pytest.raises(InputError, match=r"subprocess:Popen'? is no (subclass|class whose)"):
+        Recipe.parse({kind: [section] if kind == "postprocess" else section})
+
+
+def test_augmentations_of_a_list_have_the_methods_settings() -> None:
+    several = Recipe.parse({"method": "g-bt", "augmentation": ["uniform", "none"]}).augmentation
+    alone = Recipe.parse({"method": "g-bt"}).augmentation
+    assert several == [alone, {"name": "identity"}]
+
+
+def test_a_list_of_one_is_built_as_the_part_itself() -> None:
+    method = Recipe.parse({"method": "mvgrl", "augmentation": ["diffusion"]}).build(5)
+    assert type(method.augmentation).__name__ == "Diffusion"
+    assert Recipe.parse({"spectral": []}) == Recipe.parse({"spectral": "none"})
+
+
+def test_steps_after_a_wider_one_are_not_held_to_the_encoders_width() -> None:
+    steps = ["concat-features", {"name": "remove-top-pcs", "count": 6}]
+    recipe = Recipe.parse({"encoder": {"hidden": 4}, "postprocess": steps})
+    assert len(recipe.build(5).postprocess) == 2
+    with pytest.raises(InputError, match="width 4"):
+        recipe.updated({"postprocess": steps[1:]}).build(5)
+
+
+def test_settings_of_an_unknown_section_are_refused() -> None:
+    class Typo(TwoViewMethod):
+        defaults = {"trainig": {"lr": 3}}  # noqa: RUF012
+
+        def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+            return z_alpha.sum()
+
+    with pytest.raises(InputError, match="'trainig': did you mean 'training'"):
+        settings_of(Typo)
+
+
+def test_a_constructor_without_the_parts_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Narrow(TwoViewMethod):
+        def __init__(self, encoder: nn.Module) -> None:
+            super().__init__(encoder)
+
+        def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+            return z_alpha.sum()
+
+    replace_part(monkeypatch, "method", "narrow", Narrow)
+    with pytest.raises(InputError, match=r"must take encoder, augmentation, spectral.* has no augmentation"):
+        Recipe.parse({"method": "narrow"})

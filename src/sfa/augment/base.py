@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.levels import DATA, Level
 from sfa.registry import register
 
 View = Callable[[Any, torch.Generator | None], Any]
@@ -84,6 +84,39 @@ def first_view(augmentation: Callable[..., Any], data: Any, generator: torch.Gen
     if isinstance(augmentation, Augmentation):
         return augmentation.view(data, generator, 0)
     return augmentation(data, generator)[0]
+
+
+def as_augmentation(views: Any, level: Level) -> Callable[..., Any]:
+    """Return an augmentation, or a function that makes two views with a check that it does."""
+    if not callable(views):
+        raise InputError(f"An augmentation is a function (data, generator) -> (view, view), not {views!r}.")
+    own = getattr(views, "level", None)
+    if own in DATA and own != level:
+        raise InputError(f"The augmentation {type(views).__name__} is of {DATA[own]}, not of {DATA[level]}.")
+    return views if isinstance(views, Augmentation) else CheckedViews(views)
+
+
+class CheckedViews:
+    """A function ``(data, generator) -> (view, view)``, checked to make two views.
+
+    Args:
+        function: The function.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, data: Any, generator: torch.Generator | None = None) -> tuple[Any, Any]:
+        views = self.function(data, generator)
+        if not isinstance(views, tuple | list) or len(views) != 2:
+            raise InputError(
+                f"An augmentation returns two views, and {self!r} returned {type(views).__name__}: put a function that "
+                "makes one view into sfa.augment.Compose([…])."
+            )
+        return views[0], views[1]
+
+    def __repr__(self) -> str:
+        return str(getattr(self.function, "__name__", repr(self.function)))
 
 
 def both(name: str, rate: Rates) -> tuple[float, float]:

@@ -34,7 +34,7 @@ NOISE = (0.5, 0.5)
 
 
 @dataclass(frozen=True)
-class Rates:
+class GraphRates:
     """How far each augmentation goes; the defaults are the authors' for TUDataset."""
 
     node_drop: float = 0.1
@@ -67,7 +67,7 @@ class RandomChoice(Augmentation):
 
     From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020). A
     subgraph is the paper's, grown node by node (:func:`sfa.augment.growth.grown`); the authors' code takes it from the
-    neighbors of the first node alone. Rates are those of their code for the sets of TU Dortmund.
+    neighbors of the first node alone. GraphRates are those of their code for the sets of TU Dortmund.
 
     Args:
         kinds: ``random2`` (a node drop or a subgraph), ``random3`` (or an edge perturbation), ``random4`` (or an
@@ -96,7 +96,7 @@ class RandomChoice(Augmentation):
         self.kinds = kinds
         self.probabilities = probabilities_of(kinds)
         """``(5,)``, how likely each of the :data:`AUGMENTATIONS` is to be drawn."""
-        self.rates = Rates(node_drop, edge_drop, edge_add, attribute_mask, subgraph_keep)
+        self.rates = GraphRates(node_drop, edge_drop, edge_add, attribute_mask, subgraph_keep)
         self.both_views = both_views
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ def subgraph(batch: Data, keep: Rate, generator: torch.Generator | None = None) 
     return induced(batch, grown(batch, _piece_sizes(keep, batch), generator))
 
 
-def augment(batch: Data, choices: Tensor, rates: Rates, generator: torch.Generator | None = None) -> Data:
+def augment(batch: Data, choices: Tensor, rates: GraphRates, generator: torch.Generator | None = None) -> Data:
     """Each graph by the augmentation chosen for it, all in one pass; what is not chosen is not computed.
 
     Args:

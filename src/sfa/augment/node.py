@@ -59,13 +59,14 @@ class UniformDrop(Augmentation):
     Args:
         edge_drop: Fraction of edges removed in view alpha and beta.
         feature_drop: Fraction of feature columns masked in view alpha and beta.
-        directed: Draw the two directions of an edge each for itself; see :class:`DropEdges`.
+        directed: Draw the two directions of an edge each for itself, as the authors' code of GRACE does; see
+            :class:`DropEdges`.
     """
 
     def __init__(
         self,
-        edge_drop: tuple[Share, Share] = (0.2, 0.4),
-        feature_drop: tuple[Share, Share] = (0.3, 0.4),
+        edge_drop: Share | tuple[Share, Share] = (0.2, 0.4),
+        feature_drop: Share | tuple[Share, Share] = (0.3, 0.4),
         directed: bool = False,
     ) -> None:
         self.edge_drop = both("edge_drop", edge_drop)
@@ -83,7 +84,7 @@ class ShuffleFeatures(Augmentation):
     Edges stay as they are, and all nodes swap features in one random order.
     """
 
-    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 1) -> Data:
+    def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         if index == 0:
             return data
         corrupted = copy.copy(data)

@@ -20,7 +20,7 @@ from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluation import Score, paired_difference
 from sfa.figures import draw_maps, draw_spectra, save_figure
 from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.parsing import name_of
+from sfa.recipes.parsing import label_of
 from sfa.registry import resolve
 from sfa.training import RunFolder
 
@@ -41,7 +41,7 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
-        layer = "gentle SFA" if name_of(self.spectral.recipe.spectral) == "gentle" else "SFA"
+        layer = "gentle SFA" if label_of(self.spectral.recipe.spectral) == "gentle" else "SFA"
         return f"GRACE, {self.setting}", f"GRACE + {layer}, {self.setting}"
 
     @property

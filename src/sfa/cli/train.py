@@ -27,10 +27,10 @@ from sfa.evaluation.protocols import default_protocol
 from sfa.levels import Level, level_of, num_items, settings_of
 from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
-from sfa.recipes.parsing import name_of
+from sfa.recipes.parsing import label_of
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.recipes.sections import names_of
-from sfa.registry import is_path, resolve
+from sfa.registry import is_path, known_names, resolve
 from sfa.training import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
 from sfa.training.loggers import Loggers
 
@@ -102,7 +102,7 @@ def run(
 def _asked_recipe(recipe: str | None, level: Level, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
     """The recipe of the command line, with all that is changed in it."""
     method = changes.get("method.name", changes.get("method"))
-    if isinstance(method, str) and not is_path(method) and method not in available_methods():
+    if isinstance(method, str) and not is_path(method) and method not in known_names("method"):
         raise unknown_name("method", method, available_methods(level))
     return _chosen_recipe(recipe, level, dataset, changes.get("method.name")).updated(changes)
 
@@ -148,7 +148,7 @@ def _has_default(dataset: str | None) -> bool:
 
 def _tell_of_a_recipe(recipe: Recipe, dataset: str | None, display: Display) -> None:
     """A method's own defaults are its authors' for one data set; there may be settings for this one."""
-    method, spectral = recipe.method["name"], name_of(recipe.spectral)
+    method, spectral = recipe.method["name"], label_of(recipe.spectral)
     if f"{method}/{dataset}".lower() in shipped_recipes() and not _has_default(dataset):
         same_map = "" if spectral == "none" else f" --spectral {spectral.replace(' + ', ',')}"
         best = ", --recipe best the best that we know" if f"best/{dataset}".lower() in shipped_recipes() else ""

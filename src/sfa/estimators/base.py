@@ -162,7 +162,10 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         augmentation: Any = None,
         spectral: Any = None,
     ) -> Self:
-        """Read an embedder that :meth:`save` wrote; nothing in the file is executed.
+        """Read an embedder that :meth:`save` wrote.
+
+        Nothing is unpickled. Parts of your own that it names as ``module:Class`` are imported: load such files only
+        from people whom you trust.
 
         Parts that the embedder was given as objects are not in the file, but for their weights: give them again.
 

@@ -46,7 +46,7 @@ def sections_of_method(method: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     sections: dict[str, Any] = {"method": f"<{name_of('method', type(method))}>"}
     if not method.transductive:
         sections["encoder"] = {"name": _word(getattr(method.encoder, "module", method.encoder))}
-    if method.takes_views:
+    if method.takes_augmentation:
         sections["augmentation"] = {"name": _word(method.augmentation)}
     maps = getattr(method.spectral, "maps", [method.spectral])
     names = [{"name": "none" if type(one) is SpectralMap else _word(one)} for one in maps]

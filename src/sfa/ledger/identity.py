@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfa.recipes.legacy import flatten
+from sfa.registry import source_of
 
 INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every", "online_probe")
 """Keys of a recipe's training that its hash leaves out: the seed is told apart from it, the others change no bit."""
@@ -33,12 +34,23 @@ def recipe_hash(recipe: Mapping[str, Any]) -> str:
     """Hash a recipe's content, whatever the order of its keys; the seed is left out.
 
     Give it the complete values of :meth:`sfa.recipes.Recipe.as_dict`: there a default is the same as one written out.
-    The hash is that of the old layout of recipes, where it can be said so (:func:`sfa.recipes.legacy.flatten`).
+    The hash is that of the old layout of recipes, where it can be said so (:func:`sfa.recipes.legacy.flatten`). Of
+    parts of one's own, ``module:Class``, the source file counts and not its name: edited code is another recipe.
 
     >>> recipe_hash({"a": 1, "training": {"lr": 0.1, "seed": 3}}) == recipe_hash({"training": {"lr": 1e-1}, "a": 1})
     True
     """
-    return digest(_that_count(flatten(recipe)))
+    return digest(_with_sources(_that_count(flatten(recipe))))
+
+
+def _with_sources(content: Any) -> Any:
+    """Replace the names of parts of one's own, ``module:Class``, by what identifies their code as it is now."""
+    if isinstance(content, Mapping):
+        return {
+            key: source_of(value) or value if key == "name" and isinstance(value, str) else _with_sources(value)
+            for key, value in content.items()
+        }
+    return [_with_sources(one) for one in content] if isinstance(content, list) else content
 
 
 def counts(path: str, value: Any) -> bool:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa.augment.base import as_augmentation
 from sfa.errors import InputError
 from sfa.levels import ITEMS, Level, num_seed_nodes, settings_of
 from sfa.modes import full_precision
@@ -61,7 +62,7 @@ class Method(nn.Module, ABC):
     (:func:`~sfa.levels.settings_of`)."""
     level: ClassVar[Level] = "node"
     """What it embeds: the nodes of one graph, the graphs of a set, or images."""
-    takes_views: ClassVar[bool] = False
+    takes_augmentation: ClassVar[bool] = False
     """Whether its constructor takes an augmentation."""
     transductive: ClassVar[bool] = False
     """It has weights for each node in place of an encoder: built for a number of nodes, it embeds no other graph."""
@@ -86,9 +87,9 @@ class Method(nn.Module, ABC):
         super().__init__()
         self.spectral = as_spectral(spectral)
         self.encoder = None if encoder is None else as_encoder(encoder, self.level)
-        if augmentation is None and self.takes_views:
+        if augmentation is None and self.takes_augmentation:
             augmentation = build("augmentation", settings_of(self)["augmentation"])
-        self.augmentation: Any = augmentation
+        self.augmentation: Any = None if augmentation is None else as_augmentation(augmentation, self.level)
         if encoder is None and width is None:
             raise InputError(f"{type(self).__name__} needs an encoder, a module that embeds {ITEMS[self.level]}.")
         self.width = int(self.encoder.width if width is None else width)

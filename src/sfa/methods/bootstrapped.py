@@ -32,7 +32,7 @@ class BootstrappedMethod(Method):
         spectral: The map applied to the four feature maps while training, or several in order.
     """
 
-    takes_views = True
+    takes_augmentation = True
     spans_processes = True
     predictor: nn.Module
 

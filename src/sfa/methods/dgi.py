@@ -24,14 +24,14 @@ class DGI(Method):
         s = \sigma\Big( \tfrac1n \sum_i \tilde h_i \Big)
 
     with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one. The spectral map acts on both, and the
-    summary is that of the augmented map. Defaults are the authors' for Cora; like theirs, training ends with the
-    weights of the lowest loss.
+    summary is that of the augmented map. Defaults are the authors' for Cora. Training ends with the weights after the
+    epoch of lowest loss, where the authors keep those before its step.
 
     Args:
         augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.
     """
 
-    takes_views = True
+    takes_augmentation = True
 
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},

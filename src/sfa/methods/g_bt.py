@@ -29,7 +29,7 @@ class GBT(TwoViewMethod):
             "hidden": 256,
             "activation": "prelu",
             "batch_norm": True,
-            "momentum": 0.01,
+            "norm_momentum": 0.01,
             "activate_last": False,
         },
         "augmentation": {"edge_drop": (0.2, 0.2), "feature_drop": (0.1, 0.1)},

@@ -59,8 +59,8 @@ class JOAO(GraphCL):
         check_number("gamma", gamma)
         check_number("beta", beta, above=0)
         super().__init__(encoder, augmentation, **options)
-        if not isinstance(self.augmentation, RandomChoice):
-            raise InputError(f"JOAO learns the probabilities of a RandomChoice, not of {self.augmentation!r}.")
+        if not isinstance(self.augmentation, RandomChoice) or self.augmentation.both_views:
+            raise InputError(f"JOAO takes a RandomChoice with both_views=False, not {self.augmentation!r}.")
         self.register_buffer("probabilities", self.augmentation.probabilities.clone())
         self.gamma, self.beta = gamma, beta
 

@@ -50,7 +50,7 @@ class LPInfo(GraphCL):
         **options: Those of :class:`~sfa.methods.GraphCL`.
     """
 
-    takes_views = False  # but draws them itself
+    takes_augmentation = False  # but draws them itself
     requires_row_identity = True  # of graphs, each of which has a reward
 
     def __init__(

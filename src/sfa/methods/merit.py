@@ -42,7 +42,7 @@ class MERIT(Method):
         momentum: Fraction of itself that the target network keeps at each step.
     """
 
-    takes_views = True
+    takes_augmentation = True
 
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
@@ -62,7 +62,7 @@ class MERIT(Method):
         spectral: Spectral = None,
     ) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
-        self.diffusion = require_diffusion(self.augmentation, type(self).__name__)
+        self.diffusion = require_diffusion(self.augmentation, self.encoder, type(self).__name__)
         self.projector = prelu_head(self.width, head_hidden, head_width)
         self.predictor = prelu_head(head_width, head_hidden, head_width)
         self.target_encoder = make_target(self.encoder)

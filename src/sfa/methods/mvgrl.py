@@ -41,7 +41,7 @@ class MVGRL(Method):
         augmentation: A :class:`~sfa.augment.Diffusion`.
     """
 
-    takes_views = True
+    takes_augmentation = True
 
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
@@ -53,11 +53,11 @@ class MVGRL(Method):
         super().__init__(encoder, augmentation, spectral=spectral)
         self.diffusion_encoder: Any = renewed(self.encoder)
         self.discriminator = BilinearDiscriminator(self.width)
-        self.diffusion = require_diffusion(self.augmentation, type(self).__name__)
+        self.diffusion = require_diffusion(self.augmentation, self.encoder, type(self).__name__)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.diffusion(data, generator)
-        corrupted = ShuffleFeatures().view(data, generator)
+        corrupted = ShuffleFeatures().view(data, generator, 1)
         encoders = (self.encoder, self.diffusion_encoder)
         pairs = ((alpha, beta), (corrupted, self.diffusion.diffuse(data, into=corrupted)))
         maps = [

@@ -23,7 +23,7 @@ class TwoViewMethod(Method):
         spectral: The map applied to both feature maps while training, or several in order.
     """
 
-    takes_views = True
+    takes_augmentation = True
 
     def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)

@@ -65,6 +65,11 @@ def _reset(module: nn.Module) -> None:
     if reset is not None:
         reset()
         return
+    if next(module.parameters(recurse=False), None) is not None:
+        raise InputError(
+            f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot draw "
+            "new ones: give it a method reset_parameters()."
+        )
     for child in module.children():
         _reset(child)
 
@@ -196,32 +201,32 @@ def call(module: nn.Module, data: Data | Tensor) -> Any:
     if "edge_index" not in names:
         first = names[0] if names else ""
         return module(data.x) if first in ("x", "input", "features") else module(data)
-    given: dict[str, Any] = {"x": data.x, "edge_index": data.edge_index}
+    given: dict[str, Any] = {"edge_index": data.edge_index}
     if "edge_weight" in names and data.get("edge_weight") is not None:
         given["edge_weight"] = data.edge_weight
     if "batch" in names and data.get("batch") is not None:
         given["batch"] = data.batch
-    return module(given.pop(names[0]) if names[0] in given else data.x, **given)
+    return module(x=data.x, **given) if "x" in names else module(data.x, **given)
 
 
 def output_width(module: nn.Module, level: Level) -> int:
     """Return how wide the output of a module is: by a trial, else by its attributes."""
-    features = _input_width(module)
+    features, failure = _input_width(module), None
     if features is not None:
         for trial in _trials(features, level):
             try:
                 with torch.no_grad(), torch.random.fork_rng(devices=[]):
                     copied = copy.deepcopy(module).eval()  # which may note what it is given: `cached` of GCNConv
                     return int(call(copied, _like_weights(trial, copied)).shape[-1])
-            except Exception:
-                continue
+            except Exception as error:
+                failure = error
     for name in WIDTHS:
         if isinstance(width := getattr(module, name, None), int) and width > 0:
             return width
     raise InputError(
         f"The width of what {type(module).__name__} gives cannot be found: say it by "
         "sfa.nn.as_encoder(module, width=…), or give the module an attribute `width`."
-    )
+    ) from failure
 
 
 def _arguments(module: nn.Module) -> list[str]:
@@ -289,5 +294,7 @@ def _seeded(module: nn.Module, generator: torch.Generator | None) -> Iterator[No
     devices = [generator.device.index or 0] if generator.device.type == "cuda" else []
     seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
     with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would reseed every GPU too
+        if devices:
+            torch.cuda.manual_seed(seed)
         yield

@@ -40,11 +40,13 @@ class GCN(nn.Module):
             ``constant`` makes all ``h`` wide (PyGCL, COSTA).
         activation: ``relu``, ``prelu``, ``rrelu`` or ``elu``.
         batch_norm: Normalize each layer's output over the nodes before its activation.
-        momentum: Of the running statistics of batch normalization.
+        norm_momentum: Of the running statistics of batch normalization.
         activate_last: Put an activation (and batch normalization) after the last convolution too.
     """
 
     level: ClassVar[Level] = "node"
+    takes_propagation: ClassVar[bool] = True
+    """It spreads features by ``data.propagation``, if there is one, and not by the edges."""
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class GCN(nn.Module):
         widths: Widths = "halving",
         activation: Activation = "relu",
         batch_norm: bool = False,
-        momentum: Share = 0.1,
+        norm_momentum: Share = 0.1,
         activate_last: bool = True,
     ) -> None:
         super().__init__()
@@ -68,7 +70,7 @@ class GCN(nn.Module):
         self.convolutions = nn.ModuleList(Convolution(a, b) for a, b in pairwise(sizes))
         active = [True] * (layers - 1) + [activate_last]
         self.norms = nn.ModuleList(
-            BatchNorm(size, momentum=momentum) if batch_norm and on else nn.Identity()
+            BatchNorm(size, momentum=norm_momentum) if batch_norm and on else nn.Identity()
             for size, on in zip(sizes[1:], active, strict=True)
         )
         self.activations = nn.ModuleList(make_activation(activation) if on else nn.Identity() for on in active)

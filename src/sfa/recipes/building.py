@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from sfa.augment import Compose
+from sfa.augment import Augmentation, Compose
 from sfa.errors import InputError
 from sfa.methods import Method
+from sfa.postprocess import ConcatFeatures
 from sfa.recipes.parsing import class_of_method
 from sfa.recipes.sections import is_object, names_of, takes_anything
 from sfa.registry import build, is_path, resolve
@@ -37,7 +38,7 @@ def build_method(recipe: Recipe, in_features: int, num_nodes: int | None, parts:
             built: Method = method_class(num_nodes, spectral=spectral, **options)
         else:
             encoder = _build("encoder", recipe.encoder, parts, in_features)
-            views = _build("augmentation", recipe.augmentation, parts) if method_class.takes_views else None
+            views = _build("augmentation", recipe.augmentation, parts) if method_class.takes_augmentation else None
             chosen = {} if views is None else {"augmentation": views}
             built = method_class(encoder, **chosen, spectral=spectral, **options)
     return _with_steps(recipe, built)
@@ -48,6 +49,8 @@ def _with_steps(recipe: Recipe, method: Method) -> Method:
     if recipe.postprocess:
         method.postprocess = [build("postprocess", step) for step in recipe.postprocess]
     for step in method.postprocess:
+        if isinstance(step, ConcatFeatures):
+            break  # what comes after sees wider embeddings
         if hasattr(step, "check_width"):
             step.check_width(method.width)
     return method
@@ -64,7 +67,9 @@ def _build(kind: str, section: Any, parts: Mapping[str, Any], *args: Any) -> Any
         if len(sections) != len(objects):
             raise InputError(f"The recipe has {len(sections)} of {kind} in order, {names_of(section)}: give as many.")
         built = [_build(kind, one, {kind: own}, *args) for one, own in zip(sections, objects, strict=True)]
-        return Compose(built) if kind == "augmentation" else built
+        if kind != "augmentation":
+            return built
+        return built[0] if len(built) == 1 and isinstance(built[0], Augmentation) else Compose(built)
     if part is not None:
         return copy.deepcopy(part) if isinstance(part, nn.Module) else part
     if is_object(section["name"]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfa.errors import InputError, unknown_name
 from sfa.recipes.legacy import OLD, STEPS, modern_paths, modernize, with_step
-from sfa.recipes.parsing import name_of, stretched_warmup, with_required_options
+from sfa.recipes.parsing import label_of, stretched_warmup, with_required_options
 from sfa.recipes.sections import names_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
             f"Recipe key {path!r}: there are several of {parents[0]}, {names_of(section)}; say of which, counted "
             f"from 0, for instance {parents[0]}.0.{key}."
         )
-    if key == "name" and section and name_of(section) != value:
+    if key == "name" and section and label_of(section) != value:
         kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
         section.clear()
         section.update(kept)

@@ -26,7 +26,7 @@ class OldPart:
 
 
 def _gcn(*options: str, activate_last: bool = True, **fixed: Any) -> OldPart:
-    return OldPart("gcn", ("hidden", *options), {"momentum": 0.1, "activate_last": activate_last, **fixed})
+    return OldPart("gcn", ("hidden", *options), {"norm_momentum": 0.1, "activate_last": activate_last, **fixed})
 
 
 _FULL = ("layers", "widths", "activation", "batch_norm")
@@ -79,7 +79,7 @@ OLD: dict[str, tuple[OldPart | None, OldPart | None]] = {
 """Encoder and augmentation of the methods of the old layout."""
 
 CORRECTED: dict[str, dict[str, Any]] = {
-    "g-bt": {"encoder.momentum": 0.1, "encoder.activate_last": True},
+    "g-bt": {"encoder.norm_momentum": 0.1, "encoder.activate_last": True},
     "gca": {"augmentation.importance": "mean"},
     "dgi": {"training.restore_best": False},
     "mvgrl": {"training.restore_best": False},
@@ -197,7 +197,7 @@ def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
         if rest:
             flat[kind] = rest
     if method.get("name") == "lp-info" and method.get("latent") == method.get("hidden"):
-        del method["latent"]
+        method.pop("latent", None)
     if "method" in recipe:
         new = NEW_OPTIONS.get(method.get("name", ""), {})
         flat["method"] = {key: value for key, value in method.items() if value != new.get(key, _MISSING)}

@@ -10,8 +10,8 @@ from sfa.errors import InputError, unknown_name
 from sfa.graph.features import OF_ALL_ROWS
 from sfa.levels import DATA, ITEMS, Level
 from sfa.methods import Method
-from sfa.recipes.sections import is_object, named, names_of, options_of
-from sfa.registry import registered, resolve
+from sfa.recipes.sections import check_part, is_object, named, names_of, options_of
+from sfa.registry import is_path, known_names, resolve
 from sfa.sampling import Sampler
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
 """What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""
 
 
-def name_of(section: Any) -> Any:
+def label_of(section: Any) -> Any:
     """Return the name that stands for a section: that of its class, or ``gentle``."""
     is_gentle = isinstance(section, Mapping) and GENTLE.items() <= section.items()
     return "gentle" if is_gentle else names_of(section)
@@ -32,6 +32,14 @@ def class_of_method(name: str) -> type[Method]:
     found = resolve("method", name.strip("<>"))
     if not (inspect.isclass(found) and issubclass(found, Method)):
         raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
+    parameters = inspect.signature(found).parameters
+    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        first = "num_nodes" if found.transductive else "encoder"
+        needed = [first, *(["augmentation"] if found.takes_augmentation else []), "spectral"]
+        for missing in [argument for argument in needed if argument not in parameters]:
+            raise InputError(
+                f"The constructor of the method {name} must take {', '.join(needed)}: it has no {missing}."
+            )
     return found
 
 
@@ -60,7 +68,7 @@ def augmentation_section(
 ) -> Any:
     """Return the section of the augmentation, or of several, if the method takes views."""
     section = given.get("augmentation")
-    if not method_class.takes_views:
+    if not method_class.takes_augmentation:
         if section not in (None, "none"):
             raise InputError(f"{method['name']} makes no views of its data: leave out augmentation.")
         return None
@@ -68,7 +76,7 @@ def augmentation_section(
     if section is None:
         return dict(default)
     if isinstance(section, list):
-        return [named(one, "augmentation", {}) for one in section]
+        return [augmentation_section({"augmentation": one}, method, method_class, settings) for one in section]
     if section == "none" or (isinstance(section, Mapping) and section.get("name") == "none"):
         section = "identity"  # two views that are the data themselves
     return named(section, "augmentation", default, None)
@@ -77,14 +85,14 @@ def augmentation_section(
 def spectral_section(section: Any, level: Level) -> Any:
     """Return the map's section with ``gentle`` written out; options without a name are of that, for nodes."""
     if isinstance(section, list):
-        return [spectral_section(one, level) for one in section]
+        return [spectral_section(one, level) for one in section] or {"name": "none"}
     if section == "gentle":
         return dict(GENTLE)
     if isinstance(section, Mapping) and section.get("name", "gentle" if level == "node" else "") == "gentle":
         return {**GENTLE, **section, "name": GENTLE["name"]}
     found = named(section, "spectral", {"name": "sfa"})
-    if not is_object(found["name"]) and ":" not in found["name"] and found["name"] not in registered("spectral"):
-        raise unknown_name("spectral map", found["name"], ("gentle", *registered("spectral")))
+    if not is_object(found["name"]) and not is_path(found["name"]) and found["name"] not in known_names("spectral"):
+        raise unknown_name("spectral map", found["name"], ("gentle", *known_names("spectral")))
     return found
 
 
@@ -152,6 +160,7 @@ def _check_sampler(recipe: Recipe, method_class: type[Method]) -> None:
     """Raise unless a method can be trained on the batches of a sampler."""
     method, sampler = recipe.method["name"], recipe.sampler["name"]
     sampler_class: type[Sampler] = resolve("sampler", sampler)
+    check_part(sampler_class, "sampler", sampler)
     if method_class.level != sampler_class.level:
         raise InputError(
             f"{method} embeds {ITEMS[method_class.level]}, and batches of {sampler} are of "

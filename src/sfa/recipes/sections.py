@@ -8,14 +8,19 @@ from functools import lru_cache
 from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, ValidationError, create_model
+from torch import nn
 
+from sfa.augment import Augmentation
 from sfa.errors import InputError, unknown_name
-from sfa.registry import is_ready, resolve
+from sfa.methods import Method
+from sfa.registry import WORDS, is_ready, resolve
+from sfa.sampling import Sampler
+from sfa.spectral import SpectralMap
 
 Section = dict[str, Any]
 
 GIVEN: dict[str, tuple[str, ...]] = {
-    "method": ("encoder", "augmentation", "spectral", "num_nodes"),
+    "method": ("encoder", "augmentation", "spectral", "num_nodes", "width"),
     "spectral": (),
     "augmentation": (),
     "postprocess": (),
@@ -84,12 +89,35 @@ def complete(section: Mapping[str, Any], kind: str, elsewhere: Iterable[str] = (
             )
         return dict(section)
     target = resolve(kind, section["name"])
-    if not callable(target):
-        raise InputError(f"The {kind} {section['name']} is no class and no function, but {target!r}.")
+    check_part(target, kind, section["name"])
     model = _model_of(target, kind)
     options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind, elsewhere)
     filled = {key: value for key, value in options.model_dump().items() if key in section or _is_plain(value)}
     return {"name": section["name"], **filled}
+
+
+def check_part(part: Any, kind: str, name: str) -> None:
+    """Raise unless a class or function can be a part of this kind: a recipe must not call anything else."""
+    base, words = _BASES.get(kind, (None, ""))
+    if not callable(part):
+        raise InputError(f"The {WORDS.get(kind, kind)} {name} is no class and no function, but {part!r}.")
+    if inspect.isclass(part):
+        if base is not None and not issubclass(part, base):
+            raise InputError(f"The {WORDS.get(kind, kind)} {name} is no {words}.")
+        if kind == "postprocess" and "__call__" not in dir(part):
+            raise InputError(f"The {WORDS.get(kind, kind)} {name} is no class whose objects map (z, data) to z.")
+    elif base is not None and kind in ("method", "spectral", "sampler"):
+        raise InputError(f"The {WORDS.get(kind, kind)} {name} is no {words}, but a function.")
+
+
+_BASES: dict[str, tuple[type, str]] = {
+    "method": (Method, "subclass of sfa.methods.Method"),
+    "encoder": (nn.Module, "subclass of torch.nn.Module"),
+    "augmentation": (Augmentation, "subclass of sfa.augment.Augmentation, nor a function"),
+    "spectral": (SpectralMap, "subclass of sfa.spectral.SpectralMap"),
+    "sampler": (Sampler, "subclass of sfa.sampling.Sampler"),
+}
+"""What classes of each kind are derived from."""
 
 
 @lru_cache(maxsize=512)

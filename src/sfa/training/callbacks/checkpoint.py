@@ -38,8 +38,11 @@ class CheckpointCallback(Callback):
 
     def setup(self, state: TrainingState) -> None:
         keys = [each.state_key for each in state.callbacks if type(each).state_dict is not Callback.state_dict]
-        if len(set(keys)) < len(keys):
-            raise InputError(f"Callbacks that have a state need a state_key each, and these are {', '.join(keys)}.")
+        if len({"model", "optimizer", *keys}) < len(keys) + 2:
+            raise InputError(
+                "Callbacks that have a state need a state_key each, other than model and optimizer, and these are "
+                f"{', '.join(keys)}."
+            )
         if self.resume:
             if self.folder.checkpoint.exists():
                 state.progress = load_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.callbacks)
