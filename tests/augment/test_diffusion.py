@@ -12,6 +12,7 @@ from sfa.augment import Diffusion, UniformDrop
 from sfa.augment.diffusion import require_diffusion
 from sfa.errors import InputError
 from sfa.graph.diffusion import heat_kernel, personalised_pagerank
+from sfa.nn import GCN, MLP
 from tests.graph.dense_diffusion import dense_heat, dense_pagerank
 
 
@@ -53,6 +54,8 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="Unknown diffusion 'pprr': did you mean 'ppr'"):
         Diffusion("pprr")  # type: ignore[arg-type]
     diffusion = Diffusion()
-    assert require_diffusion(diffusion, "mvgrl") is diffusion
+    assert require_diffusion(diffusion, GCN(5, 4), "mvgrl") is diffusion
     with pytest.raises(InputError, match="mvgrl contrasts a graph with its diffusion, and takes the augmentation"):
-        require_diffusion(UniformDrop(), "mvgrl")
+        require_diffusion(UniformDrop(), GCN(5, 4), "mvgrl")
+    with pytest.raises(InputError, match="mvgrl embeds the diffusion of a graph, which MLP cannot"):
+        require_diffusion(diffusion, MLP(5, 4), "mvgrl")

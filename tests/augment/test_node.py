@@ -234,9 +234,10 @@ class TestShuffleFeatures:
         assert torch.equal(beta.x.to_dense(), x[order])
         assert not torch.equal(order, torch.arange(300))
 
-    def test_a_single_view_is_the_corruption(self, edges: Tensor) -> None:
+    def test_the_first_view_is_the_graph_and_the_second_its_corruption(self, edges: Tensor) -> None:
         graph = Data(x=torch.rand(300, 4, generator=seeded(1)), edge_index=edges)
-        assert torch.equal(ShuffleFeatures().view(graph, seeded()).x, ShuffleFeatures()(graph, seeded())[1].x)
+        assert ShuffleFeatures().view(graph, seeded()) is graph
+        assert torch.equal(ShuffleFeatures().view(graph, seeded(), 1).x, ShuffleFeatures()(graph, seeded())[1].x)
 
     def test_every_order_is_as_likely(self) -> None:
         graph, generator = Data(x=torch.arange(3.0)[:, None], edge_index=torch.empty(2, 0, dtype=torch.long)), seeded()

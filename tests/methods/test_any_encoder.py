@@ -12,8 +12,8 @@ from torch_geometric.nn import GAT, GIN, GraphSAGE, global_add_pool
 
 from sfa.augment import Identity, ImageViews, UniformDrop
 from sfa.errors import InputError
-from sfa.methods import BGRL, DGI, GRACE, MVGRL, VGAE, GraphCL, InfoGraph, LPInfo, Method, SimCLR, SimGRACE
-from sfa.nn import GCN, as_encoder, materialize
+from sfa.methods import BGRL, DGI, GRACE, MERIT, MVGRL, VGAE, GraphCL, InfoGraph, LPInfo, Method, SimCLR, SimGRACE
+from sfa.nn import GCN, MLP, as_encoder, materialize
 from sfa.spectral import SpectralFeatureAugmentation
 from tests.methods.whole_steps import images
 
@@ -112,10 +112,11 @@ def test_methods_without_two_views_take_it_too(planted: Data, kind: type[Method]
     assert method.embed(planted).shape == (60, method.width)
 
 
-def test_a_diffusion_is_refused_by_what_cannot_take_it(planted: Data) -> None:
-    method = MVGRL(MODELS["GAT"]())
-    with pytest.raises(InputError, match="The diffusion of a graph cannot be given to GAT: take an encoder of sfa"):
-        method(planted, seeded())
+@pytest.mark.parametrize("kind", [MVGRL, MERIT])
+def test_an_encoder_that_cannot_take_a_diffusion_is_refused_before_training(kind: type[Method]) -> None:
+    for encoder, name in ((MODELS["GAT"](), "GAT"), (MLP(5, 4), "MLP")):
+        with pytest.raises(InputError, match=f"embeds the diffusion of a graph, which {name} cannot"):
+            kind(encoder)
 
 
 class TestGraphs:

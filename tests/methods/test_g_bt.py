@@ -94,4 +94,4 @@ def test_the_authors_settings() -> None:
     assert recipe.method["off_diagonal"] is None
     old = Recipe.parse({"method": {"name": "g-bt", "hidden": 256}}).encoder
     assert isinstance(old, dict)
-    assert (old["momentum"], old["activate_last"]) == (0.1, True), "recipes of the old layout mean the old encoder"
+    assert (old["norm_momentum"], old["activate_last"]) == (0.1, True), "recipes of the old layout mean the old encoder"

@@ -184,11 +184,13 @@ def test_wrong_options_are_refused() -> None:
     for option, value in (("gamma", -0.1), ("beta", 0.0), ("tau", 0.0)):
         with pytest.raises(InputError, match=option):
             make(JOAO, **{option: value})
-    with pytest.raises(InputError, match=r"learns the probabilities of a RandomChoice, not of Identity\(\)"):
+    with pytest.raises(InputError, match=r"takes a RandomChoice with both_views=False, not Identity\(\)"):
         make(JOAO, augmentation=Identity())
+    with pytest.raises(InputError, match=r"takes a RandomChoice with both_views=False, not .*both_views=True"):
+        make(JOAO, augmentation=RandomChoice("all"))
 
 
 def test_they_start_from_the_probabilities_of_the_augmentation() -> None:
-    method = JOAO(GIN(4), RandomChoice("random2"))
+    method = JOAO(GIN(4), RandomChoice("random2", both_views=False))
     assert method.probabilities.tolist() == pytest.approx([0, 0.5, 0, 0, 0.5])
     assert method.probabilities is not method.augmentation.probabilities

@@ -196,7 +196,7 @@ def test_a_list_of_one_is_that_one() -> None:
 def test_what_is_changed_by_an_old_section_is_corrected_and_what_is_parsed_is_not() -> None:
     """An old recipe is what it was; ``--set method.hidden=7`` is of the method as it is now."""
     old = Recipe.parse({"method": {"name": "g-bt", "hidden": 7}})
-    assert (old.encoder["hidden"], old.encoder["momentum"], old.encoder["activate_last"]) == (7, 0.1, True)
+    assert (old.encoder["hidden"], old.encoder["norm_momentum"], old.encoder["activate_last"]) == (7, 0.1, True)
     for change in ({"method.hidden": 7}, {"method": {"name": "g-bt", "hidden": 7}}):
         now = Recipe.parse({"method": "g-bt"}).updated(change)
-        assert (now.encoder["hidden"], now.encoder["momentum"], now.encoder["activate_last"]) == (7, 0.01, False)
+        assert (now.encoder["hidden"], now.encoder["norm_momentum"], now.encoder["activate_last"]) == (7, 0.01, False)

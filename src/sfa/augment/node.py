@@ -65,8 +65,8 @@ class UniformDrop(Augmentation):
 
     def __init__(
         self,
-        edge_drop: Share | tuple[Share, Share] = (0.2, 0.4),
-        feature_drop: Share | tuple[Share, Share] = (0.3, 0.4),
+        edge_drop: tuple[Share, Share] = (0.2, 0.4),
+        feature_drop: tuple[Share, Share] = (0.3, 0.4),
         directed: bool = False,
     ) -> None:
         self.edge_drop = both("edge_drop", edge_drop)
