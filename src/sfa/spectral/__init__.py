@@ -1,7 +1,6 @@
 """Feature map in, feature map out: augmentations that act on the spectrum of a feature map, and their rivals."""
 
-from importlib import import_module
-from pkgutil import iter_modules
+from sfa.registry import import_modules
 
 # A map registers its name when it is imported, and `sfa list spectral` keeps this order.
 # isort: off
@@ -49,5 +48,4 @@ __all__ = [
     "whiten",
 ]
 
-for _module in iter_modules(__path__):  # A new map needs its file alone.
-    import_module(f"{__name__}.{_module.name}")
+import_modules(__name__, __path__)
