@@ -107,7 +107,8 @@ def train(
     state = TrainingState(method, base_optimizer, data, epochs, every_callback)
 
     with state.active_callbacks(), processes.explained_if_lost():
-        if state.progress.finished:  # as a resumed run may be
+        was_finished = state.progress.finished  # as a resumed run may be
+        if was_finished:
             return state.progress
         state.call("on_train_start")
         while not state.progress.finished:
