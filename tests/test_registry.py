@@ -465,3 +465,9 @@ def test_files_of_like_names_are_two_modules(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"class Part:\n    value = {value}\n")
     found = [resolve("encoder", f"{tmp_path / name}:Part").value for name in ("my-part.py", "my_part.py")]
     assert found == [1, 2]
+
+
+def test_a_misspelled_class_of_a_large_package_gets_the_nearest_and_no_list_of_hundreds() -> None:
+    with pytest.raises(InputError) as error:
+        resolve("encoder", "torch_geometric.nn:GATT")
+    assert str(error.value) == "Unknown encoder of torch_geometric.nn 'GATT': did you mean 'GAT'?"

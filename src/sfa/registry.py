@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -203,7 +204,11 @@ def _import_attribute(module: str, attribute: str, kind: str) -> Any:
         ) from error
     if not hasattr(found, attribute):
         public = [name for name in vars(found) if not name.startswith("_")]
-        raise unknown_name(f"{_word(kind)} of {module}", attribute, public)
+        if len(public) <= 12:
+            raise unknown_name(f"{_word(kind)} of {module}", attribute, public)
+        nearest = difflib.get_close_matches(attribute, public, n=1, cutoff=0.5)  # a list of hundreds would help nobody
+        hint = f": did you mean {nearest[0]!r}?" if nearest else "."
+        raise InputError(f"Unknown {_word(kind)} of {module} {attribute!r}{hint}")
     return getattr(found, attribute)
 
 
