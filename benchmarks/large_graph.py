@@ -22,11 +22,11 @@ from sfa.figures.style import SPECTRAL, save_figure, style
 TRAIN = """
 import torch
 from sfa.data.block_model import stochastic_block_model
-from sfa.evaluation import Classification
-from sfa.evaluation.probes import LogisticProbe
-from sfa.evaluation.splits import RandomSplits
+from sfa.evaluate import Classification
+from sfa.evaluate.probes import LogisticProbe
+from sfa.evaluate.splits import RandomSplits
 from sfa.recipes import Recipe
-from sfa.training import train
+from sfa.train import train
 
 probe = LogisticProbe(cs=(1.0, 10.0))
 protocol = Classification("short", "", 2, splits=RandomSplits(0.1, 0.1), probe=probe)

@@ -20,12 +20,12 @@ from threadpoolctl import threadpool_limits
 from timing import side_by_side
 
 from sfa.data import load
-from sfa.evaluation.k_means import k_means
-from sfa.evaluation.logistic_regression import logistic_regression
-from sfa.evaluation.splits import random_splits
+from sfa.evaluate.k_means import k_means
+from sfa.evaluate.logistic_regression import logistic_regression
+from sfa.evaluate.splits import random_splits
 from sfa.graph.features import normalise_features
 from sfa.recipes import load_recipe
-from sfa.training import train
+from sfa.train import train
 
 CS = tuple(float(c) for c in np.logspace(-2, 4, 10))
 

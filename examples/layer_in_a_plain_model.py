@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import sfa
 from sfa.data import load
-from sfa.evaluation import effective_rank
+from sfa.evaluate import effective_rank
 from sfa.losses import nt_xent
 from sfa.registry import resolve
 

@@ -18,7 +18,7 @@ from torch_geometric.utils import dropout_edge, mask_feature
 
 import sfa
 from sfa.data import load
-from sfa.evaluation import effective_rank
+from sfa.evaluate import effective_rank
 from sfa.losses import nt_xent
 from sfa.registry import resolve
 

@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader
 
 import sfa
 from sfa.data import load
-from sfa.evaluation import effective_rank
+from sfa.evaluate import effective_rank
 from sfa.lightning import SpectralDiagnostics
 from sfa.losses import nt_xent
 from sfa.spectral import SpectralMap

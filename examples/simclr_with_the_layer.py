@@ -28,7 +28,7 @@ import sfa
 from sfa.augment import STRENGTHS
 from sfa.augment.image import random_view
 from sfa.data import load
-from sfa.evaluation import effective_rank
+from sfa.evaluate import effective_rank
 from sfa.image.pixels import to_float
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sfa.training import LambdaCallback
+from sfa.train import LambdaCallback
 
 
 def on_epoch(function: Callable[[dict[str, Any]], Any]) -> LambdaCallback:

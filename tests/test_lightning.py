@@ -19,12 +19,12 @@ from torch_geometric.data import Data
 import sfa
 from sfa.data import load
 from sfa.errors import InputError, TrainingError
-from sfa.evaluation import diagnose
+from sfa.evaluate import diagnose
 from sfa.lightning import LightningMethod, SpectralDiagnostics
 from sfa.lightning.installed import NAMES, name_in_use
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralMap
-from sfa.training import train
+from sfa.train import train
 from tests.callbacks import on_epoch
 
 pytestmark = [

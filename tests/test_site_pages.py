@@ -11,7 +11,7 @@ from typing import Any
 import griffe
 import pytest
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, recipe_hash
 from sfa.recipes import load_recipe
 

@@ -30,9 +30,9 @@ HOMES: dict[str, str] = {
     "spectral": "sfa.spectral",
     "postprocess": "sfa.postprocess",
     "sampler": "sfa.sampling",
-    "protocol": "sfa.evaluation.protocols",
+    "protocol": "sfa.evaluate.protocols",
     "dataset": "sfa.data",
-    "logger": "sfa.training.loggers",
+    "logger": "sfa.train.loggers",
     "study": "sfa.studies",
     "figure": "sfa.figures",
 }

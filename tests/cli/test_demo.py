@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from sfa.evaluation.probes import LogisticProbe
+from sfa.evaluate.probes import LogisticProbe
 from sfa.recipes import load_recipe
 from sfa.registry import resolve
 from tests.parts import replace_part

@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 from sfa.cli.console import Display
 from sfa.cli.evaluate import _trained_anew
 from sfa.cli.run import open_run
-from sfa.evaluation import Classification
-from sfa.evaluation.probes import AdamProbe, OneVsRestProbe
+from sfa.evaluate import Classification
+from sfa.evaluate.probes import AdamProbe, OneVsRestProbe
 from sfa.registry import registered
 from tests.parts import replace_part
 

@@ -82,7 +82,7 @@ def test_embedding_never_overwrites_its_own_data(
 
 
 def test_an_unfinished_run_says_so(planted_file: Path, tmp_path: Path, tiny: Any, run_sfa: RunSfa) -> None:
-    from sfa.training import RunFolder, load_tensors, save_tensors
+    from sfa.train import RunFolder, load_tensors, save_tensors
 
     run_sfa("train", planted_file, *tiny, "--no-evaluate", out=tmp_path / "run")
     folder = RunFolder(tmp_path / "run")

@@ -128,7 +128,7 @@ def test_the_online_probe_reports_and_changes_nothing(
     metrics = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     assert [0 <= epoch["online"]["train"] <= 100 for epoch in metrics] == [True, True]
     assert 0 <= metrics[-1]["online"]["validation"] <= 100
-    from sfa.training import load_tensors
+    from sfa.train import load_tensors
 
     watched, plain = (load_tensors(run / "checkpoint.safetensors")[0] for run in (path, image_run))
     for name in plain:

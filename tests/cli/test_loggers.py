@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sfa.registry import registered, resolve
-from sfa.training import RunFolder, load_tensors, save_tensors
+from sfa.train import RunFolder, load_tensors, save_tensors
 
 RunSfa = Callable[..., Any]
 

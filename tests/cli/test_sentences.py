@@ -17,9 +17,9 @@ from PIL import Image
 from sfa.cli.evaluate import _of_other_levels
 from sfa.cli.run import counted
 from sfa.cli.train import _of_probe
-from sfa.evaluation import possible
+from sfa.evaluate import possible
 from sfa.registry import registered, resolve
-from sfa.training import RunFolder, load_tensors, save_tensors
+from sfa.train import RunFolder, load_tensors, save_tensors
 
 RunSfa = Callable[..., Any]
 TINY = ["--hidden", "4", "--set", "method.head_hidden=16", "--set", "method.head_width=8", "--batch-size", "16"]

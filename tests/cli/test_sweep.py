@@ -13,7 +13,7 @@ from sfa.ledger import Ledger
 from sfa.recipes import Recipe
 from sfa.studies import measure
 from sfa.sweep import shipped_ranges
-from sfa.training import Interrupted
+from sfa.train import Interrupted
 from tests.sweep.tiny import pretended
 
 RunSfa = Callable[..., Any]

@@ -22,7 +22,7 @@ from sfa.data import build_graph
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
 from sfa.registry import registered, resolve
-from sfa.training import RunFolder, load_tensors
+from sfa.train import RunFolder, load_tensors
 
 RunSfa = Callable[..., Any]
 

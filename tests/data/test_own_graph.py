@@ -20,7 +20,7 @@ from sfa.data import as_graph, build_graph, fingerprint, load
 from sfa.errors import InputError
 from sfa.export import write_embeddings
 from sfa.recipes import Recipe
-from sfa.training import train
+from sfa.train import train
 
 RunSfa = Callable[..., Any]
 

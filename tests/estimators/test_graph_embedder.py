@@ -25,7 +25,7 @@ from sfa.data import as_graphs, load
 from sfa.errors import InputError
 from sfa.estimators.base import FORMAT
 from sfa.recipes import load_recipe
-from sfa.training import load_tensors, save_tensors, train
+from sfa.train import load_tensors, save_tensors, train
 from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"hidden": 4, "epochs": 2, "batch_size": 16, "random_state": 0}

@@ -21,7 +21,7 @@ from sfa import ImageEmbedder
 from sfa.data import build_images
 from sfa.errors import InputError
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import train
+from sfa.train import train
 
 NARROW = {"method.head_hidden": 16, "method.head_width": 8}
 SMALL: dict[str, Any] = {"hidden": 4, "epochs": 2, "batch_size": 16, "random_state": 0, "options": NARROW}

@@ -24,7 +24,7 @@ from sfa.errors import InputError
 from sfa.estimators.base import FORMAT
 from sfa.graph.propagation import propagation_of
 from sfa.recipes import Recipe, load_recipe
-from sfa.training import load_tensors, save_tensors, train
+from sfa.train import load_tensors, save_tensors, train
 from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"hidden": 8, "epochs": 3, "options": {"method.projection": 8}, "random_state": 0}

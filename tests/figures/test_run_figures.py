@@ -14,13 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sfa.errors import InputError
-from sfa.evaluation import Diagnostics, diagnose
+from sfa.evaluate import Diagnostics, diagnose
 from sfa.figures import RunLog, draw_alignment, draw_spectrum_evolution, find_figure, read_runs, save_figure
 from sfa.figures.alignment_by_dataset import draw_alignment_by_dataset, tell_of_alignment_by_dataset
 from sfa.figures.run_alignment import tell_of_alignment
 from sfa.figures.run_spectrum import CURVES, LEADING, tell_of_spectrum
 from sfa.registry import registered
-from sfa.training import RunFolder
+from sfa.train import RunFolder
 
 
 def measured(seed: int, *, spectral: bool = True, width: int = 40) -> Diagnostics:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfa.errors import InputError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.figures.run_time import draw_run_time, tell_of_run_time, timings
 from sfa.ledger import Entry
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfa.errors import InputError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, write_entries
 
 NewEntry = Callable[..., Entry]

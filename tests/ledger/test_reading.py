@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfa.errors import InputError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, Ledger, read_entries, write_entries
 
 NewEntry = Callable[..., Entry]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sfa.errors import InputError, SfaError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, Ledger, default_path
 from sfa.ledger import database as database_module
 from sfa.ledger.database import Database

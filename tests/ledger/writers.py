@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, Ledger
 from sfa.ledger.database import Database
 

@@ -19,7 +19,7 @@ from sfa.levels import Level
 from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralMap
-from sfa.training import BatchPlan
+from sfa.train import BatchPlan
 
 NARROW: dict[str, Any] = {
     "hidden": 8,

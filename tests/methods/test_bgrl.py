@@ -18,7 +18,7 @@ from sfa.methods import BGRL
 from sfa.nn import GCN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from sfa.training import RunFolder, load_tensors, train
+from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 from tests.processes import run_in_processes
 

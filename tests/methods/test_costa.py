@@ -20,7 +20,7 @@ from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.registry import resolve
 from sfa.spectral import Costa, SpectralFeatureAugmentation, costa, power_iteration
-from sfa.training import train
+from sfa.train import train
 
 Views = Literal["multi", "single"]
 

@@ -21,7 +21,7 @@ from sfa.methods import DeepWalk, Node2Vec, deepwalk
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
-from sfa.training import RunFolder, load_tensors, train
+from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 
 SHORT_RUN: dict[str, Any] = {

@@ -25,7 +25,7 @@ from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs
 from sfa.recipes import Recipe
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
-from sfa.training import train
+from sfa.train import train
 from tests.methods.conformance import (
     build,
     built_in,

@@ -17,7 +17,7 @@ from sfa.graph.non_edges import ones_and_zeros
 from sfa.methods import GAE, VGAE, Method
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from sfa.training import RunFolder, load_tensors, train
+from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 from tests.methods.auto_encoders import build, ones_of, seeded, take_all_zeros, weighted_cross_entropy
 

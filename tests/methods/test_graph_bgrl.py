@@ -15,7 +15,7 @@ from sfa.methods import GraphBGRL
 from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from sfa.training import train
+from sfa.train import train
 
 SMALL: dict[str, Any] = {
     "method": {"name": "graph-bgrl", "prediction": 5},

@@ -19,7 +19,7 @@ from sfa.methods import JOAO, JOAOv2
 from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation
-from sfa.training import RunFolder, load_tensors, train
+from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 from tests.methods.small_joao import make, seeded, slow_loss
 

@@ -16,7 +16,7 @@ from sfa.methods import LPInfo
 from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from sfa.training import train
+from sfa.train import train
 from tests.methods.slow_contrast import slow_contrast
 
 SHORT_RUN: dict[str, Any] = {"training.epochs": 3}

@@ -19,7 +19,7 @@ from sfa.nn import MLP
 from sfa.nn.dropout import dropout
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from sfa.training import RunFolder, load_tensors, train
+from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 
 SMALL: dict[str, Any] = {"method": "sugrl", "encoder": {"hidden": 8, "inner": 16}}

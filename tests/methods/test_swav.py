@@ -18,7 +18,7 @@ from sfa.methods import SwAV
 from sfa.nn import small
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralMap
-from sfa.training import RunFolder, load_tensors, train
+from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 from tests.processes import run_in_processes

@@ -21,7 +21,7 @@ from sfa.methods import GRACE, FeatureMaps, GraphCL, Method, SimCLR, TwoViewMeth
 from sfa.nn import GCN, projection_head
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
-from sfa.training import train
+from sfa.train import train
 from tests.callbacks import on_epoch
 
 

@@ -22,7 +22,7 @@ from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.registry import resolve
-from sfa.training import LambdaCallback, train
+from sfa.train import LambdaCallback, train
 
 RECORDED = json.loads(gzip.decompress((Path(__file__).parent / "old_recipes.json.gz").read_bytes()))
 METHODS: dict[str, dict[str, Any]] = RECORDED["methods"]

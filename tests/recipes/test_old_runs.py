@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from sfa.cli.run import open_run
-from sfa.training import load_tensors
+from sfa.train import load_tensors
 
 FOLDER = Path(__file__).parent / "old_runs"
 RUNS = ("grace", "sugrl", "g-bt", "dgi", "graphcl")

@@ -21,7 +21,7 @@ from sfa.recipes.run import describe
 from sfa.recipes.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
 from sfa.spectral.sequential import Sequential
-from sfa.training import train
+from sfa.train import train
 from tests.parts import replace_part
 
 PARTS = "tests.recipes.my_parts"

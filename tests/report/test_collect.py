@@ -16,14 +16,14 @@ import yaml
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import Score, paired_difference
+from sfa.evaluate import Score, paired_difference
 from sfa.recipes import Recipe
 from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
 from sfa.report.facts import command_line, data_rows
 from sfa.report.history import LOOKS
-from sfa.training import RunFolder
+from sfa.train import RunFolder
 
 KNN = resolve("protocol", "knn").with_splits(3)
 KINDS = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from sfa.evaluation import Classification
-from sfa.evaluation.probes import AdamProbe, SgdProbe
+from sfa.evaluate import Classification
+from sfa.evaluate.probes import AdamProbe, SgdProbe
 from sfa.registry import resolve
 from sfa.report.predictions import NONE, confusion, predict
 

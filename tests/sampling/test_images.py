@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.levels import item_word, level_of, num_items
 from sfa.sampling import Images
-from sfa.training import train
+from sfa.train import train
 
 
 def seeded(seed: int = 0) -> torch.Generator:

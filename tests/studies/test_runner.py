@@ -15,10 +15,10 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import TrainingError
-from sfa.evaluation import Classification
-from sfa.evaluation import supervised as supervised_module
-from sfa.evaluation.supervised import supervised
-from sfa.evaluation.untrained import UNTRAINED
+from sfa.evaluate import Classification
+from sfa.evaluate import supervised as supervised_module
+from sfa.evaluate.supervised import supervised
+from sfa.evaluate.untrained import UNTRAINED
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
 from sfa.registry import resolve
@@ -26,7 +26,7 @@ from sfa.studies import Dataset, Plan, Runner, Study, cells_folder, make_plan, s
 from sfa.studies import measure as measure_module
 from sfa.studies.lock import locked
 from sfa.studies.variants import Variant
-from sfa.training import Interrupted, RunFolder, load_checkpoint, versions
+from sfa.train import Interrupted, RunFolder, load_checkpoint, versions
 from tests.forks import run_forked, start_forked
 from tests.studies.tiny import Recorder, results, run_plan, run_until_killed, shortened
 
@@ -163,8 +163,8 @@ def test_a_cell_that_fails_is_entered_and_the_study_goes_on(
     # What made it fail is mended: tried again it starts anew.
     folder = cells_folder(ledger.path) / study.cells[0].key
     assert folder.is_dir(), "kept for a look"
-    monkeypatch.setattr("sfa.training.loop.require_finite", lambda *_: None)
-    monkeypatch.setattr("sfa.training.loop.require_finite_weights", lambda *_: None)
+    monkeypatch.setattr("sfa.train.loop.require_finite", lambda *_: None)
+    monkeypatch.setattr("sfa.train.loop.require_finite_weights", lambda *_: None)
     monkeypatch.setattr(measure_module, "_score", lambda cell, *_: done.scores[0])
     watcher = run(ledger, both, retry_failed=True)
     assert watcher.epochs == [[1, 2, 3, 4, 5, 6]]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry
 from sfa.studies import RUN_TIME, Plan, metrics_of, summarise
 

@@ -16,7 +16,7 @@ from sfa.recipes import Recipe
 from sfa.studies import Plan, Runner, peak_memory, timing
 from sfa.studies.lock import locked
 from sfa.studies.peak_memory import PeakMemory
-from sfa.training import Callback
+from sfa.train import Callback
 from tests.forks import run_forked, start_forked
 from tests.studies.lockers import count_up, hold_and_die
 from tests.studies.tiny import Recorder

@@ -83,7 +83,7 @@ def run_until_killed(data: Path, path: Path, where: str) -> None:
     elif where == "before the folder is removed":
         Runner._tidy = die  # type: ignore[method-assign]
     elif where == "while the folder is made":
-        from sfa.training import RunFolder
+        from sfa.train import RunFolder
 
         write = RunFolder._write
 

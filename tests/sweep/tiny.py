@@ -11,7 +11,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data import fingerprint, load
-from sfa.evaluation import Protocol, Score, default_protocol
+from sfa.evaluate import Protocol, Score, default_protocol
 from sfa.ledger import Ledger
 from sfa.levels import level_of
 from sfa.recipes import Recipe

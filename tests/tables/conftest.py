@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, recipe_hash
 from sfa.registry import resolve
 from sfa.studies import starting_point

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from sfa.evaluation import Difference
+from sfa.evaluate import Difference
 from sfa.tables.model import Cell, Measured, Row, Table
 from sfa.tables.published import load
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry
 from sfa.studies.variants import Variant
 from sfa.tables.matching import Measurements, Shelf, Wanted

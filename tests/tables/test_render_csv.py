@@ -7,7 +7,7 @@ import io
 
 from hypothesis import given, settings
 
-from sfa.evaluation import Difference
+from sfa.evaluate import Difference
 from sfa.tables.model import Cell, Measured, Row, Table
 from sfa.tables.render import render
 from sfa.tables.render.comma_separated import COLUMNS

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from sfa.evaluation import Difference
+from sfa.evaluate import Difference
 from sfa.tables.model import Cell, Row, Table
 from sfa.tables.published import NUMBERS
 from sfa.tables.render import render

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from sfa.errors import InputError
-from sfa.evaluation import Difference
+from sfa.evaluate import Difference
 from sfa.tables.model import Cell, Measured, Row
 from sfa.tables.render import FORMATS, render
 from sfa.tables.render.parts import measured_how, parts_of, seeds_text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from sfa.evaluation import Difference
+from sfa.evaluate import Difference
 from sfa.tables.model import Cell, Row, Table
 from sfa.tables.published import NUMBERS
 from sfa.tables.render import to_rich

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfa.errors import InputError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, mean_and_std
 from sfa.ledger.identity import counts, digest
 from sfa.recipes import Recipe, load_recipe

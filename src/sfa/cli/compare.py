@@ -15,8 +15,8 @@ from sfa.cli.evaluate import score_run, tell_if_trained_anew
 from sfa.cli.kept_scores import keep_scores, kept_score
 from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
 from sfa.errors import InputError
-from sfa.evaluation import Difference, Protocol, Score, score_difference
-from sfa.evaluation.protocols import default_protocol
+from sfa.evaluate import Difference, Protocol, Score, score_difference
+from sfa.evaluate.protocols import default_protocol
 from sfa.levels import level_of
 from sfa.registry import resolve
 

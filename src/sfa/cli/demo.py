@@ -17,12 +17,12 @@ from sfa.cli.report import make_report
 from sfa.cli.run import Run, Source, set_threads
 from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT, free_path, start_run
-from sfa.evaluation import Score, paired_difference
+from sfa.evaluate import Score, paired_difference
 from sfa.figures import draw_maps, draw_spectra, save_figure
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.parsing import label_of
 from sfa.registry import resolve
-from sfa.training import RunFolder
+from sfa.train import RunFolder
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
 

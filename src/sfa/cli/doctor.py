@@ -15,7 +15,7 @@ from sfa.cli.listing import availability
 from sfa.data import data_root as find_data_root
 from sfa.data import names
 from sfa.errors import InputError
-from sfa.training import versions
+from sfa.train import versions
 
 
 def run(data_root: Path | None) -> None:

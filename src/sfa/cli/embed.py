@@ -12,14 +12,14 @@ from torch_geometric.data import Data
 from sfa.cli.console import Display
 from sfa.cli.run import Run, Source, counted, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_data
 from sfa.errors import InputError
-from sfa.evaluation import Classification
-from sfa.evaluation.labels import labels_of
-from sfa.evaluation.protocols import default_protocol
+from sfa.evaluate import Classification
+from sfa.evaluate.labels import labels_of
+from sfa.evaluate.protocols import default_protocol
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.levels import item_word, level_of
 from sfa.registry import resolve
 from sfa.report.predictions import predict
-from sfa.training import RunFolder
+from sfa.train import RunFolder
 
 PARTS = ("train", "validation", "test", None)
 """Of a split, as the numbers of its parts stand for them."""

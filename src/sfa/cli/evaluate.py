@@ -14,13 +14,13 @@ from sfa.cli.kept_scores import keep_scores, scores_record
 from sfa.cli.run import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
-from sfa.evaluation import Classification, Protocol, Score, possible
-from sfa.evaluation.protocols import Embedder, default_protocol
-from sfa.evaluation.supervised import Yardstick, can_be_supervised, supervised_score
-from sfa.evaluation.untrained import UNTRAINED
+from sfa.evaluate import Classification, Protocol, Score, possible
+from sfa.evaluate.protocols import Embedder, default_protocol
+from sfa.evaluate.supervised import Yardstick, can_be_supervised, supervised_score
+from sfa.evaluate.untrained import UNTRAINED
 from sfa.levels import ITEMS, Level, item_word, level_of
 from sfa.registry import registered, resolve
-from sfa.training import LambdaCallback, train
+from sfa.train import LambdaCallback, train
 
 ALL = "all"
 YARDSTICKS: dict[Yardstick, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}

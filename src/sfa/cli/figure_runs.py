@@ -17,7 +17,7 @@ from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.run import describe
 from sfa.studies import duration
 from sfa.studies.timing import seconds_per_epoch
-from sfa.training import Interrupted, RunFolder, load_tensors
+from sfa.train import Interrupted, RunFolder, load_tensors
 
 FOLDER = Path("runs/figures")
 """Where they are trained; figures that are of the same runs share them."""

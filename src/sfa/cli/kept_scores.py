@@ -12,7 +12,7 @@ from sfa.atomic import write_text
 from sfa.cli.console import Display
 from sfa.cli.run import Run
 from sfa.errors import InputError
-from sfa.evaluation import Protocol, Score
+from sfa.evaluate import Protocol, Score
 from sfa.recipes.legacy import flatten
 
 

@@ -13,13 +13,13 @@ from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if
 from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT
 from sfa.errors import InputError
-from sfa.evaluation import Protocol, Score
-from sfa.evaluation.protocols import default_protocol
+from sfa.evaluate import Protocol, Score
+from sfa.evaluate.protocols import default_protocol
 from sfa.levels import level_of
 from sfa.registry import resolve
 from sfa.report import ReportedRun, check_report, report_data, write_report
 from sfa.report.history import history
-from sfa.training import RunFolder
+from sfa.train import RunFolder
 
 
 def run(

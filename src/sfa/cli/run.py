@@ -19,7 +19,7 @@ from sfa.levels import Level, level_of
 from sfa.recipes import load_recipe
 from sfa.recipes.run import Run as Run
 from sfa.registry import resolve
-from sfa.training import RunFolder, load_checkpoint
+from sfa.train import RunFolder, load_checkpoint
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sfa.cli.console import results_console
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 
 UNBOUNDED = 10_000
 """A width that no table reaches."""

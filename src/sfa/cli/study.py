@@ -30,7 +30,7 @@ from sfa.studies import (
     missing_protocols,
     protocols_of,
 )
-from sfa.training import Interrupted
+from sfa.train import Interrupted
 
 
 def run(

@@ -10,7 +10,7 @@ from rich import progress as bars
 
 from sfa.cli import console
 from sfa.cli.console import Display
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, mean_and_std
 from sfa.studies import Cell, Estimator, Plan, Watcher
 

@@ -18,7 +18,7 @@ from sfa.cli.sweep_progress import ReportProgress, SearchProgress
 from sfa.cli.sweep_table import print_plan, print_report, print_winners
 from sfa.data import fingerprint
 from sfa.errors import InputError
-from sfa.evaluation import default_protocol
+from sfa.evaluate import default_protocol
 from sfa.ledger import Ledger, default_path
 from sfa.levels import level_of
 from sfa.recipes import Recipe
@@ -38,7 +38,7 @@ from sfa.sweep import (
 )
 from sfa.sweep.cells import SWEEP
 from sfa.sweep.trials import REPORT, check_installed
-from sfa.training import Interrupted, make_fabric
+from sfa.train import Interrupted, make_fabric
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sfa.tables.commands import Order
 from sfa.tables.paper_tables import READ, maker
 from sfa.tables.runs import plans
 from sfa.tables.shipped import shipped_entries
-from sfa.training import Interrupted
+from sfa.train import Interrupted
 
 
 @dataclass

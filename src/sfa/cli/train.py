@@ -21,9 +21,9 @@ from sfa.cli.evaluate import evaluate_run
 from sfa.cli.run import Run, Source, counted, recorded_source, require_same_data, set_threads, tell_of_data
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError, unknown_name
-from sfa.evaluation import Score
-from sfa.evaluation.probes.base import RANKS
-from sfa.evaluation.protocols import default_protocol
+from sfa.evaluate import Score
+from sfa.evaluate.probes.base import RANKS
+from sfa.evaluate.protocols import default_protocol
 from sfa.levels import Level, level_of, num_items, settings_of
 from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
@@ -31,8 +31,8 @@ from sfa.recipes.parsing import label_of
 from sfa.recipes.run import describe, online_probe, record_of, train_recipe
 from sfa.recipes.sections import names_of
 from sfa.registry import is_path, known_names, resolve
-from sfa.training import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
-from sfa.training.loggers import Loggers
+from sfa.train import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
+from sfa.train.loggers import Loggers
 
 REPORT = "report.html"
 """The page of a run, in its folder."""

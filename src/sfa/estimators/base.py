@@ -24,7 +24,7 @@ from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.parsing import class_of_method, with_required_options
 from sfa.recipes.sections import names_of
-from sfa.training import LambdaCallback, load_tensors, save_tensors, train
+from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from sfa.evaluation import effective_rank, singular_values
+from sfa.evaluate import effective_rank, singular_values
 from sfa.figures.style import PLAIN, SPECTRAL, style
 
 

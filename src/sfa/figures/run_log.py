@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from sfa.errors import InputError
-from sfa.evaluation import Diagnostics
-from sfa.training import RunFolder
+from sfa.evaluate import Diagnostics
+from sfa.train import RunFolder
 
 
 @dataclass(frozen=True)

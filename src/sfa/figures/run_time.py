@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sfa.errors import InputError
-from sfa.evaluation import Difference, Score, paired_difference
+from sfa.evaluate import Difference, Score, paired_difference
 from sfa.figures.style import CATEGORIES, PLAIN, logarithmic_y, style
 from sfa.ledger import Entry
 

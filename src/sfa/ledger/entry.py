@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Entry:
     """Metric by metric and split by split, but for what was selected on each."""
 
     def score_under(self, protocol: str, splits: str) -> Score | None:
-        """Its score under a protocol with these settings and splits (:meth:`~sfa.evaluation.Protocol.digest`)."""
+        """Its score under a protocol with these settings and splits (:meth:`~sfa.evaluate.Protocol.digest`)."""
         found = (score for score in self.scores if (score.protocol, score.splits) == (protocol, splits))
         return next(found, None)
 

@@ -12,7 +12,7 @@ from annotated_types import Len
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sfa.errors import InputError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger.entry import Entry
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from sfa.errors import InputError
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger.database import Database
 from sfa.ledger.entry import Entry
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from sfa.errors import InputError
-from sfa.evaluation import diagnose
+from sfa.evaluate import diagnose
 from sfa.lightning.installed import (
     STEP_OUTPUT,
     Callback,
@@ -32,7 +32,7 @@ class SpectralDiagnostics(Callback):
 
     It looks at the last batch of the first epoch, of every multiple and of the last, and draws nothing: training is the
     same to the bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
-    :class:`~sfa.evaluation.Diagnostics`), singular values as histograms where the logger is TensorBoard or Weights &
+    :class:`~sfa.evaluate.Diagnostics`), singular values as histograms where the logger is TensorBoard or Weights &
     Biases. Of a model with several layers the layer's name is part of theirs.
 
     A layer that is called twice in a step, on maps of one shape, is taken to see two views, and their alignment is

@@ -17,10 +17,10 @@ from sfa.methods.base import Method, Observer
 from sfa.recipes import Recipe, load_recipe
 from sfa.sampling import Sampler
 from sfa.seeding import step_generator
-from sfa.training.batch_plan import BatchPlan
-from sfa.training.divergence import require_finite
-from sfa.training.optimizers import OptimizerName, make_optimizer, set_rate
-from sfa.training.schedule import learning_rate
+from sfa.train.batch_plan import BatchPlan
+from sfa.train.divergence import require_finite
+from sfa.train.optimizers import OptimizerName, make_optimizer, set_rate
+from sfa.train.schedule import learning_rate
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class LightningMethod(LightningModule):
     """A method with its optimiser, its schedule and its batches: ``Trainer(max_epochs=200).fit(LightningMethod(…))``.
 
-    On one process and in precision 32 the weights are to the bit those of :func:`sfa.training.train` with the same
+    On one process and in precision 32 the weights are to the bit those of :func:`sfa.train.train` with the same
     arguments and ``patience=None``. Epochs, devices, precision, early stopping and checkpoints are the trainer's
     affair. ``Trainer.predict`` gives the embeddings.
 
@@ -37,7 +37,7 @@ class LightningMethod(LightningModule):
         method: What is trained, of :mod:`sfa.methods`.
         data: The graph, or set of graphs or images; if not given, a loader of batches as the method takes them goes to
             ``fit``, and another to ``predict``.
-        optimizer: This and the next six as in :func:`sfa.training.train`.
+        optimizer: This and the next six as in :func:`sfa.train.train`.
         lr: Peak learning rate.
         weight_decay: L2 penalty, or decay of AdamW.
         momentum: Of SGD and LARS.

@@ -9,11 +9,11 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data import fingerprint
-from sfa.evaluation.online_probe import OnlineProbe
+from sfa.evaluate.online_probe import OnlineProbe
 from sfa.levels import item_word, level_of, num_items
 from sfa.methods import Method
 from sfa.recipes.schema import Recipe
-from sfa.training import Callback, OnlineProbeCallback, Progress, RunFolder, train
+from sfa.train import Callback, OnlineProbeCallback, Progress, RunFolder, train
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def train_recipe(
     resume: bool,
     callbacks: Sequence[Callback] = (),
 ) -> Run:
-    """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.training.train`."""
+    """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.train.train`."""
     prepared = recipe.prepare(graph)
     method = recipe.build_for(graph)
     probe = online_probe(recipe, method, prepared)

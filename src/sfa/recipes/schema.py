@@ -33,14 +33,14 @@ from sfa.recipes.parsing import (
 from sfa.recipes.sections import complete, named, names_of, validated
 from sfa.registry import resolve
 from sfa.sampling import Sampler
-from sfa.training.optimizers import OptimizerName
-from sfa.training.precision import PrecisionName
+from sfa.train.optimizers import OptimizerName
+from sfa.train.precision import PrecisionName
 
 NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Training(BaseModel):
-    """Keyword arguments of :func:`sfa.training.train`."""
+    """Keyword arguments of :func:`sfa.train.train`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

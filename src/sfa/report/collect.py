@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import Classification, Protocol
+from sfa.evaluate import Classification, Protocol
 from sfa.levels import item_word, level_of, num_items
 from sfa.report.arrays import encode_array
 from sfa.report.comparison import comparison_rows, score_rows

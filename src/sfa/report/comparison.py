@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sfa.evaluation import Score, score_difference
+from sfa.evaluate import Score, score_difference
 from sfa.report.reported import ReportedRun
 
 

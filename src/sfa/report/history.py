@@ -11,7 +11,7 @@ import numpy as np
 from sfa.errors import InputError
 from sfa.figures import RunLog, read_runs
 from sfa.report.arrays import encode_array
-from sfa.training import RunFolder
+from sfa.train import RunFolder
 
 LOOKS = 101
 """Epochs whose feature maps are shown at most, evenly spaced: a slider has no room for more."""
@@ -26,7 +26,7 @@ CURVES = {
     "uniformity": "uniformity",
     "uniformity_after": "uniformity_tilde",
 }
-"""Numbers by epochs, and how :class:`~sfa.evaluation.Diagnostics` calls them."""
+"""Numbers by epochs, and how :class:`~sfa.evaluate.Diagnostics` calls them."""
 
 
 def history(folder: RunFolder) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.evaluation import Classification
-from sfa.evaluation.labels import labels_of
-from sfa.evaluation.protocols.base import no_news
-from sfa.evaluation.splits import Split
+from sfa.evaluate import Classification
+from sfa.evaluate.labels import labels_of
+from sfa.evaluate.protocols.base import no_news
+from sfa.evaluate.splits import Split
 from sfa.levels import item_word
 
 TRAIN, VALIDATION, TEST, NONE = range(4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.recipes.run import Run
 
 

@@ -13,13 +13,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import Classification, Protocol, Score
-from sfa.evaluation.supervised import Yardstick, supervised_score
-from sfa.evaluation.untrained import UNTRAINED
+from sfa.evaluate import Classification, Protocol, Score
+from sfa.evaluate.supervised import Yardstick, supervised_score
+from sfa.evaluate.untrained import UNTRAINED
 from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
-from sfa.training import Callback, RunFolder
+from sfa.train import Callback, RunFolder
 
 SUPERVISED: dict[str, Yardstick] = {"supervised mlp": "mlp", "supervised gcn": "gcn"}
 
@@ -44,7 +44,7 @@ def measure(
         protocols: To score under.
         path: The run folder in which it is trained, or trained on if it is there.
         device: Where it is trained.
-        callbacks: As in :func:`sfa.training.train`.
+        callbacks: As in :func:`sfa.train.train`.
     """
     variant, cost = cell.variant, Measured()
     z: Tensor | None

@@ -11,9 +11,9 @@ from torch_geometric.data import Data
 
 from sfa.data import fingerprint
 from sfa.errors import InputError
-from sfa.evaluation import Classification, Protocol
-from sfa.evaluation.protocols import default_protocol
-from sfa.evaluation.splits import RandomSplits
+from sfa.evaluate import Classification, Protocol
+from sfa.evaluate.protocols import default_protocol
+from sfa.evaluate.splits import RandomSplits
 from sfa.ledger import recipe_hash, run_key
 from sfa.levels import DATA, Level, level_of
 from sfa.methods import DEFAULTS, available_methods
@@ -21,7 +21,7 @@ from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.registry import resolve
 from sfa.studies.study import RUN_TIME, Study
 from sfa.studies.variants import Base, Variant
-from sfa.training import make_fabric
+from sfa.train import make_fabric
 
 
 @dataclass(frozen=True)

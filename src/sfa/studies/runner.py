@@ -13,14 +13,14 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import sentence_of
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry, Ledger, recipe_hash
 from sfa.studies.lock import locked
 from sfa.studies.measure import Measured, measure
 from sfa.studies.plan import Cell, Dataset, Job, Plan
 from sfa.studies.study import RUN_TIME
 from sfa.studies.timing import TURNS, epochs_of_a_turn, seconds_by_turns
-from sfa.training import Interrupted, LambdaCallback, make_fabric, versions
+from sfa.train import Interrupted, LambdaCallback, make_fabric, versions
 
 KEEP = "keep"
 """A file in a cell's run folder which says that it stays."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfa.evaluation import Difference, Score, paired_difference
+from sfa.evaluate import Difference, Score, paired_difference
 from sfa.ledger import Entry
 from sfa.studies.plan import Cell, Plan
 from sfa.studies.study import RUN_TIME

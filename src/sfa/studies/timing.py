@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from sfa.recipes import Recipe
-from sfa.training import LambdaCallback, train
+from sfa.train import LambdaCallback, train
 
 TURNS = 10
 """How often each recipe has its turn."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfa.evaluation import Classification
+from sfa.evaluate import Classification
 from sfa.ledger import run_key
 from sfa.recipes import Recipe
 from sfa.studies import Cell, Dataset, Plan, Study

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluation import Classification
-from sfa.evaluation.class_parts import class_parts
-from sfa.evaluation.few_splits import FewPerClass
-from sfa.evaluation.folds import StratifiedFolds, stratified_folds
-from sfa.evaluation.held_out_splits import stratified_parts
-from sfa.evaluation.labels import class_name, labels_of
-from sfa.evaluation.splits import RandomSplits, Split, Splits
+from sfa.evaluate import Classification
+from sfa.evaluate.class_parts import class_parts
+from sfa.evaluate.few_splits import FewPerClass
+from sfa.evaluate.folds import StratifiedFolds, stratified_folds
+from sfa.evaluate.held_out_splits import stratified_parts
+from sfa.evaluate.labels import class_name, labels_of
+from sfa.evaluate.splits import RandomSplits, Split, Splits
 from sfa.levels import Level, item_word
 
 SEED = 20230

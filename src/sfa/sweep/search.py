@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.data import fingerprint
 from sfa.errors import InputError
-from sfa.evaluation import Classification
+from sfa.evaluate import Classification
 from sfa.ledger import Ledger
 from sfa.levels import level_of
 from sfa.registry import resolve

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sfa.data import names
-from sfa.evaluation import Clustering, Difference
+from sfa.evaluate import Clustering, Difference
 from sfa.methods import DEFAULTS
 from sfa.registry import resolve
 from sfa.studies import RUN_TIME

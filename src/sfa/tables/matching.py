@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sfa.evaluation import Score
+from sfa.evaluate import Score
 from sfa.ledger import Entry
 from sfa.recipes.legacy import uncorrected
 from sfa.studies import Summary, summary_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfa.evaluation import Difference
+from sfa.evaluate import Difference
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""Scores and diagnostics of embeddings."""
+
+from sfa.evaluate.comparison import Difference, paired_difference, score_difference
+from sfa.evaluate.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
+from sfa.evaluate.label_signal import label_signal
+from sfa.evaluate.protocols import (
+    Classification,
+    Clustering,
+    LabelSignal,
+    LinkPrediction,
+    Protocol,
+    default_protocol,
+    possible,
+)
+from sfa.evaluate.scores import Score
+from sfa.evaluate.spectrum import effective_rank, singular_values
+
+__all__ = [
+    "Classification",
+    "Clustering",
+    "Diagnostics",
+    "Difference",
+    "LabelSignal",
+    "LinkPrediction",
+    "Protocol",
+    "Score",
+    "default_protocol",
+    "diagnose",
+    "effective_rank",
+    "label_signal",
+    "paired_difference",
+    "possible",
+    "relative_view_distance",
+    "score_difference",
+    "singular_values",
+    "uniformity",
+    "view_distance",
+]

@@ -1,0 +1,138 @@
+"""Parts of an image set: its own where it has such; a validation part that it lacks is held out of the training one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluate.class_parts import class_parts
+from sfa.evaluate.labels import class_name, labels_of
+from sfa.evaluate.splits import Split, Splits
+from sfa.levels import Level
+from sfa.ranges import check_number
+
+MASKS = ("train_mask", "test_mask")
+VALIDATION = "val_mask"
+
+
+@dataclass(frozen=True)
+class HeldOutSplits(Splits):
+    """The labelled images of ``test_mask`` are the test part of every split; of those of ``train_mask`` some validate.
+
+    Where there is a ``val_mask``, its labelled images validate instead, and there is one split. A set without masks is
+    split three ways anew each time. Every class has its share in each part that is drawn, and at least one image. Split
+    ``i`` depends on labels, masks and ``(seed, i)`` alone: all embeddings get the same. Where there are masks, labels
+    of test images have no say in what trains.
+
+    Attributes:
+        validation: Share of the training images, or of all where there are no masks.
+        test: Share of all, where there are no masks.
+        seed: Of the drawing.
+    """
+
+    validation: float = 0.1
+    test: float = 0.2
+    seed: int = 0
+    levels: ClassVar[tuple[Level, ...]] = ("image",)
+
+    def __post_init__(self) -> None:
+        check_number("validation", self.validation, above=0)
+        check_number("test", self.test, above=0)
+        if self.validation + self.test > 0.5:
+            raise InputError(
+                f"Validation and test are at most half of the images together, not {self.validation:g} and "
+                f"{self.test:g} of them."
+            )
+
+    def of(self, graph: Data, count: int) -> list[Split]:
+        y, names = labels_of(graph), getattr(graph, "class_names", None)
+        generators = [np.random.default_rng([self.seed, i]) for i in range(count)]
+        masks = _masks(graph, len(y))
+        if masks is None:
+            labelled = np.flatnonzero(y >= 0)
+            _check_members(y[labelled], names, ("training", "validation", "test"))
+            drawn = [stratified_parts(y, labelled, (self.validation, self.test), rng) for rng in generators]
+            return [Split(train, validation, test) for validation, test, train in drawn]
+        known, test, *own = (np.flatnonzero(mask & (y >= 0)) for mask in masks)
+        _check_learnt("test", y[known], y[test], names)
+        if own:
+            _check_learnt("validation", y[known], y[own[0]], names)
+            _check_members(y[known], names, ("training",))
+            return [Split(known, own[0], test)]
+        _check_members(y[known], names, ("training", "validation"))
+        held_out = [stratified_parts(y, known, (self.validation,), rng) for rng in generators]
+        return [Split(train, validation, test) for validation, train in held_out]
+
+
+def stratified_parts(
+    y: NDArray[np.int64], items: NDArray[np.int64], shares: Sequence[float], rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Some items in random parts, ascending: one for each share of every class, at least one item, and the rest.
+
+    Args:
+        y: Labels of all items.
+        items: The numbers of those to divide; no class has fewer than there are parts.
+        shares: Of each class, at most half of it in all.
+        rng: Source of randomness.
+    """
+    return class_parts(y, items, lambda members: [max(1, round(share * members)) for share in shares], rng)
+
+
+def _masks(images: Data, count: int) -> list[NDArray[np.bool_]] | None:
+    """Which images train, which test, and perhaps which validate, if the set says so."""
+    given = [name for name in MASKS if getattr(images, name, None) is not None]
+    if not given:
+        return None
+    if len(given) == 1:
+        (missing,) = set(MASKS) - set(given)
+        raise InputError(f"The images have a `{given[0]}` but no `{missing}`: give both, or neither.")
+    names = MASKS if getattr(images, VALIDATION, None) is None else (*MASKS, VALIDATION)
+    masks = {name: _mask(images, name, count) for name in names}
+    for one, other in combinations(names, 2):
+        both = int((masks[one] & masks[other]).sum())
+        if both > 0:
+            raise InputError(f"The masks overlap: {both} images are in both `{one}` and `{other}`.")
+    return list(masks.values())
+
+
+def _mask(images: Data, name: str, count: int) -> NDArray[np.bool_]:
+    mask = np.asarray(getattr(images, name))
+    if mask.dtype != np.bool_ or mask.shape != (count,):
+        raise InputError(f"`{name}` is a mask of {count} booleans, not {mask.dtype} of shape {mask.shape}.")
+    return mask
+
+
+def _check_learnt(
+    part: str, trained: NDArray[np.int64], looked_at: NDArray[np.int64], names: Sequence[str] | None
+) -> None:
+    """There are labelled images of the part, and all of their classes can be learnt."""
+    if len(looked_at) == 0:
+        mask = VALIDATION if part == "validation" else "test_mask"
+        raise InputError(f"There are no labelled {part} images: no image of `{mask}` has a label.")
+    unseen = np.setdiff1d(looked_at, trained)
+    if len(unseen) > 0:
+        raise InputError(
+            f"Class {class_name(int(unseen[0]), names)} has {part} images but no labelled training images."
+        )
+
+
+def _check_members(y: NDArray[np.int64], names: Sequence[str] | None, parts: tuple[str, ...]) -> None:
+    """At least two classes, and an image of each for every part."""
+    classes, members = np.unique(y, return_counts=True)
+    if len(classes) < 2:
+        raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+    fewest = int(members.min())
+    if fewest < len(parts):
+        rarest = class_name(int(classes[members.argmin()]), names)
+        kind = "labelled" if "test" in parts else "labelled training"
+        raise InputError(
+            f"Class {rarest} has {fewest} {kind} {'image' if fewest == 1 else 'images'}; a split needs at least "
+            f"{len(parts)}, one for each of {', '.join(parts[:-1])} and {parts[-1]}."
+        )

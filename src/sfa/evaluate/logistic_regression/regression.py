@@ -1,0 +1,185 @@
+"""Softmax classifiers for every training part and every ``C``: batches of parts in, paths of classifiers out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sfa.errors import InputError, SfaError
+from sfa.evaluate.logistic_regression.newton import newton
+from sfa.evaluate.logistic_regression.parts import Parts
+
+PARTS_TOGETHER = 5
+"""Training parts in a batch: enough to hide Python's time, few enough for several threads to have one each."""
+BATCH_BYTES = 2**28
+"""A batch that would need more is made smaller, down to one part."""
+ROWS_TOGETHER = 2**14
+"""Rows that are classified at a time."""
+
+
+@dataclass(frozen=True)
+class LogisticPath:
+    """Softmax classifiers of one training part, one for each of ``m`` values of ``C``; all numbers in float64.
+
+    Attributes:
+        classes: The ``k`` labels in rising order.
+        coefficients: ``W`` for every ``C``, ``(m, k, d)``; their sum over the classes is zero.
+        intercepts: ``b`` for every ``C``, ``(m, k)``; likewise.
+        objective: What was minimised, ``(m,)``.
+        gap: How far ``objective`` is from its minimum at most, ``(m,)``.
+    """
+
+    classes: Tensor
+    coefficients: Tensor
+    intercepts: Tensor
+    objective: Tensor
+    gap: Tensor
+
+    def predict(self, z: Tensor, which: slice = slice(None)) -> Tensor:
+        """Labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or of a slice of them."""
+        return self.classes[torch.cat([scores.argmax(2) for scores in self.scores(z, which)]).mT]
+
+    def scores(self, z: Tensor, which: slice = slice(None)) -> Iterator[Tensor]:
+        """``W z + b`` of embeddings ``(n, d)``, a piece of their rows at a time, ``(rows, m, k)``."""
+        w, b = self.coefficients[which], self.intercepts[which]
+        for rows in torch.split(z, ROWS_TOGETHER):
+            yield (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).view(-1, *b.shape)
+
+
+def logistic_regression(
+    z: Tensor,
+    y: Tensor,
+    parts: Sequence[Tensor],
+    cs: Sequence[float],
+    *,
+    tolerance: float = 1e-6,
+    max_steps: int = 200,
+    on_part: Callable[[], None] | None = None,
+) -> list[LogisticPath]:
+    r"""L2-regularised softmax regression for every training part and every ``C``, to scikit-learn's optimum.
+
+    .. math::
+        f(W, b) = C \sum_i \Big( \log \sum_k e^{w_k^\top z_i + b_k} - w_{y_i}^\top z_i - b_{y_i} \Big)
+                  + \tfrac12 \lVert W \rVert_F^2
+
+    With two classes scikit-learn has one vector ``w = w₁ - w₀`` and the penalty ``½ |w|²``, twice the one above. So it
+    is here: ``f`` has the penalty ``|W|²`` then, and the classifier is the same.
+
+    Newton's method on all problems of a batch at once. The scores for every ``C`` of a part are one matrix product. A
+    step comes from conjugate gradients in float32, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates
+    where that is nearly diagonal; objective and gradient are computed in float64 and correct what it lacks. As ``f`` is
+    convex and its curvature in ``W`` at least 1,
+
+    .. math::
+        f(W, b) - f^* \le \tfrac12 \lVert \nabla_W f \rVert_F^2 + \nabla_b f^\top (b - b^*),
+
+    and a problem is solved when this is at most ``tolerance · f``, with intercepts taken to be no further than 1 from
+    the best. They have a Newton step of their own after every step, which leaves ``∇_b f`` next to nothing.
+
+    Batches share the threads that torch may use, one each, as products of this size gain nothing from a second. The
+    result does not depend on their number.
+
+    Args:
+        z: Embeddings ``(n, d)`` of any floating-point dtype; only the rows in use are copied to float64.
+        y: Labels ``(n,)``, whole numbers.
+        parts: Row numbers of each training part, which all have the same classes.
+        cs: Inverse strengths of the penalty.
+        tolerance: Largest relative distance from the optimum, ``1e-10`` or more.
+        max_steps: Newton steps before giving up with an error; a dozen is usual.
+        on_part: Called after each part.
+
+    Returns:
+        One path of classifiers a part, in order; those of a path in the order of ``cs``.
+    """
+    z, y = z.detach(), y.detach()
+    classes = _check(z, y, parts, cs, tolerance)
+
+    def solve(batch: Sequence[Tensor]) -> list[LogisticPath]:
+        data = Parts.of([z[part].double() for part in batch], [torch.searchsorted(classes, y[part]) for part in batch])
+        return _solve(data, classes, cs, tolerance, max_steps)
+
+    paths = []
+    with _single_threads() as pool:
+        for batch in pool.map(solve, _batches(parts, z.shape[1], len(classes) * len(cs))):
+            for path in batch:
+                paths.append(path)
+                if on_part is not None:
+                    on_part()
+    return paths
+
+
+def _solve(data: Parts, classes: Tensor, cs: Sequence[float], tolerance: float, max_steps: int) -> list[LogisticPath]:
+    """All problems of a batch, solved in its coordinates and brought back."""
+    unit = (2 if len(classes) == 2 else 1) / data.scale**2  # f(W; C) = unit · f(scale · W; C / unit) with |x| ≤ 1
+    results = newton(data, torch.tensor(list(cs), dtype=torch.float64) / unit, tolerance, max_steps)
+    w, objective, gap = (result.view(-1, len(cs), *result.shape[1:]) for result in results)
+    _check_solved(gap / objective, cs, tolerance, max_steps)
+    coefficients = (w[..., 1:].flatten(1, 2) @ data.basis).view(*w.shape[:3], -1).div_(data.scale)
+    intercepts = w[..., 0] - (coefficients @ data.mean[:, None, :, None]).squeeze(3)
+    intercepts -= intercepts.mean(2, keepdim=True)
+    paths = zip(coefficients, intercepts, unit * objective, unit * gap, strict=True)
+    return [LogisticPath(classes, *path) for path in paths]
+
+
+@contextmanager
+def _single_threads() -> Iterator[Executor]:
+    """As many threads as torch may use, each computing on its own."""
+    threads = torch.get_num_threads()
+    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
+
+
+def _batches(parts: Sequence[Tensor], d: int, columns: int) -> Iterator[Sequence[Tensor]]:
+    """Neighbouring parts, as many as are solved together; ``columns`` counts classes times values of ``C``."""
+    bytes_a_part = max(len(part) for part in parts) * (28 * d + 80 * columns)
+    size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // bytes_a_part))
+    return (parts[start : start + size] for start in range(0, len(parts), size))
+
+
+def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], tolerance: float) -> Tensor:
+    """The classes, if everything given can be used."""
+    if z.dim() != 2 or not z.is_floating_point():
+        raise InputError(f"Embeddings are a floating-point matrix (n, d), not {z.dtype} of shape {tuple(z.shape)}.")
+    if y.shape != z.shape[:1] or y.is_floating_point():
+        raise InputError(
+            f"{len(z)} embeddings need as many whole numbers as labels, not {y.dtype} of {tuple(y.shape)}."
+        )
+    if len(cs) == 0 or not all(0 < c < math.inf for c in cs):
+        raise InputError(f"C must be one or more finite numbers above 0, not {list(cs)}.")
+    if not 1e-10 <= tolerance < 1:
+        raise InputError(f"tolerance must be 1e-10 or more and below 1, not {tolerance}.")
+    if len(parts) == 0:
+        raise InputError("At least one training part is needed; there is none.")
+    used = torch.unique(torch.cat(list(parts)))
+    if len(used) == 0 or used[0] < 0 or used[-1] >= len(z):
+        raise InputError(f"Training parts hold row numbers from 0 to {len(z) - 1}.")
+    if not all(rows.isfinite().all() for rows in torch.split(z[used], ROWS_TOGETHER)):
+        raise InputError("Embeddings must be finite; there is NaN or infinity in a training part.")
+    classes: Tensor = torch.unique(y[used])
+    if len(classes) < 2:
+        raise InputError(f"Labels of at least 2 classes are needed; there are {len(classes)}.")
+    for number, part in enumerate(parts):
+        missing = classes[~torch.isin(classes, y[part])]
+        if len(missing) > 0:
+            raise InputError(f"Training part {number} has no row of class {missing[0]}; each needs all classes.")
+    return classes
+
+
+def _check_solved(ratio: Tensor, cs: Sequence[float], tolerance: float, max_steps: int) -> None:
+    unsolved = ~(ratio <= tolerance)
+    if unsolved.any():
+        c = cs[int(unsolved.any(0).nonzero()[-1])]
+        raise SfaError(
+            f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
+            "allow more steps or a larger tolerance, or let scikit-learn solve it."
+        )

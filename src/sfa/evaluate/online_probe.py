@@ -1,0 +1,147 @@
+"""How good features are while they are learnt: a linear classifier beside the encoder, which does not notice it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa import processes
+from sfa.errors import InputError
+from sfa.evaluate.held_out_splits import HeldOutSplits
+from sfa.evaluate.probes.base import RANKS, best_labels
+from sfa.evaluate.probes.linear_classifiers import LinearClassifiers
+from sfa.levels import item_word, level_of
+from sfa.methods.base import FeatureMaps, Method
+from sfa.modes import evaluating, full_precision
+from sfa.ranges import check_number, check_whole
+from sfa.seeding import derive_seed
+
+MOMENTUM = 0.9
+TOGETHER = 1024
+"""Images that are read and embedded at a time."""
+
+
+class OnlineProbe:
+    r"""A softmax classifier of the plain features of both views, by SGD with momentum.
+
+    The online evaluation of solo-learn (da Costa et al., 2022). It takes a step with each batch, or part of one. Its
+    rate falls along a cosine, from epoch to epoch:
+
+    .. math::
+        \eta_e = \tfrac12 \Big( 1 + \cos \frac{\pi e}{\text{epochs}} \Big) \, \eta
+
+    It learns from the training part of the first split of :class:`HeldOutSplits`, the one that ``image-linear`` uses,
+    and is looked at on that split's validation part; the test part it never sees. Features are detached, and nothing is
+    drawn from any generator after the first weights: the encoder is trained to the same bits with it or without.
+
+    Several processes train one classifier: each has its rows of a batch, and all must make the same calls.
+
+    Args:
+        width: Of the features.
+        data: The image set, with labels.
+        lr: ``η``.
+        epochs: Of the training that it goes with.
+        every: Epochs between two looks at the validation part, which the last epoch always has.
+        seed: Of the first weights.
+    """
+
+    def __init__(
+        self, width: int, data: Data, *, lr: float = 0.1, epochs: int = 100, every: int = 1, seed: int = 0
+    ) -> None:
+        if level_of(data) != "image":
+            raise InputError(f"An online probe looks at images while they are learnt from, not at {item_word(data)}.")
+        check_number("lr", lr, above=0)
+        check_whole("epochs", epochs, 1)
+        check_whole("every", every, 1)
+        self.lr, self.epochs, self.every = lr, epochs, every
+        (split,) = HeldOutSplits().of(data, 1)
+        self.validation = torch.from_numpy(split.validation)
+        self.learns_from = torch.zeros(len(data.y), dtype=torch.bool)
+        self.learns_from[split.train] = True
+        self.classes = torch.unique(data.y[self.learns_from])
+        generator = torch.Generator().manual_seed(derive_seed(seed, 7))
+        self.classifier = LinearClassifiers(width, 1, len(self.classes), momentum=MOMENTUM, generator=generator)
+        self.epochs_done = 0
+        self.right, self.seen = 0, 0
+        """Rows of this epoch whose label was told, before the step that learnt from them, and all of them."""
+
+    @torch.no_grad()
+    def observe(self, maps: FeatureMaps, batch: Data) -> None:
+        """Learn from the features of a step.
+
+        Args:
+            maps: As a method shows them; those before the spectral map are looked at.
+            batch: What the step was taken on: ``y`` and ``images``, the images' numbers in the set, ``(B,)``.
+        """
+        views = [view for view in (maps.h_alpha, maps.h_beta) if view is not None]
+        self._move_to(views[0].device)
+        rows = self.learns_from[batch.images]
+        target = torch.searchsorted(self.classes, batch.y[rows]).repeat(len(views))
+        with full_precision(torch.cat([view[rows] for view in views]).float()) as (x,):
+            scores = self.classifier.scores(x)
+            sums = [processes.all_reduce_sum(part) for part in self.classifier.gradients(x, scores, target)]
+        told = (scores[:, 0].argmax(1) == target).sum()
+        right, seen = processes.all_reduce_sum(torch.stack([told, torch.full_like(told, len(x))])).tolist()
+        if seen > 0:
+            self.classifier.step((sums[0] / seen, sums[1] / seen), self._rate())
+        self.right, self.seen = self.right + right, self.seen + seen
+
+    def end_of_epoch(self, method: Method, data: Data) -> dict[str, float]:
+        """Top-1 accuracies of an epoch in per cent, and what is due of the validation part.
+
+        Args:
+            method: What is trained; its mode stays as it is.
+            data: The image set that the probe was made for.
+
+        Returns:
+            ``train``, of the views, each before the step that learnt from it, unless there were none; ``validation``,
+            of the plain embeddings, when it is due; and then ``validation_top5``, if there are more than 5 classes.
+        """
+        self.epochs_done += 1
+        found = {"train": 100 * self.right / self.seen} if self.seen > 0 else {}
+        self.right, self.seen = 0, 0
+        if self.epochs_done % self.every == 0 or self.epochs_done == self.epochs:
+            found.update(self._validated(method, data))
+        return found
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """All that changes: weights, their momentum, and how far it is."""
+        counts = {"epochs_done": self.epochs_done, "right": self.right, "seen": self.seen}
+        return {**self.classifier.tensors(), **{name: torch.tensor(count) for name, count in counts.items()}}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from what :meth:`state_dict` gave."""
+        for name, tensor in self.classifier.tensors().items():
+            if state[name].shape != tensor.shape:
+                raise InputError(
+                    f"This state is of another online probe: {name} of {tuple(state[name].shape)}, not of "
+                    f"{tuple(tensor.shape)}."
+                )
+            tensor.copy_(state[name])
+        self.epochs_done, self.right, self.seen = (int(state[name]) for name in ("epochs_done", "right", "seen"))
+
+    @torch.no_grad()
+    def _validated(self, method: Method, data: Data) -> dict[str, float]:
+        """Each process looks at its share of the validation part."""
+        own = self.validation.tensor_split(processes.count())[processes.rank()]
+        hits = torch.zeros(2, dtype=torch.int64, device=self.classes.device)
+        with evaluating(method):
+            for numbers in (piece for piece in torch.split(own, TOGETHER) if len(piece) > 0):
+                z = method.embed(Data(x=data.x[numbers])).float()
+                right = best_labels(self.classifier.scores(z)[:, 0], self.classes) == data.y[numbers, None].to(z.device)
+                hits += torch.stack([right[:, 0].sum(), right.any(1).sum()])
+        first, top = (100 * right / len(self.validation) for right in processes.all_reduce_sum(hits).tolist())
+        return {"validation": first, **({f"validation_top{RANKS}": top} if len(self.classes) > RANKS else {})}
+
+    def _rate(self) -> Tensor:
+        share = min(1.0, self.epochs_done / self.epochs)
+        return torch.tensor([[self.lr * (1 + math.cos(math.pi * share)) / 2]], device=self.classes.device)
+
+    def _move_to(self, device: torch.device) -> None:
+        if self.classes.device != device:
+            self.classes, self.learns_from = self.classes.to(device), self.learns_from.to(device)
+            self.classifier.to(device)

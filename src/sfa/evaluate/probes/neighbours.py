@@ -1,0 +1,81 @@
+"""The probe without weights: the nearest training nodes vote, and how many do is chosen on validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from sfa.evaluate.probes.base import Prediction, Probe, accuracy
+from sfa.evaluate.splits import Split
+
+BATCH_NUMBERS = 2**24
+"""Similarities and votes that are held at a time."""
+
+
+@dataclass(frozen=True)
+class NeighbourProbe(Probe):
+    """The label that most of the ``k`` nearest training nodes have; of equally frequent ones the first.
+
+    On rows of length one the nearest are those with the largest cosine. Of equally good ``k`` the smallest is taken;
+    those above the size of the training part are left out.
+
+    Attributes:
+        ks: Numbers of neighbours to choose from.
+        unit_rows: Whether embeddings are brought to rows of length one first.
+    """
+
+    ks: tuple[int, ...] = (1, 3, 5, 10, 20, 50)
+    unit_rows: bool = True
+
+    def predict(
+        self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]
+    ) -> Iterator[Prediction]:
+        for split in splits:
+            ks = [k for k in sorted(self.ks) if k <= len(split.train)]
+            rows, labels = z[torch.from_numpy(split.train)], torch.from_numpy(y[split.train])
+            votes = nearest_votes(z[torch.from_numpy(split.validation)], rows, labels, ks)
+            validation = accuracy(votes.numpy(), y[split.validation])
+            best = int(validation.argmax())
+            (test,) = nearest_votes(z[torch.from_numpy(split.test)], rows, labels, [ks[best]]).numpy()
+            on_split()
+            yield Prediction(test, ks[best], float(validation[best]))
+
+
+def nearest_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[int]) -> Tensor:
+    """The label ``(len(ks), queries)`` that most of each query's ``k`` nearest rows have, for every ``k``."""
+    classes = torch.unique(labels)
+    votes = one_hot(torch.searchsorted(classes, labels), len(classes))
+    half_squares = rows.square().sum(1) / 2  # |q - r|² falls as q·r - |r|²/2 rises
+    places, most = torch.tensor(ks) - 1, max(ks)
+    found = [
+        votes[nearest].cumsum(1)[:, places].argmax(2)
+        for _, nearest in nearest_rows(queries, rows, most, half_squares, numbers=most * len(classes))
+    ]
+    most_voted: Tensor = classes[torch.cat(found)].mT
+    return most_voted
+
+
+def nearest_rows(
+    queries: Tensor, rows: Tensor, most: int, shift: Tensor, *, numbers: int = 0
+) -> Iterator[tuple[Tensor, Tensor]]:
+    r"""For one piece of the queries after another the rows with the largest :math:`q \cdot r - s_r`, best first.
+
+    Args:
+        queries: ``(m, d)``.
+        rows: ``(n, d)``.
+        most: How many of the rows.
+        shift: ``s``, ``(n,)``: half the squares of the rows' lengths for Euclidean distance, 0 for inner products.
+        numbers: That the caller holds for each query at a time.
+
+    Yields:
+        These largest values, and the rows' numbers, both ``(piece, most)``.
+    """
+    for piece in torch.split(queries, max(1, BATCH_NUMBERS // max(len(rows), numbers))):
+        largest = torch.addmm(shift, piece, rows.mT, beta=-1).topk(most, 1)
+        yield largest.values, largest.indices

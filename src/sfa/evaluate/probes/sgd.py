@@ -1,0 +1,97 @@
+"""The probe of published image evaluations: a linear classifier by SGD, with its learning rate chosen on validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sfa.evaluate.probes.base import Prediction, Probe, accuracy, best_labels
+from sfa.evaluate.probes.linear_classifiers import LinearClassifiers
+from sfa.evaluate.splits import Split
+from sfa.ranges import check_number, check_whole
+from sfa.seeding import derive_seed
+
+ROWS_TOGETHER = 2**14
+"""Rows that are classified at a time."""
+DECAY = 0.1
+
+
+@dataclass(frozen=True)
+class SgdProbe(Probe):
+    """Softmax regression on the rows as they are by SGD with momentum, without a penalty; the last weights count.
+
+    The offline linear evaluation of self-supervised image encoders, with the settings of solo-learn (da Costa et al.,
+    2022) but for their views of the training images: frozen features are computed once. There each method has a rate of
+    its own, from 0.1 to 30, as the sizes of features differ; here all rates are trained side by side on the same
+    batches, from the same weights, and of equally good ones the smallest is taken.
+
+    Attributes:
+        lrs: Learning rates to choose from.
+        epochs: Passes over the training part, each in a random order of its own.
+        batch_size: Rows of a step; an epoch's last step has what remains.
+        momentum: Of SGD.
+        milestones: After so many epochs the rate falls to a tenth of what it was.
+        unit_rows: Whether embeddings are brought to rows of length one first.
+        seed: Of weights and orders; split ``i`` depends on ``(seed, i)``.
+    """
+
+    lrs: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    epochs: int = 100
+    batch_size: int = 256
+    momentum: float = 0.9
+    milestones: tuple[int, ...] = (60, 80)
+    unit_rows: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("epochs", self.epochs, 1)
+        check_whole("batch_size", self.batch_size, 1)
+        for lr in self.lrs:
+            check_number("lrs", lr, above=0)
+
+    @torch.no_grad()
+    def predict(
+        self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]
+    ) -> Iterator[Prediction]:
+        z, lrs = z.float(), sorted(self.lrs)
+        for number, split in enumerate(splits):
+            classes, target = np.unique(y[split.train], return_inverse=True)
+            generator = torch.Generator().manual_seed(derive_seed(self.seed, number))
+            fitted = self.fit(z[torch.from_numpy(split.train)], torch.from_numpy(target), len(classes), lrs, generator)
+            labels = classes[_likeliest(fitted, z[torch.from_numpy(split.validation)])]
+            validation = accuracy(labels, y[split.validation])
+            best = int(validation.argmax())
+            ranked = _ranked(fitted, z[torch.from_numpy(split.test)], best, torch.from_numpy(classes))
+            on_split()
+            yield Prediction(ranked[:, 0], lrs[best], float(validation[best]), ranked)
+
+    def fit(
+        self, x: Tensor, target: Tensor, classes: int, lrs: Sequence[float], generator: torch.Generator
+    ) -> LinearClassifiers:
+        """A classifier for each rate, of rows ``(n, d)`` and their classes ``(n,)``."""
+        fitted = LinearClassifiers(x.shape[1], len(lrs), classes, momentum=self.momentum, generator=generator)
+        for epoch in range(self.epochs):
+            rates = torch.tensor(lrs).unsqueeze(1) * DECAY ** sum(epoch >= milestone for milestone in self.milestones)
+            for batch in torch.split(torch.randperm(len(x), generator=generator), self.batch_size):
+                rows, labels = x[batch], target[batch]
+                w, b = fitted.gradients(rows, fitted.scores(rows), labels)
+                fitted.step((w / len(batch), b / len(batch)), rates)
+        return fitted
+
+
+def _likeliest(fitted: LinearClassifiers, rows: Tensor) -> NDArray[np.int64]:
+    """Positions ``(m, n)`` of the classes with the highest scores."""
+    pieces = [fitted.scores(piece).argmax(2) for piece in torch.split(rows, ROWS_TOGETHER)]
+    likeliest: NDArray[np.int64] = torch.cat(pieces).mT.numpy()
+    return likeliest
+
+
+def _ranked(fitted: LinearClassifiers, rows: Tensor, which: int, classes: Tensor) -> NDArray[np.int64]:
+    pieces = [best_labels(fitted.scores(piece)[:, which], classes) for piece in torch.split(rows, ROWS_TOGETHER)]
+    ranked: NDArray[np.int64] = torch.cat(pieces).numpy()
+    return ranked

@@ -1,0 +1,105 @@
+"""Link prediction: edges held out before embedding, told from pairs of nodes without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluate.links import LinkSplit, check_edges, hold_out
+from sfa.evaluate.probes.links import predict_links
+from sfa.evaluate.protocols.base import Protocol, no_news
+from sfa.evaluate.rows import dense_rows
+from sfa.evaluate.scores import Score
+from sfa.levels import Level
+
+STRUCTURAL = ("degree", "spectral")
+"""Features that :func:`sfa.data.build_graph` makes of the edges; it notes them as ``features_of``."""
+
+
+@dataclass(frozen=True)
+class LinkPrediction(Protocol):
+    """Area under the ROC curve and average precision on edges that nothing has seen.
+
+    It takes what makes embeddings, not embeddings: they are to be computed, and trained, on the graph without the edges
+    held out.
+
+    Attributes:
+        validation: Share of the edges held out to choose by.
+        test: Share held out to score.
+        cs: Inverse strengths of the classifier's penalty.
+        most: Edges to learn from at most, each with one pair that is none; a classifier of few weights needs no more.
+        seed: Of the splits.
+    """
+
+    repeats: int = 3
+    validation: float = 0.05
+    test: float = 0.1
+    cs: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1)
+    most: int = 2**14
+    seed: int = 0
+    needs: ClassVar[Literal["edges"]] = "edges"
+    levels: ClassVar[tuple[Level, ...]] = ("node",)
+
+    def split(self, graph: Data, number: int) -> LinkSplit:
+        """The split of this number."""
+        rng = np.random.default_rng([self.seed, number])
+        return hold_out(graph, validation=self.validation, test=self.test, most=self.most, rng=rng)
+
+    def check(self, graph: Data) -> None:
+        self.check_level(graph)
+        made_of = getattr(graph, "features_of", None)
+        if made_of in STRUCTURAL:
+            raise InputError(
+                f"{self.name} needs features of the nodes' own: {made_of} features were made of the graph's edges, "
+                "those to be held out among them."
+            )
+        noise = getattr(graph, "edge_noise", 0)
+        if noise > 0:
+            raise InputError(
+                f"{self.name} holds out edges of the graph as it was given, and an edge noise of {noise:g} has put "
+                "random ones among them: score a run without it."
+            )
+        check_edges(graph, self.validation, self.test)
+
+    def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
+        for number in range(self.repeats):
+            split = self.split(graph, number)
+            yield from (pairs.nodes.flatten().numpy() for pairs in (split.train, split.validation, split.test))
+
+    def evaluate(
+        self,
+        embedding: Any,
+        graph: Data,
+        *,
+        name: str = "embedding",
+        on_split: Callable[[], None] | None = None,
+    ) -> Score:
+        if not callable(embedding):
+            raise InputError(
+                f"{self.name} takes a function that embeds a graph, not embeddings: those of the whole graph have seen "
+                "the edges that are to be predicted."
+            )
+        self.check(graph)
+        found, auc, ap = [], [], []
+        for number in range(self.repeats):
+            split = self.split(graph, number)
+            z = dense_rows(embedding(split.graph), graph.num_nodes)
+            found.append(predict_links(z, split.train, split.validation, split.test.nodes, self.cs))
+            auc.append(100 * float(roc_auc_score(split.test.is_edge, found[-1].test)))
+            ap.append(100 * float(average_precision_score(split.test.is_edge, found[-1].test)))
+            (on_split or no_news)()
+        return Score(
+            name,
+            self.name,
+            {"auc": tuple(auc), "ap": tuple(ap)},
+            chosen=tuple(prediction.chosen for prediction in found),
+            validation=tuple(prediction.validation for prediction in found),
+            splits=self.digest(graph),
+        )

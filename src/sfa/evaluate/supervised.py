@@ -1,0 +1,232 @@
+"""Supervised yardsticks: what a network that is trained with the labels reaches on the splits of a protocol."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch_geometric.data import Data
+
+from sfa.errors import InputError, unknown_name
+from sfa.evaluate.protocols import Classification, Protocol
+from sfa.evaluate.scores import Score
+from sfa.evaluate.splits import Split
+from sfa.graph.propagation import Propagation, propagation_of
+from sfa.levels import item_word, level_of
+from sfa.nn.dropout import dropout
+from sfa.nn.gcn import Convolution
+from sfa.nn.mlp import MLP
+from sfa.ranges import check_whole
+from sfa.seeding import derive_seed, seeded_initialisation, step_generator
+
+Yardstick = Literal["mlp", "gcn"]
+
+
+@dataclass(frozen=True)
+class SupervisedResult:
+    """Accuracies in per cent on one split, and the epoch that validation chose."""
+
+    test: float
+    validation: float
+    epoch: int
+
+
+def supervised(
+    graph: Data,
+    splits: Sequence[Split],
+    *,
+    model: Yardstick = "gcn",
+    hidden: int = 64,
+    dropout: float = 0.5,
+    lr: float = 0.01,
+    weight_decay: float = 5e-4,
+    epochs: int = 500,
+    patience: int = 50,
+    seed: int = 0,
+    on_split: Callable[[], None] | None = None,
+) -> list[SupervisedResult]:
+    """Train a classifier of two layers on the training part of each split, choose its epoch on validation, read test.
+
+    The settings are those of Kipf and Welling (2017), cross entropy of the training nodes, Adam, dropout before both
+    layers, but for the width (theirs is 16), the decay of both layers' weights (theirs is of the first's alone) and a
+    patience of 50 of at most 500 epochs (theirs is 10 of 200). The epoch chosen is that of the highest validation
+    accuracy and, of several, the lowest validation loss. Labels of the test part are looked at when all is chosen, and
+    nowhere else.
+
+    Args:
+        graph: Its ``x``, dense or CSR, is taken as given; its ``y`` may be -1, unknown, outside the splits. Nodes of
+            all parts, and those without a label, send messages in a ``gcn``.
+        splits: Those of a protocol, each with a validation part.
+        model: ``mlp``, which is blind to edges, or ``gcn``.
+        hidden: Width of the first layer.
+        dropout: Rate before each layer.
+        lr: Learning rate of Adam.
+        weight_decay: L2 penalty of Adam.
+        epochs: Full-batch steps at most.
+        patience: Stop when validation has not improved for so many epochs.
+        seed: Source of all randomness; split ``i`` depends on ``(seed, i)``.
+        on_split: Called after each split.
+
+    Returns:
+        One result a split.
+    """
+    if model not in get_args(Yardstick):
+        raise unknown_name("yardstick", model, get_args(Yardstick))
+    for name, value in (("hidden", hidden), ("epochs", epochs), ("patience", patience)):
+        check_whole(name, value, 1)
+    y = _checked_labels(graph, splits)
+    results = []
+    for number, split in enumerate(splits):
+        split_seed = derive_seed(seed, 6, number)
+        known = _labels_of(y, split.train, split.validation)
+        with seeded_initialisation(split_seed):
+            network = _network(model, graph, hidden, int(known.max()) + 1, dropout)
+        optimizer = torch.optim.Adam(network.parameters(), lr=lr, weight_decay=weight_decay)
+        chosen = _fit(network, optimizer, graph.x, known, split, epochs=epochs, patience=patience, seed=split_seed)
+        test = 100 * float((chosen.labels[split.test] == y[split.test]).mean())
+        results.append(SupervisedResult(test, 100 * chosen.accuracy, chosen.epoch))
+        if on_split is not None:
+            on_split()
+    return results
+
+
+class GraphClassifier(nn.Module):
+    """Two graph convolutions of one graph's features, dropout before both and a ReLU between them."""
+
+    def __init__(self, propagation: Propagation, in_features: int, hidden: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.propagation = propagation
+        self.first = Convolution(in_features, hidden)
+        self.second = Convolution(hidden, classes)
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        rate = self.dropout if self.training else 0.0
+        h = self.first(dropout(x, rate, generator), self.propagation).relu()
+        logits: Tensor = self.second(dropout(h, rate, generator), self.propagation)
+        return logits
+
+
+def _network(model: Yardstick, graph: Data, hidden: int, classes: int, dropout: float) -> nn.Module:
+    if model == "mlp":
+        return MLP(graph.num_features, classes, inner=hidden, dropout=dropout)
+    return GraphClassifier(propagation_of(graph), graph.num_features, hidden, classes, dropout)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The epoch at which validation went best, and what was predicted then for every node."""
+
+    accuracy: float = -1.0
+    loss: float = math.inf
+    epoch: int = 0
+    labels: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+def _fit(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    x: Tensor,
+    known: Tensor,
+    split: Split,
+    *,
+    epochs: int,
+    patience: int,
+    seed: int,
+) -> _Chosen:
+    """Train a network; ``known`` ``(n,)`` are the labels of training and validation, and -1 for all other nodes."""
+    train, validation = torch.from_numpy(split.train), torch.from_numpy(split.validation)
+    chosen = _Chosen()
+    for epoch in range(1, epochs + 1):
+        network.train()
+        loss = cross_entropy(network(x, step_generator(seed, epoch))[train], known[train])
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        now = _validated(network, x, known, validation, epoch)
+        if (now.accuracy, -now.loss) > (chosen.accuracy, -chosen.loss):
+            chosen = now
+        if epoch - chosen.epoch >= patience:
+            break
+    return chosen
+
+
+@torch.no_grad()
+def _validated(network: nn.Module, x: Tensor, known: Tensor, validation: Tensor, epoch: int) -> _Chosen:
+    network.eval()
+    logits = network(x)
+    labels = logits.argmax(1)
+    accuracy = float((labels[validation] == known[validation]).double().mean())
+    return _Chosen(accuracy, float(cross_entropy(logits[validation], known[validation])), epoch, labels.numpy())
+
+
+def _labels_of(y: NDArray[np.int64], *parts: NDArray[np.int64]) -> Tensor:
+    """The labels of some nodes, and -1 for all others."""
+    known = np.full_like(y, -1)
+    for part in parts:
+        known[part] = y[part]
+    return torch.from_numpy(known)
+
+
+def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
+    if level_of(graph) != "node":
+        raise InputError(
+            f"Yardsticks are trained on the nodes of one graph, and these are {item_word(graph)} of a set."
+        )
+    if graph.y is None:
+        raise InputError("Supervised training needs labels, and this graph has none: give them as `y`.")
+    y: NDArray[np.int64] = np.asarray(graph.y, dtype=np.int64)
+    for split in splits:
+        for name, part in (("training", split.train), ("validation", split.validation), ("test", split.test)):
+            if len(part) == 0:
+                raise InputError(f"Supervised training needs splits with a {name} part, and one of these has none.")
+            if (y[part] < 0).any():
+                raise InputError(f"The {name} part of a split holds {int((y[part] < 0).sum())} nodes without a label.")
+    return y
+
+
+SETTINGS: dict[str, int | float] = {
+    name: parameter.default
+    for name, parameter in inspect.signature(supervised).parameters.items()
+    if name not in ("model", "seed", "on_split") and parameter.default is not inspect.Parameter.empty
+}
+"""How the yardsticks are trained, where nothing else is said."""
+
+
+def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
+    """Whether a yardstick can be trained on the splits of a protocol.
+
+    It needs a validation part to choose on, and nodes to classify: of graphs it knows nothing.
+    """
+    if level_of(graph) != "node" or not isinstance(protocol, Classification):
+        return False
+    return all(len(split.validation) > 0 for split in protocol.draw(graph))
+
+
+def supervised_score(
+    graph: Data,
+    protocol: Classification,
+    model: Yardstick,
+    *,
+    name: str,
+    seed: int = 0,
+    on_split: Callable[[], None] | None = None,
+) -> Score:
+    """The score of a yardstick on the splits of a protocol; its arguments are those of :func:`supervised`."""
+    results = supervised(graph, protocol.draw(graph), model=model, seed=seed, on_split=on_split)
+    return Score(
+        name,
+        protocol.name,
+        {"accuracy": tuple(result.test for result in results)},
+        chosen=tuple(result.epoch for result in results),
+        validation=tuple(result.validation for result in results),
+        splits=protocol.digest(graph),
+    )

@@ -1,0 +1,80 @@
+"""Embeddings of the data alone, beside which those of a method are shown."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
+from torch_geometric.data import Data
+
+from sfa.evaluate.protocols import Embedder
+from sfa.evaluate.rows import MOST_BYTES
+from sfa.graph.histograms import degree_histogram, label_histogram
+from sfa.graph.products import feature_product
+from sfa.graph.propagation import propagation_of
+from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
+from sfa.image.pixels import to_float
+from sfa.levels import Level
+from sfa.matrices import unit_rows
+from sfa.postprocess import propagate
+
+HOPS = 2
+"""Over which features are propagated."""
+PROJECTED = 256
+"""Columns of projected features."""
+CELLS = 32
+"""Of a side of an image, at most, where all pixels would be too many."""
+TOGETHER = 1024
+"""Images that are read at a time."""
+
+
+def raw_features(graph: Data) -> Tensor:
+    """What the nodes have."""
+    features: Tensor = graph.x
+    return features
+
+
+def propagated_features(graph: Data) -> Tensor:
+    r"""What nodes have, what is around them, and what is around that: unit rows side by side, ``(n, 3d)`` in float32.
+
+    :math:`[X, \hat A X, \hat A^2 X]` with :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}`: what an encoder of two
+    graph convolutions is given, with nothing learnt. Where that would take more than a gigabyte, features are brought
+    to 256 columns first by a random projection, always the same, which nearly keeps angles.
+    """
+    x: Tensor = graph.x
+    n, width = x.shape
+    if 4 * (HOPS + 1) * n * width > MOST_BYTES:
+        projection = torch.randn(width, PROJECTED, generator=torch.Generator().manual_seed(0))
+        x, width = feature_product(x, projection.to(x)), PROJECTED
+    adjacency, h = propagation_of(graph, torch.float32), x.to_dense().float()
+    rows = h.new_empty(n, (HOPS + 1) * width)
+    for hop, block in enumerate(torch.split(rows, width, 1)):
+        h = propagate(h, adjacency) if hop else h
+        block.copy_(unit_rows(h))
+    return rows
+
+
+def raw_pixels(images: Data) -> Tensor:
+    """What images show, rows of float32 in [0, 1], ``(n, H·W·C)``.
+
+    Where that would take more than a gigabyte, they are averaged over cells first, to at most 32 x 32 of them.
+    """
+    n, height, width, channels = images.x.shape
+    if 4 * n * height * width * channels > MOST_BYTES:
+        height, width = min(height, CELLS), min(width, CELLS)
+    rows = torch.empty(n, height, width, channels)
+    for piece, chunk in zip(torch.split(rows, TOGETHER), torch.split(images.x, TOGETHER), strict=True):
+        piece.copy_(adaptive_avg_pool2d(to_float(chunk), (height, width)).permute(0, 2, 3, 1))
+    return rows.flatten(1)
+
+
+UNTRAINED: dict[Level, dict[str, Embedder]] = {
+    "node": {"raw features": raw_features, "propagated features": propagated_features},
+    "graph": {
+        "label histogram": label_histogram,
+        "degree histogram": degree_histogram,
+        "WL subtree counts": weisfeiler_lehman,
+    },
+    "image": {"raw pixels": raw_pixels},
+}
+"""For nodes, for graphs and for images, by the name that tables give them: dense rows or CSR."""

@@ -1,0 +1,1 @@
+"""Callbacks: hooks at each stage of training, and those that come with the package. Import them from sfa.train."""

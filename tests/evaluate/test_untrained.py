@@ -1,0 +1,75 @@
+"""Embeddings of nodes and of image sets without an encoder."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from sfa.data import build_graph
+from sfa.evaluate import untrained
+from sfa.evaluate.untrained import UNTRAINED
+
+raw_pixels = UNTRAINED["image"]["raw pixels"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_propagated_features_by_hand(sparse: bool) -> None:
+    """A path of three nodes and one alone, the last of the path without features."""
+    x = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 0], [3, 0, 4]], dtype=np.float32)
+    graph = build_graph(x, np.array([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    if sparse:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            graph.x = graph.x.to_sparse_csr()
+    a = np.array([[1 / 2, 6**-0.5, 0, 0], [6**-0.5, 1 / 3, 6**-0.5, 0], [0, 6**-0.5, 1 / 2, 0], [0, 0, 0, 1]])
+    hops = [x, a @ x, a @ a @ x]
+    lengths = [np.linalg.norm(h, axis=1, keepdims=True) for h in hops]
+    expected = np.hstack([h / np.where(length > 0, length, 1) for h, length in zip(hops, lengths, strict=True)])
+    found = UNTRAINED["node"]["propagated features"](graph)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr])
+def test_wide_features_are_projected_first(
+    planted: Data, layout: torch.layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which nearly keeps the angles between nodes."""
+    wide = copy.copy(planted)
+    wide.x = torch.nn.functional.one_hot(torch.arange(60) % 20, 2000).float() + planted.x.mean(1, keepdim=True) / 100
+    exact = UNTRAINED["node"]["propagated features"](wide)
+    assert exact.shape == (60, 6000)
+    monkeypatch.setattr(untrained, "MOST_BYTES", 4 * 60 * 6000 - 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        wide.x = wide.x if layout == torch.strided else wide.x.to_sparse_csr()
+    rows = UNTRAINED["node"]["propagated features"](wide)
+    assert rows.shape == (60, 3 * 256)
+    assert torch.equal(rows, UNTRAINED["node"]["propagated features"](wide))
+    assert (rows @ rows.T - exact @ exact.T).abs().mean() < 0.15
+
+
+def some_images(*shape: int) -> Data:
+    return Data(x=torch.from_numpy(np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)))
+
+
+@pytest.mark.parametrize("together", [1024, 3])
+def test_raw_pixels_are_the_pixels(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(untrained, "TOGETHER", together)
+    images = some_images(7, 40, 5, 3)
+    rows = raw_pixels(images)
+    assert rows.dtype == torch.float32
+    assert np.array_equal(rows.numpy(), images.x.numpy().reshape(7, 600).astype(np.float32) / np.float32(255))
+
+
+def test_too_many_pixels_are_averaged_over_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = some_images(5, 64, 16, 3)
+    monkeypatch.setattr(untrained, "MOST_BYTES", 4 * 5 * 64 * 16 * 3 - 1)
+    rows = raw_pixels(images).view(5, 32, 16, 3)
+    expected = images.x.double().view(5, 32, 2, 16, 3).mean(2) / 255
+    torch.testing.assert_close(rows.double(), expected, rtol=0, atol=1e-6)

@@ -1,0 +1,103 @@
+"""Real processes, really killed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sfa.train import RunFolder, load_tensors
+
+EPOCHS = 600
+OPTIONS = [
+    *("--epochs", str(EPOCHS), "--hidden", "32", "--set", "method.projection=32", "--set", "training.patience=null"),
+    *("--set", "method.batch_norm=true", "--set", "method.activation=rrelu", "--threads", "1", "--no-evaluate"),
+]
+
+
+@pytest.fixture(scope="module")
+def whole(planted_file: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """The run that nobody interrupted."""
+    from sfa.cli import main
+
+    path = tmp_path_factory.mktemp("whole") / "run"
+    with pytest.raises(SystemExit):
+        main(["train", str(planted_file), "--out", str(path), "--quiet", *OPTIONS])
+    return RunFolder.open(path)
+
+
+def train_until(lines: int, number: signal.Signals, data: Path, out: Path, *options: str) -> subprocess.Popen[str]:
+    """Start a run in a process of its own, and send it a signal once so many epochs are in its metrics."""
+    command = [sys.executable, "-m", "sfa", "train", str(data), "--out", str(out), *OPTIONS, *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    folder, deadline = RunFolder(out), time.monotonic() + 60
+    while len(folder.read_metrics()) < lines:
+        assert process.poll() is None, f"ended too early: {process.communicate()}"
+        assert time.monotonic() < deadline, "no progress"
+        time.sleep(0.001)
+    process.send_signal(number)
+    return process
+
+
+def assert_same_run(folder: RunFolder, whole: RunFolder) -> None:
+    (tensors, meta), (expected, expected_meta) = load_tensors(folder.checkpoint), load_tensors(whole.checkpoint)
+    assert tensors.keys() == expected.keys()
+    assert all(torch.equal(tensors[name], expected[name]) for name in expected)
+    assert meta == expected_meta
+    losses, expected_losses = (
+        [(row["epoch"], row["loss"], row["lr"]) for row in one.read_metrics()] for one in (folder, whole)
+    )
+    assert losses == expected_losses
+    assert len(losses) == EPOCHS
+
+
+@pytest.mark.parametrize(("lines", "every"), [(2, 100), (60, 7)], ids=["before a checkpoint", "after some"])
+def test_kill_9(
+    planted_file: Path, whole: RunFolder, tmp_path: Path, run_sfa: Callable[..., Any], lines: int, every: int
+) -> None:
+    out = tmp_path / "run"
+    process = train_until(lines, signal.SIGKILL, planted_file, out, "--set", f"training.checkpoint_every={every}")
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    folder = RunFolder(out)
+    done = len(folder.read_metrics())
+    assert lines <= done < EPOCHS, "the signal came too late"
+    assert done == every or folder.checkpoint.exists() == (done > every)
+
+    result = run_sfa("train", "--resume", "--out", out, "--threads", 1, "--no-evaluate")
+    assert result.code == 0, result.err
+    shown = re.findall(r"training +(\d+)/(\d+)", result.err)
+    assert shown[-1] == (str(EPOCHS), str(EPOCHS))
+    assert len(shown) == len(set(shown))
+    assert max(int(step) for step, _ in shown) == EPOCHS
+    assert_same_run(folder, whole)
+
+
+def test_ctrl_c(planted_file: Path, whole: RunFolder, tmp_path: Path, run_sfa: Callable[..., Any]) -> None:
+    out = tmp_path / "run"
+    process = train_until(20, signal.SIGINT, planted_file, out)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stdout == ""
+    assert "Traceback" not in stderr
+    assert "\x1b" not in stderr
+    last = stderr.splitlines()[-1]
+    assert last.startswith("sfa: Stopped after epoch ")
+    folder = RunFolder(out)
+    done = len(folder.read_metrics())
+    assert 20 <= done < EPOCHS
+    assert load_tensors(folder.checkpoint)[1]["epoch"] == done
+
+    program, *words = shlex.split(last.split("go on with: ")[1])
+    assert program == "sfa"
+    assert run_sfa(*words, "--no-evaluate").code == 0
+    assert_same_run(folder, whole)
