@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from sfa.ledger import Ledger
 from sfa.recipes import Recipe
-from sfa.studies import measure
-from sfa.sweep import shipped_ranges
+from sfa.sweep import Search, shipped_ranges
+from sfa.sweep import search as module
 from sfa.train import Interrupted
 from tests.sweep.tiny import pretended
 
@@ -20,16 +19,11 @@ RunSfa = Callable[..., Any]
 TINY = ["--epochs", "2", "--set", "method.hidden=8", "method.projection=8", "--range", "method.tau=0.2..1"]
 
 
-@pytest.fixture(autouse=True)
-def _own_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SFA_LEDGER", raising=False)
-
-
 def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path, workplace: Path) -> None:
     words = ["sweep", planted_file, *TINY, "spectral=none,sfa", "--out", "sweeps/one"]
     result = run_sfa(*words, "--trials", 2)
     assert result.code == 0, result.err
-    assert "2 trials, 0 there, in sweeps/one; runs in runs/ledger.sqlite" in result.err
+    assert "2 trials, 0 there, in sweeps/one" in result.err
     assert "2/2  trial 1: validation" in result.err
     assert "  best " in result.err
     assert "left" in result.err
@@ -51,8 +45,7 @@ def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path,
     assert "one: test accuracy, honest-10-10-80" in report.out
     assert "test, labels never seen" in report.out
     assert "Trained with the fresh seed 4; mean ± standard deviation over the splits" in report.out
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
-        assert {entry.seed for entry in ledger.select(study="sweep")} == {0, 4}
+    assert "1/1  seed 4: done" in report.err
     refused = run_sfa(*words, "--trials", 3)
     assert refused.code == 2
     assert "has been reported on" in refused.err
@@ -61,7 +54,7 @@ def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path,
 def test_arms_side_by_side(
     run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr(Search, "train_and_score", pretended)
     words = ["sweep", planted_file, *TINY, "--ablate", "spectral=none,sfa", "--trials", 1, "--report-seeds", 1, 2]
     result = run_sfa(*words)
     assert result.code == 0, result.err
@@ -77,17 +70,17 @@ def test_a_report_stopped_by_hand(
 ) -> None:
     """The same command goes on with it, and with nothing else."""
 
-    def stop(cell: Any, *args: Any, **options: Any) -> Any:
-        if cell.variant.seed == 2:
+    def stop(search: Search, recipe: Recipe, *args: Any) -> Any:
+        if recipe.training.seed == 2:
             raise KeyboardInterrupt
-        return pretended(cell, *args, **options)
+        return pretended(search, recipe, *args)
 
     words = ["sweep", planted_file, *TINY, "--trials", 2]
-    monkeypatch.setattr("sfa.studies.runner.measure", stop)
+    monkeypatch.setattr(Search, "train_and_score", stop)
     result = run_sfa(*words, "--report-seeds", 1, 2)
     assert result.code == 130
     assert result.err.splitlines()[-1].endswith("Stopped; the same command goes on from there.")
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr(Search, "train_and_score", pretended)
     result = run_sfa(*words, "--report-seeds", 1, 2)
     assert result.code == 0, result.err
     assert "Trained with the fresh seeds 1 2" in result.out
@@ -100,7 +93,7 @@ def test_a_report_stopped_by_hand(
 def test_no_report_before_the_search_is_at_its_end(
     run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr(Search, "train_and_score", pretended)
     words = ["sweep", planted_file, *TINY, "--trials"]
     assert run_sfa(*words, 1).code == 0
     result = run_sfa(*words, 3, "--report-seeds", 1, "--timeout", 1e-9, "--quiet")
@@ -134,13 +127,13 @@ def test_all_trials_fail(run_sfa: RunSfa, planted_file: Path, workplace: Path) -
     assert "1/2  trial 0: failed: The " in result.err
     assert result.out == ""
     assert "epoch" in (workplace / "sweeps" / "planted-grace" / "trials.csv").read_text()
-    debugged = ["sweep", planted_file, *TINY, "--set", "training.lr=1e30", "--out", "other", "--ledger", "l", "--debug"]
+    debugged = ["sweep", planted_file, *TINY, "--set", "training.lr=1e30", "--out", "other", "--debug"]
     with pytest.raises(Exception, match="epoch"):
         run_sfa(*debugged)
 
 
 def test_stopped_by_hand(run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = measure.train_recipe
+    train = module.train_recipe
 
     stops: list[BaseException] = [KeyboardInterrupt(), Interrupted("Stopped at epoch 1; resume it.")]
 
@@ -149,7 +142,7 @@ def test_stopped_by_hand(run_sfa: RunSfa, planted_file: Path, workplace: Path, m
             raise stops.pop()
         return train(recipe, *args, **options)
 
-    monkeypatch.setattr(measure, "train_recipe", stop)
+    monkeypatch.setattr(module, "train_recipe", stop)
     words = ["sweep", planted_file, *TINY, "--trials", 2]
     for _ in range(2):
         result = run_sfa(*words)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from torch_geometric.data import Data
 
-from sfa.ledger import Ledger
 from sfa.sweep import Search
 from tests.sweep.tiny import pretended, tiny_search
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger(tmp_path / "runs" / "ledger.sqlite", create=True) as opened:
-        yield opened
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is the book-keeping that is tested."""
+    monkeypatch.setattr(Search, "train_and_score", pretended)
 
 
 @pytest.fixture
-def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is the book-keeping that is tested."""
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+def short_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial whose process died is retried after two seconds."""
+    monkeypatch.setattr("sfa.sweep.trials.HEARTBEAT", 1)
+    monkeypatch.setattr("sfa.sweep.trials.GRACE", 2)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import multiprocessing
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,12 @@ from torch_geometric.data import Data
 
 from sfa.data import build_images, load, stochastic_block_model
 from sfa.errors import InputError
+from sfa.evaluate import Score
 from sfa.evaluate.labels import labels_of
-from sfa.ledger import Ledger
 from sfa.ledger.identity import LATER
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.legacy import STEPS, flatten
-from sfa.studies import measure
-from sfa.sweep import Record, Search, SearchWatcher, Settings, best_of, recipe_of
+from sfa.sweep import Record, Search, SearchCallback, Settings, Space, best_of, recipe_of
 from sfa.sweep import search as module
 from sfa.sweep.development import development_part
 from sfa.sweep.trials import Trials
@@ -32,34 +32,29 @@ from tests.sweep.tiny import search_a_share, search_until_killed, tiny_search, t
 MakeSearch = Callable[..., Search]
 
 
-def run(made: Search, path: Path, **options: Any) -> list[Record]:
-    with Ledger(path, create=True) as ledger:
-        return made.run(ledger, device="cpu", **options)
+def run(made: Search, **options: Any) -> list[Record]:
+    return made.run(device="cpu", **options)
 
 
 @pytest.fixture(scope="module")
 def in_one_go(planted_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """Four trials without a break."""
     folder = tmp_path_factory.mktemp("one-go")
-    return run(tiny_search(load(planted_file), folder / "search"), folder / "ledger.sqlite", trials=4)
+    return run(tiny_search(load(planted_file), folder / "search"), trials=4)
 
 
-def test_trials_are_entered(planted_file: Path, tmp_path: Path, in_one_go: list[Record]) -> None:
+def test_trials_are_stored(planted_file: Path, tmp_path: Path, in_one_go: list[Record]) -> None:
     made = tiny_search(load(planted_file), tmp_path / "search")
-    with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
-        records = made.run(ledger, trials=4, device="cpu")
-        entries = ledger.select(study="sweep")
+    records = made.run(trials=4, device="cpu")
     assert told(records) == told(in_one_go), "the same seed, the same trials"
     assert [record.state for record in records] == ["done"] * 4
     assert len({record.params["training.lr"] for record in records}) == 4
-    labels = {entry.labels[0][1]: entry for entry in entries}
-    assert labels.keys() == {f"search: trial {number}" for number in range(4)}
-    for record in records:
-        entry = labels[f"search: trial {record.number}"]
-        assert entry.recipe["training"]["lr"] == record.params["training.lr"]
-        assert [score.protocol for score in entry.scores] == ["honest-10-10-80 validation"], "nothing was tested"
-        assert entry.scores[0].mean() == record.value
-    assert not (tmp_path / "cells").exists() or not list((tmp_path / "cells").iterdir())
+    assert all(record.values == (record.value,) for record in records)
+    assert not (made.folder / "runs").exists(), "run folders are removed"
+    (score,) = made.train_and_score(
+        recipe_of(made.arms[""], records[2]), made.hidden, [made.validation], "cpu", SearchCallback()
+    )
+    assert score.mean() == records[2].value, "what was validated is what a training of the recipe gives"
 
     best = best_of(records)
     assert best is not None
@@ -92,7 +87,7 @@ def test_no_test_label_decides_anything(level: str, molecules: Data, pictures: D
     )
     other.y = torch.from_numpy(y)
     false = tiny_search(other, tmp_path / "false", ranges=("training.lr=1e-3..1e-1:log", "spectral=none,sfa"))
-    records = [run(made, tmp_path / made.folder.name / "ledger.sqlite", trials=2) for made in (true, false)]
+    records = [run(made, trials=2) for made in (true, false)]
     assert told(records[0]) == told(records[1])
     chosen = [yaml.safe_load((made.folder / "best.yaml").read_text()) for made in (true, false)]
     assert chosen[0] == chosen[1]
@@ -100,11 +95,11 @@ def test_no_test_label_decides_anything(level: str, molecules: Data, pictures: D
 
 def test_the_labels_that_are_seen_do_decide(planted: Data, tmp_path: Path, in_one_go: list[Record]) -> None:
     made = tiny_search(planted, tmp_path / "before")
-    seen = labels_of(made.data().load()) >= 0
+    seen = labels_of(made.hidden) >= 0
     y = labels_of(planted).copy()
     y[seen] = (y[seen] + np.arange(seen.sum())) % 3
     planted.y = torch.from_numpy(y)
-    records = run(tiny_search(planted, tmp_path / "search"), tmp_path / "ledger.sqlite", trials=2)
+    records = run(tiny_search(planted, tmp_path / "search"), trials=2)
     assert [record.value for record in records] != [record.value for record in in_one_go[:2]]
 
 
@@ -113,51 +108,62 @@ def test_stopped_anywhere_it_proposes_the_same(
 ) -> None:
     """Past the ten trials at random with which TPE begins."""
 
-    def value(self: Any, recipe: Recipe, seed: int, label: str) -> tuple[float | None, str]:
-        return 90 - abs(np.log10(recipe.training.lr) + 2) - recipe.method["tau"], ""
+    def scores(self: Search, recipe: Recipe, *_: Any) -> list[Score]:
+        value = 90 - abs(np.log10(recipe.training.lr) + 2) - recipe.method["tau"]
+        return [Score("pretended", "validation", {"accuracy": (value,)})]
 
-    monkeypatch.setattr(module.Objective, "value", value)
-    whole = run(search(folder=tmp_path / "whole"), tmp_path / "ledger.sqlite", trials=12)
+    monkeypatch.setattr(Search, "train_and_score", scores)
+    whole = run(search(folder=tmp_path / "whole"), trials=12)
     for trials in (3, 11, 12):
-        parts = run(search(folder=tmp_path / "parts"), tmp_path / "ledger.sqlite", trials=trials)
+        parts = run(search(folder=tmp_path / "parts"), trials=trials)
     assert told(parts) == told(whole)
     assert len({record.params["training.lr"] for record in whole}) == 12, "a sampler begun again would repeat itself"
-    other = run(search(folder=tmp_path / "other", seed=1), tmp_path / "ledger.sqlite", trials=1)
+    other = run(search(folder=tmp_path / "other", seed=1), trials=1)
     assert other[0].params != whole[0].params
-    at_random = run(search(folder=tmp_path / "random", sampler="random"), tmp_path / "ledger.sqlite", trials=12)
+    at_random = run(search(folder=tmp_path / "random", sampler="random"), trials=12)
     assert [record.params for record in at_random[:10]] == [record.params for record in whole[:10]]
     assert at_random[11].params != whole[11].params, "TPE learns from the trials before"
 
 
-@pytest.mark.parametrize("at", [1])
-def test_killed_and_gone_on_with(at: int, planted_file: Path, tmp_path: Path, in_one_go: list[Record]) -> None:
-    folder, path = tmp_path / "search", tmp_path / "ledger.sqlite"
-    process = multiprocessing.get_context("fork").Process(
-        target=search_until_killed, args=(planted_file, folder, path, at)
-    )
+def test_killed_and_gone_on_with(
+    planted_file: Path, tmp_path: Path, in_one_go: list[Record], short_heartbeats: None
+) -> None:
+    folder = tmp_path / "search"
+    process = multiprocessing.get_context("fork").Process(target=search_until_killed, args=(planted_file, folder, 1))
     process.start()
     process.join()
     assert process.exitcode == -9
     made = tiny_search(load(planted_file), folder)
     with made.trials() as trials:
-        assert [record.state for record in trials.records("")] == ["done"] * at + ["running"]
-        with trials.at_rest():
-            assert trials.busy("") == [], "whoever was at it is gone"
-    assert told(run(made, path, trials=4)) == told(in_one_go)
+        assert [record.state for record in trials.records("")] == ["done", "running"]
+    assert len(list((folder / "runs").iterdir())) == 1, "its run folder, from which it goes on"
+    assert told(run(made, trials=4)) == told(in_one_go), "the trial was retried, with its values and its number"
+    assert not (folder / "runs").exists()
+
+
+def test_a_trial_of_a_version_without_heartbeats_is_retried(search: MakeSearch, in_one_go: list[Record]) -> None:
+    made = search()
+    made.settings.settle(made.folder)
+    with made.trials() as trials:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Optuna misses the heartbeats too
+            trial = trials._study("").ask()
+        assert made.arms[""].values(lambda found: found.suggest(trial))
+    assert told(run(made, trials=1)) == told(in_one_go[:1])
 
 
 def test_asked_again_for_more(planted_file: Path, tmp_path: Path, in_one_go: list[Record]) -> None:
     made = tiny_search(load(planted_file), tmp_path / "search")
-    assert len(run(made, tmp_path / "ledger.sqlite", trials=2)) == 2
-    assert told(run(made, tmp_path / "ledger.sqlite", trials=4)) == told(in_one_go)
-    assert told(run(made, tmp_path / "ledger.sqlite", trials=3)) == told(in_one_go), "there are enough"
-    assert len(run(made, tmp_path / "ledger.sqlite", trials=9, timeout=0.0)) == 4, "there is no time"
+    assert len(run(made, trials=2)) == 2
+    assert told(run(made, trials=4)) == told(in_one_go)
+    assert told(run(made, trials=3)) == told(in_one_go), "there are enough"
+    assert len(run(made, trials=9, timeout=0.0)) == 4, "there is no time"
 
 
 def test_two_processes_share_a_search(planted_file: Path, tmp_path: Path) -> None:
-    folder, path = tmp_path / "search", tmp_path / "ledger.sqlite"
+    folder = tmp_path / "search"
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=search_a_share, args=(planted_file, folder, path, 6)) for _ in range(2)]
+    processes = [context.Process(target=search_a_share, args=(planted_file, folder, 6)) for _ in range(2)]
     for process in processes:
         process.start()
     for process in processes:
@@ -171,35 +177,38 @@ def test_two_processes_share_a_search(planted_file: Path, tmp_path: Path) -> Non
 def test_a_trial_of_another_process_is_left_to_it(search: MakeSearch) -> None:
     made = search()
     made.settings.settle(made.folder)
-    with made.trials() as ours, made.trials() as theirs, theirs.claimed("", 5) as trial:
-        assert trial is not None
-        with ours.at_rest():
-            assert ours.busy("") == [0]
-        with ours.claimed("", 5) as other:
-            assert other is not None
-            assert other.number == 1
-        with ours.claimed("", 5) as again:
-            assert again is not None
-            assert again.number == 1, "it was let go of unfinished"
+    with made.trials() as ours, made.trials() as theirs:
+
+        def objective(trial: Any, number: int) -> float:
+            assert number == 0
+            assert ours.run_next("", 2, lambda trial, number: 50.0 + number) == 1, "the next one"
+            assert ours.run_next("", 2, lambda trial, number: 99.0) is None, "no more are wanted"
+            return 40.0
+
+        assert theirs.run_next("", 2, objective) == 0
+        assert [record.value for record in ours.records("")] == [40.0, 51.0]
 
 
-def test_a_trial_that_is_finished_meanwhile_is_not_taken_up(
-    search: MakeSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_that_is_interrupted_is_the_next(search: MakeSearch) -> None:
     made = search()
     made.settings.settle(made.folder)
-    with made.trials() as ours, made.trials() as theirs:
-        with theirs.claimed("", 5) as trial:
-            assert trial is not None
-            before = ours._study("").get_trials()  # it is under way in these
-            theirs.finish("", trial, 50.0)
-        listed = ours._study("").get_trials
-        monkeypatch.setattr(
-            ours._study(""), "get_trials", lambda states=None, **how: before if states else listed(states=states, **how)
-        )
-        with ours.claimed("", 5) as other:
-            assert other is not None
-            assert other.number == 1
+    seen: list[int] = []
+
+    def objective(trial: Any, number: int) -> float:
+        seen.append(number)
+        if len(seen) == 1:
+            trial.set_user_attr("values", [70.0])
+            raise KeyboardInterrupt
+        assert number == 1 or trial.user_attrs["values"] == [70.0], "the seeds that are done are kept"
+        return 80.0
+
+    with made.trials() as trials:
+        with pytest.raises(KeyboardInterrupt):
+            trials.run_next("", 2, objective)
+        assert trials.records("") == []
+        assert [trials.run_next("", 2, objective) for _ in range(3)] == [0, 1, None]
+        assert [record.number for record in trials.records("")] == [0, 1]
+    assert seen == [0, 0, 1]
 
 
 @pytest.mark.usefixtures("no_training")
@@ -207,9 +216,9 @@ def test_a_grid_is_gone_through_once(search: MakeSearch, tmp_path: Path) -> None
     made = search(ranges=("spectral=none,sfa", "spectral.iterations=0..1", "method.tau=0.2,0.4"), sampler="grid")
     assert made.total(None) == 6
     assert made.total(4) == 4
-    records = run(made, tmp_path / "ledger.sqlite", trials=4)
+    records = run(made, trials=4)
     assert len(records) == 4
-    records = run(made, tmp_path / "ledger.sqlite")
+    records = run(made)
     assert [record.state for record in records] == ["done"] * 6
     expected = [made.arms[""].with_values(point) for point in made.arms[""].grid()]
     assert [recipe_of(made.arms[""], record) for record in records] == expected
@@ -219,16 +228,15 @@ def test_a_grid_is_gone_through_once(search: MakeSearch, tmp_path: Path) -> None
 
 def test_steps_are_round_numbers(search: MakeSearch, tmp_path: Path) -> None:
     made = search(ranges=("method.edge_drop.0=0..0.9:0.1",), seeds=(0,), sampler="random")
-    with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
-        (record,) = made.run(ledger, trials=1, device="cpu")
-        (entry,) = ledger.select()
-    assert entry.recipe["augmentation"]["edge_drop"][0] in [round(0.1 * n, 1) for n in range(10)]
-    assert recipe_of(made.arms[""], record).as_dict()["augmentation"] == entry.recipe["augmentation"]
+    (record,) = made.run(trials=1, device="cpu")
+    drop = recipe_of(made.arms[""], record).augmentation["edge_drop"][0]
+    assert drop in [round(0.1 * n, 1) for n in range(10)]
+    assert drop == record.params["method.edge_drop.0"]
 
 
 def test_seeds_are_averaged(search: MakeSearch, tmp_path: Path) -> None:
     one, two, both = (
-        run(search(folder=tmp_path / name, seeds=seeds), tmp_path / "ledger.sqlite", trials=1)[0]
+        run(search(folder=tmp_path / name, seeds=seeds), trials=1)[0]
         for name, seeds in {"a": (3,), "b": (4,), "both": (3, 4)}.items()
     )
     assert both.values == (one.value, two.value)
@@ -238,11 +246,15 @@ def test_seeds_are_averaged(search: MakeSearch, tmp_path: Path) -> None:
 def test_a_trial_below_the_median_is_given_up(
     search: MakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def falling(self: Any, recipe: Recipe, seed: int, label: str) -> tuple[float | None, str]:
-        return 90.0 - 10 * int(label.rsplit(" ", 1)[1]) + seed, ""
+    begun: list[float] = []
 
-    monkeypatch.setattr(module.Objective, "value", falling)
-    records = run(search(seeds=(0, 1), pruner="median"), tmp_path / "ledger.sqlite", trials=7)
+    def falling(self: Search, recipe: Recipe, *_: Any) -> list[Score]:
+        begun.extend([] if recipe.method["tau"] in begun else [recipe.method["tau"]])
+        value = 90.0 - 10 * begun.index(recipe.method["tau"]) + recipe.training.seed
+        return [Score("pretended", "validation", {"accuracy": (value,)})]
+
+    monkeypatch.setattr(Search, "train_and_score", falling)
+    records = run(search(seeds=(0, 1), pruner="median"), trials=7)
     assert [record.state for record in records] == ["done"] * 5 + ["pruned"] * 2
     assert [len(record.values) for record in records] == [2] * 5 + [1] * 2
     best = best_of(records)
@@ -255,49 +267,38 @@ def test_a_trial_below_the_median_is_given_up(
 def test_failures_are_entered_and_passed_over(
     search: MakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train = measure.train_recipe
+    train = module.train_recipe
 
     def fail(recipe: Recipe, *args: Any, **options: Any) -> Any:
         if recipe.spectral["name"] == "none":
             raise MemoryError
         return train(recipe, *args, **options)
 
-    monkeypatch.setattr(measure, "train_recipe", fail)
+    monkeypatch.setattr(module, "train_recipe", fail)
     made = search(ranges=("spectral=none,sfa",), sampler="grid")
-    with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
-        failed, done = made.run(ledger, device="cpu")
-        assert failed.state == "failed"
-        assert failed.failure is not None
-        assert "Not enough memory" in failed.failure
-        assert [entry.failure for entry in ledger.select()] == [failed.failure, None]
+    failed, done = made.run(device="cpu")
+    assert (failed.state, done.state) == ("failed", "done")
+    assert failed.failure is not None
+    assert "Not enough memory" in failed.failure
     assert best_of([failed, done]) == done
     assert load_recipe(made.folder / "best.yaml").spectral["name"] == "sfa"
-    with Ledger(tmp_path / "other.sqlite", create=True) as ledger, pytest.raises(MemoryError):
-        search(folder=tmp_path / "strict", ranges=("spectral=none,sfa",), sampler="grid").run(ledger, strict=True)
+    with pytest.raises(MemoryError):
+        search(folder=tmp_path / "strict", ranges=("spectral=none,sfa",), sampler="grid").run(strict=True)
 
 
-def test_settings_that_do_not_go_together_fail_alone(search: MakeSearch, tmp_path: Path) -> None:
-    made = search(ranges=("method.tau=0.2,0.4",), sampler="grid")
-    space = made.arms[""]
+@pytest.mark.usefixtures("no_training")
+def test_settings_that_do_not_go_together_fail_alone(search: MakeSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, with_values = search(ranges=("method.tau=0.2,0.4",), sampler="grid"), Space.with_values
 
-    def not_both(values: Any) -> Recipe:
+    def not_both(space: Space, values: Any) -> Recipe:
         if values["method.tau"] == 0.2:
             raise InputError("These do not go together.")
-        return space.with_values(values)
+        return with_values(space, values)
 
-    class Picky:
-        ranges, recipe, values, grid = space.ranges, space.recipe, space.values, space.grid
-        with_values = staticmethod(not_both)
-
-    made.folder.mkdir()
-    with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger, made.trials() as trials:
-        objective = module.Objective("x", made.data(), (0,), ledger, "cpu")
-        for _ in range(2):
-            with trials.claimed("", 2, [{"method.tau": "0.2"}, {"method.tau": "0.4"}]) as trial:
-                assert trial is not None
-                objective.attempt(trials, "", Picky(), trial)  # type: ignore[arg-type]
-        assert [record.state for record in trials.records("")] == ["failed", "done"]
-        assert trials.records("")[0].failure == "These do not go together."
+    monkeypatch.setattr(Space, "with_values", not_both)
+    records = made.run(device="cpu", strict=True)
+    assert [record.state for record in records] == ["failed", "done"]
+    assert records[0].failure == "These do not go together."
 
 
 @pytest.mark.usefixtures("no_training")
@@ -315,37 +316,37 @@ def test_a_grid_whose_laying_down_was_interrupted(
 
     monkeypatch.setattr(optuna.Study, "enqueue_trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run(made, tmp_path / "ledger.sqlite")
+        run(made)
     monkeypatch.setattr(optuna.Study, "enqueue_trial", enqueue)
-    records = run(made, tmp_path / "ledger.sqlite")
+    records = run(made)
     assert [record.params["method.tau"] for record in records] == ["0.2", "0.4", "0.6", "0.8"]
 
 
 def test_interrupted_and_gone_on_with(search: MakeSearch, tmp_path: Path, in_one_go: list[Record]) -> None:
-    class Impatient(SearchWatcher):
-        def trial_begins(self, arm: str, number: int) -> None:
+    class Impatient(SearchCallback):
+        def on_run_begin(self, arm: str, number: int, recipe: Recipe) -> None:
             if number == 2:
                 raise KeyboardInterrupt
 
     made = search()
     with pytest.raises(KeyboardInterrupt):
-        run(made, tmp_path / "ledger.sqlite", trials=4, watcher=Impatient())
+        run(made, trials=4, callback=Impatient())
     assert load_recipe(made.folder / "best.yaml").method["name"] == "grace", "what was found is of use"
-    assert told(run(made, tmp_path / "ledger.sqlite", trials=4)) == told(in_one_go)
+    assert told(run(made, trials=4)) == told(in_one_go)
 
 
 def test_another_search_in_the_same_folder(search: MakeSearch, tmp_path: Path, planted: Data) -> None:
-    run(search(), tmp_path / "ledger.sqlite", trials=1)
+    run(search(), trials=1)
     for options, what in [
         ({"seeds": (1,)}, "seeds"),
         ({"ranges": ("method.tau=0.1..1",)}, "ranges"),
         ({"sampler": "random", "seed": 1}, "sampler and seed"),
     ]:
         with pytest.raises(InputError, match=f"begun with other {what}"):
-            run(search(**options), tmp_path / "ledger.sqlite", trials=2)
+            run(search(**options), trials=2)
     (tmp_path / "search" / "search.json").write_text("{}")
     with pytest.raises(InputError, match="is damaged"):
-        run(search(), tmp_path / "ledger.sqlite", trials=2)
+        run(search(), trials=2)
 
 
 def test_data_that_do_not_fit(search: MakeSearch, planted: Data, molecules: Data) -> None:
@@ -378,9 +379,9 @@ def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_search_of_the_old_layout_is_gone_on_with(search: MakeSearch, tmp_path: Path) -> None:
     """Its recipe has encoder and augmentation among the options of the method, and so have the keys of its trials."""
     ranges = ("method.edge_drop.0=0..0.9:0.1", "method.hidden=4,8", "smoothing=0,1", "method.tau=0.2..1")
-    folder, ledger = tmp_path / "old", tmp_path / "ledger.sqlite"
+    folder = tmp_path / "old"
     made = search(folder=folder, ranges=ranges, seeds=(0,))
-    before = run(made, ledger, trials=2)
+    before = run(made, trials=2)
     path = folder / "search.json"
     noted = json.loads(path.read_text())
     noted["recipe"] = {**{key: LATER[key] for key in STEPS}, **flatten(noted["recipe"])}
@@ -395,8 +396,8 @@ def test_a_search_of_the_old_layout_is_gone_on_with(search: MakeSearch, tmp_path
         "smoothing",
         "method.tau",
     ]
-    again = Search(settings, made.graph, folder)
-    records = run(again, ledger, trials=4)
+    again = Search(settings, made.data, folder)
+    records = run(again, trials=4)
     assert told(records[:2]) == told(before)
     assert [record.state for record in records] == ["done"] * 4
     assert all(record.params.keys() == {found.key for found in settings.ranges} for record in records)
@@ -411,6 +412,5 @@ def test_a_search_of_the_old_layout_is_gone_on_with(search: MakeSearch, tmp_path
                 folder=folder,
                 ranges=tuple(one.replace("method.edge", "augmentation.edge") for one in ranges),
                 seeds=(0,),
-            ),
-            ledger,
+            )
         )

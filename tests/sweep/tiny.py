@@ -12,11 +12,9 @@ from torch_geometric.data import Data
 
 from sfa.data import fingerprint, load
 from sfa.evaluate import Protocol, Score, default_protocol
-from sfa.ledger import Ledger
 from sfa.levels import level_of
 from sfa.recipes import Recipe
-from sfa.studies import Cell
-from sfa.sweep import Record, Search, SearchWatcher, Settings, parse_range
+from sfa.sweep import Record, Search, SearchCallback, Settings, parse_range
 
 TINY: dict[str, dict[str, Any]] = {
     "node": {"method": {"name": "grace", "hidden": 8, "projection": 8}, "training": {"epochs": 3}},
@@ -45,20 +43,20 @@ def tiny_search(
     return Search(settings, graph, folder)
 
 
-def pretended(cell: Cell, graph: Data, protocols: Sequence[Protocol], **_: Any) -> dict[str, Any]:
-    """In place of ``sfa.studies.measure.measure``: accuracies that follow from recipe and seed, with no training."""
-    recipe = cell.variant.recipe
+def pretended(
+    self: Search, recipe: Recipe, data: Data, protocols: Sequence[Protocol], *_: Any, **__: Any
+) -> list[Score]:
+    """In place of ``Search.train_and_score``: accuracies that follow from recipe and seed, with no training."""
     base = 80 - 5 * recipe.method["tau"] + recipe.training.seed + (recipe.spectral["name"] == "sfa")
-    scores = [
+    return [
         Score(
             "pretended",
             one.name,
-            {"accuracy": tuple(base + i / 10 for i in range(one.count(graph)))},
-            splits=one.digest(graph),
+            {"accuracy": tuple(base + i / 10 for i in range(one.count(data)))},
+            splits=one.digest(data),
         )
         for one in protocols
     ]
-    return {"scores": tuple(scores), "epochs": 1}
 
 
 def told(records: list[Record]) -> list[tuple[Any, ...]]:
@@ -66,22 +64,20 @@ def told(records: list[Record]) -> list[tuple[Any, ...]]:
     return [(r.arm, r.number, r.state, r.value, r.values, dict(r.params), r.failure) for r in records]
 
 
-def search_until_killed(data: Path, folder: Path, ledger: Path, at: int) -> None:
+def search_until_killed(data: Path, folder: Path, at: int) -> None:
     """Search and be killed (kill -9) in the second epoch of a trial."""
 
-    class Killer(SearchWatcher):
-        def trial_begins(self, arm: str, number: int) -> None:
+    class Killer(SearchCallback):
+        def on_run_begin(self, arm: str, number: int, recipe: Recipe) -> None:
             self.number = number
 
-        def step(self, epochs: float, loss: float | None) -> None:
+        def on_step_end(self, epochs: float, loss: float) -> None:
             if self.number == at and epochs == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    with Ledger(ledger, create=True) as opened:
-        tiny_search(load(data), folder).run(opened, trials=5, device="cpu", watcher=Killer())
+    tiny_search(load(data), folder).run(trials=5, device="cpu", callback=Killer())
 
 
-def search_a_share(data: Path, folder: Path, ledger: Path, trials: int) -> None:
+def search_a_share(data: Path, folder: Path, trials: int) -> None:
     """Take part in a search."""
-    with Ledger(ledger, create=True) as opened:
-        tiny_search(load(data), folder).run(opened, trials=trials, device="cpu")
+    tiny_search(load(data), folder).run(trials=trials, device="cpu")

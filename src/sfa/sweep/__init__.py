@@ -1,10 +1,9 @@
 """Search over the ranges of a recipe, choosing on validation alone."""
 
-from sfa.sweep.choose import best_of, recipe_of
 from sfa.sweep.ranges import Range, load_ranges, merged, parse_range, shipped_ranges
 from sfa.sweep.report import Report, fresh_seeds, make_report
-from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchWatcher, classification
-from sfa.sweep.settings import Settings
+from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchCallback, best_of, recipe_of
+from sfa.sweep.settings import Settings, starting_recipe
 from sfa.sweep.space import Space
 from sfa.sweep.trials import Record
 
@@ -14,11 +13,10 @@ __all__ = [
     "Record",
     "Report",
     "Search",
-    "SearchWatcher",
+    "SearchCallback",
     "Settings",
     "Space",
     "best_of",
-    "classification",
     "fresh_seeds",
     "load_ranges",
     "make_report",
@@ -26,4 +24,5 @@ __all__ = [
     "parse_range",
     "recipe_of",
     "shipped_ranges",
+    "starting_recipe",
 ]

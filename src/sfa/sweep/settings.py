@@ -1,4 +1,4 @@
-"""What decides a search, noted in its folder: who goes on with it goes on with the same."""
+"""The settings of a search, kept in its folder: whoever continues it does so with the same."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 
 from sfa.atomic import write_text
 from sfa.errors import InputError
-from sfa.recipes import Recipe
+from sfa.levels import Level
+from sfa.methods import DEFAULTS
+from sfa.recipes import Recipe, load_recipe, shipped_recipes
+from sfa.registry import resolve
 from sfa.sweep.ranges import Range, parse_range
-from sfa.sweep.sampler import SamplerName
 from sfa.sweep.space import Space
-from sfa.sweep.trials import PrunerName
+from sfa.sweep.trials import PrunerName, SamplerName
 
 FILE = "search.json"
 
@@ -137,3 +139,26 @@ class Settings:
 def _comparable(settings: Mapping[str, Any], key: str) -> Any:
     """Data are the same by what they are, wherever they lie."""
     return settings["fingerprint"] if key == "data" else settings[key]
+
+
+def starting_recipe(
+    dataset: str,
+    level: Level,
+    *,
+    method: str | None = None,
+    recipe: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Recipe:
+    """Return the recipe that a search starts from: the one named, or the method's own for this data set, with SFA."""
+    if method is not None:
+        resolve("method", method)
+    chosen = method or DEFAULTS[level]
+    if recipe is not None:
+        found = load_recipe(recipe, dataset, method)
+        found = found if method is None else found.updated({"method.name": method})
+    elif f"{chosen}/{dataset}".lower() in shipped_recipes():
+        found = load_recipe(f"{chosen}/{dataset}".lower())
+    else:
+        found = Recipe.parse({"method": chosen, "spectral": "sfa"})
+    # Diagnostics change no result, and take time.
+    return found.updated({"training.diagnose_every": 0, **(changes or {})})

@@ -1,30 +1,38 @@
-"""The trials of a search in Optuna's SQLite storage: claimed by one process at a time, and gone on with if it dies."""
+"""The trials of a search in Optuna's SQLite storage: shared by processes, and retried when one of them dies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from zlib import crc32
+
+from filelock import FileLock
 
 from sfa.errors import InputError
-from sfa.studies.lock import locked
-from sfa.sweep.sampler import SamplerName, make_sampler
+from sfa.seeding import derive_seed
+from sfa.train import Interrupted
 
 if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
     from optuna.storages import RDBStorage
     from optuna.study import Study
     from optuna.trial import FrozenTrial, Trial
 
-PATIENCE = 60.0
+HEARTBEAT = 15
+"""Seconds between two signs of life of a process that is at a trial."""
+GRACE = 60
+"""Seconds without one after which the trial is retried."""
+TIMEOUT = 60.0
 """Seconds to wait for another process that is writing."""
 REPORT = "report.json"
-"""Of a search's folder; once it is there, no trial is taken up."""
+"""The report in a search's folder; once it is there, no trial begins."""
 
+SamplerName = Literal["tpe", "random", "grid"]
 PrunerName = Literal["none", "median"]
-PRUNERS: tuple[PrunerName, ...] = ("none", "median")
-
 State = Literal["done", "pruned", "failed", "running", "waiting"]
 STATES: dict[str, State] = {
     "COMPLETE": "done",
@@ -35,25 +43,37 @@ STATES: dict[str, State] = {
 }
 
 
+class TrialFailed(Exception):
+    """A trial failed, and the search goes on."""
+
+
 @dataclass(frozen=True)
 class Record:
-    """What is known of a trial."""
+    """What is known of a trial.
+
+    Attributes:
+        arm: The arm of the search that it belongs to.
+        number: Its place in the arm; a retry has the number of the trial that it repeats.
+        state: How it ended, or that it is running.
+        value: Mean validation accuracy over the seeds, in per cent.
+        params: The values it tried, as Optuna stores them.
+        values: The accuracy of each seed.
+        seconds: How long it took.
+        failure: Why it failed.
+    """
 
     arm: str
     number: int
     state: State
     value: float | None
-    """Mean validation accuracy over the seeds, in per cent."""
     params: Mapping[str, Any]
-    """As Optuna has them: of choices their texts."""
     values: tuple[float, ...]
-    """The accuracy of each seed."""
     seconds: float | None
     failure: str | None
 
 
 def check_installed() -> None:
-    """Raise unless Optuna is there."""
+    """Raise unless Optuna is installed."""
     try:
         import optuna  # noqa: F401
     except ImportError as error:
@@ -61,24 +81,28 @@ def check_installed() -> None:
 
 
 class Trials:
-    """The storage of a search's folder, open; use it as a context.
+    """The open storage of a search's folder; use it as a context manager.
+
+    A process that is at a trial sends heartbeats. When they stop, Optuna fails the trial, and a copy of it with the
+    same values is the next to begin, in whichever process.
 
     Args:
-        folder: Of the search.
-        sampler: What proposes trials.
-        seed: Of the sampler.
-        pruner: ``median`` gives up a trial whose mean over the seeds so far is below the median of the others'.
+        folder: Folder of the search.
+        sampler: Proposes trials: Optuna's TPE, at random, or the points of a grid in order.
+        seed: Seed of the sampler.
+        pruner: ``median`` stops a trial whose mean over the seeds so far is below the median of the others'.
     """
 
     def __init__(
         self, folder: Path, *, sampler: SamplerName = "tpe", seed: int = 0, pruner: PrunerName = "none"
     ) -> None:
         check_installed()
-        self.folder, self.path = folder, folder / "trials.sqlite"
-        self.sampler, self.seed, self.pruner = sampler, seed, pruner
+        self.folder, self.sampler, self.seed, self.pruner = folder, sampler, seed, pruner
+        self.lock = FileLock(folder / ".claim.lock")
+        """While it is held, no other process begins a trial."""
         self._studies: dict[str, Study] = {}
-        with self.at_rest():  # two processes must not both make the tables
-            self._storage = _open(self.path)
+        with self.lock:  # two processes must not both make the tables
+            self._storage = _open_storage(folder / "trials.sqlite")
 
     def __enter__(self) -> Trials:
         return self
@@ -87,119 +111,98 @@ class Trials:
         self._storage.remove_session()
         self._storage.engine.dispose()
 
-    @contextmanager
-    def claimed(self, arm: str, total: int, points: Sequence[Mapping[str, Any]] = ()) -> Iterator[Trial | None]:
-        """Inside, a trial that is this process's: one that was left behind, or the next; ``None`` if there are enough.
+    def run_next(
+        self, arm: str, total: int, objective: Callable[[Trial, int], float], points: Sequence[Mapping[str, Any]] = ()
+    ) -> int | None:
+        """Run the next trial of an arm to its end: one that another process left behind, or a new one.
 
         Args:
-            arm: Of the search.
+            arm: Which.
             total: Trials that are wanted in all.
-            points: Of a grid, which are tried in order.
+            objective: Computes the value of a trial, given it and its number.
+            points: Points of a grid, which are tried in order.
+
+        Returns:
+            The number of the trial; ``None`` if there are enough.
 
         Raises:
-            InputError: There is a trial to take up, and the search has been reported on.
+            InputError: There is a trial to begin, and the search has been reported on.
         """
-        study = self._study(arm)
-        with ExitStack() as until_the_end:
-            with self.at_rest():
-                trial = self._left_behind(arm, study) or self._next(study, total, points)
-                if trial is not None:
-                    until_the_end.enter_context(locked(self._lock(arm, trial.number), wait=False))
-            yield trial
+        study, numbers = self._study(arm), list[int]()
 
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """Inside, no process takes up a trial."""
-        with locked(self.folder / ".claim.lock", wait=True):
-            yield
+        def begin(trial: Trial) -> float:
+            numbers.extend([trial.number, _place(study, trial.number)])
+            trial.set_user_attr("heartbeat", True)
+            self.lock.release()
+            return objective(trial, numbers[1])
 
-    def finish(self, arm: str, trial: Trial, value: float) -> None:
-        """The trial came to its end with this value."""
-        self._study(arm).tell(trial, value)
-
-    def fail(self, arm: str, trial: Trial, sentence: str) -> None:
-        """The trial failed, and this is why."""
-        from optuna.trial import TrialState
-
-        trial.set_user_attr("failure", sentence)
-        self._study(arm).tell(trial, state=TrialState.FAIL)
-
-    def give_up(self, arm: str, trial: Trial, values: Sequence[float]) -> bool:
-        """Whether the pruner gives up a trial with these values of its first seeds; if so, that is entered."""
-        from optuna.trial import TrialState
-
-        step = len(values) - 1
-        if step not in self._storage.get_trial(trial._trial_id).intermediate_values:  # of a trial gone on with
-            trial.report(sum(values) / len(values), step)
-        if not trial.should_prune():
-            return False
-        self._study(arm).tell(trial, state=TrialState.PRUNED)
-        return True
+        self.lock.acquire()
+        try:
+            if not self._prepare(study, total, points):
+                return None
+            study.optimize(begin, n_trials=1, catch=(TrialFailed,))
+        except (KeyboardInterrupt, Interrupted):
+            if numbers:
+                _retry(study, study.get_trials()[numbers[0]])
+            raise
+        finally:
+            if self.lock.is_locked:
+                self.lock.release()
+        return numbers[1]
 
     def records(self, arm: str) -> list[Record]:
-        """All trials of an arm, by number; those of a grid that were not taken up are left out."""
-        found = (_record(arm, trial) for trial in self._study(arm).get_trials(deepcopy=False))
-        return [record for record in found if record.state != "waiting"]
-
-    def busy(self, arm: str) -> list[int]:
-        """Numbers of the trials that other processes are at; ask while the search is :meth:`at_rest`."""
-        busy = []
-        for record in self.records(arm):
-            if record.state == "running":
-                with locked(self._lock(arm, record.number), wait=False) as ours:
-                    busy += [] if ours else [record.number]
-        return busy
+        """Return all trials of an arm that have begun, by number; of one that was retried, the last try."""
+        study = self._study(arm)
+        trials = study.get_trials(deepcopy=False)
+        retried = {number for trial in trials for number in _history(trial)}
+        found = [_record(arm, study, trial) for trial in trials if trial.number not in retried]
+        return sorted((record for record in found if record.state != "waiting"), key=lambda record: record.number)
 
     def _study(self, arm: str) -> Study:
         import optuna
 
         if arm not in self._studies:
-            median = self.pruner == "median"
             self._studies[arm] = optuna.create_study(
                 storage=self._storage,
                 study_name=f"sweep {arm}".strip(),
                 direction="maximize",
                 sampler=make_sampler(self.sampler, self.seed),
-                pruner=optuna.pruners.MedianPruner() if median else optuna.pruners.NopPruner(),
+                pruner=optuna.pruners.MedianPruner() if self.pruner == "median" else optuna.pruners.NopPruner(),
                 load_if_exists=True,
             )
         return self._studies[arm]
 
-    def _left_behind(self, arm: str, study: Study) -> Trial | None:
-        """A trial that is under way in no process: whoever was at it has ended."""
-        import optuna
-
-        running = optuna.trial.TrialState.RUNNING
-        for trial in study.get_trials(deepcopy=False, states=(running,)):
-            with locked(self._lock(arm, trial.number), wait=False) as ours:
-                # Whoever was at it may have finished since the list was made, and let go of it by that.
-                if ours and self._storage.get_trial(trial._trial_id).state == running:
-                    self._require_unreported()
-                    return optuna.trial.Trial(study, trial._trial_id)
-        return None
-
-    def _next(self, study: Study, total: int, points: Sequence[Mapping[str, Any]]) -> Trial | None:
+    def _prepare(self, study: Study, total: int, points: Sequence[Mapping[str, Any]]) -> bool:
+        """Queue the next trial if there is one to begin; return whether there is."""
+        self._retry_stale(study)
         trials = study.get_trials(deepcopy=False)
-        if sum(STATES[trial.state.name] != "waiting" for trial in trials) >= total:
-            return None
-        self._require_unreported()
-        for point in points[len(trials) :]:  # all of them at first, or what an interruption left out
-            study.enqueue_trial(dict(point))
-        return study.ask()
-
-    def _require_unreported(self) -> None:
+        originals = [trial for trial in trials if not _history(trial)]
+        waiting = [trial for trial in trials if STATES[trial.state.name] == "waiting"]
+        if len(originals) >= total and not waiting:
+            return False
         if (self.folder / REPORT).exists():
             raise InputError(
                 f"The search in {self.folder} has been reported on: whoever goes on with it chooses after the test "
                 "labels were read. Search in another --out."
             )
+        if points and not waiting:
+            study.enqueue_trial(dict(points[len(originals)]))
+        return True
 
-    def _lock(self, arm: str, number: int) -> Path:
-        name = "".join(letter if letter.isalnum() else "-" for letter in arm)
-        return self.folder / f".trial{name and '-'}{name}-{number}.lock"
+    def _retry_stale(self, study: Study) -> None:
+        """Queue the trials again that are running in no process."""
+        import optuna
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            optuna.storages.fail_stale_trials(study)
+        for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
+            if "heartbeat" not in trial.user_attrs:  # begun by a version of sfa that sent none
+                study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+                _retry(study, trial)
 
 
-def _open(path: Path) -> RDBStorage:
+def _open_storage(path: Path) -> RDBStorage:
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -207,9 +210,15 @@ def _open(path: Path) -> RDBStorage:
     if "?" in str(path):
         raise InputError(f"The folder {path.parent} has a question mark in its name, which SQLite's addresses forbid.")
     try:
-        return optuna.storages.RDBStorage(
-            f"sqlite:///{path.absolute()}", engine_kwargs={"connect_args": {"timeout": PATIENCE}}
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return optuna.storages.RDBStorage(
+                f"sqlite:///{path.absolute()}",
+                engine_kwargs={"connect_args": {"timeout": TIMEOUT}},
+                heartbeat_interval=HEARTBEAT,
+                grace_period=GRACE,
+                heartbeat_stale_trial_callback=_retry,
+            )
     except (SQLAlchemyError, RuntimeError, ValueError, AssertionError) as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
         raise InputError(
@@ -217,12 +226,33 @@ def _open(path: Path) -> RDBStorage:
         ) from error
 
 
-def _record(arm: str, trial: FrozenTrial) -> Record:
+def _retry(study: Study, trial: FrozenTrial) -> None:
+    """Queue a trial again, with its values and the seeds that are done."""
+    import optuna
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        optuna.storages.RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)(study, trial)
+
+
+def _history(trial: FrozenTrial) -> list[int]:
+    """Return the numbers of the trials that this one retries."""
+    return list(trial.system_attrs.get("retry_history", []))
+
+
+def _place(study: Study, number: int) -> int:
+    """Return which trial of the search this is, retries not counted, so that an interruption changes nothing."""
+    trials = study.get_trials(deepcopy=False)
+    first = (_history(trials[number]) or [number])[0]
+    return first - sum(bool(_history(trial)) for trial in trials[:first])
+
+
+def _record(arm: str, study: Study, trial: FrozenTrial) -> Record:
     state = STATES[trial.state.name]
     failure = trial.user_attrs.get("failure")
     return Record(
         arm=arm,
-        number=trial.number,
+        number=_place(study, trial.number),
         state=state,
         value=trial.value if state == "done" else None,
         params=dict(trial.params),
@@ -230,3 +260,30 @@ def _record(arm: str, trial: FrozenTrial) -> Record:
         seconds=None if trial.duration is None else trial.duration.total_seconds(),
         failure=None if failure is None else str(failure),
     )
+
+
+def make_sampler(name: SamplerName, seed: int) -> BaseSampler:
+    """Return Optuna's sampler of that name, seeded anew for each trial and key: one begun again would repeat itself."""
+    import optuna
+
+    def fresh(*path: int) -> BaseSampler:
+        own = derive_seed(seed, *path) % 2**32
+        return optuna.samplers.TPESampler(seed=own) if name == "tpe" else optuna.samplers.RandomSampler(seed=own)
+
+    class SeededPerTrial(optuna.samplers.BaseSampler):
+        def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+            self.joint = fresh(_place(study, trial.number))
+            return self.joint.infer_relative_search_space(study, trial)
+
+        def sample_relative(
+            self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+        ) -> dict[str, Any]:
+            return self.joint.sample_relative(study, trial, search_space)
+
+        def sample_independent(
+            self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+        ) -> Any:
+            alone = fresh(_place(study, trial.number), crc32(param_name.encode()))
+            return alone.sample_independent(study, trial, param_name, param_distribution)
+
+    return SeededPerTrial()

@@ -10,7 +10,7 @@ import typer
 
 from sfa.cli.app import app
 from sfa.cli.many_values import PAIR, ManyValues
-from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
+from sfa.cli.options import DataRoot, Device, Quiet, Threads
 
 
 class SamplerName(str, Enum):
@@ -77,7 +77,6 @@ def sweep(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the search. Default: sweeps/DATA-METHOD.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the ranges and what is there; run nothing.")] = False,
-    ledger: LedgerPath = None,
     data_root: DataRoot = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -97,37 +96,59 @@ def sweep(
     * `sfa train cora --recipe sweeps/mine/best.yaml`
     """
     from sfa.cli import sweep as command
+    from sfa.cli.console import Display
     from sfa.cli.run import Source
     from sfa.cli.train import parse_assignments
+    from sfa.data import fingerprint
+    from sfa.errors import InputError
+    from sfa.evaluate import default_protocol
+    from sfa.levels import level_of
+    from sfa.sweep import Search, Settings, fresh_seeds, parse_range, starting_recipe
+    from sfa.sweep.trials import check_installed
 
-    strict = bool(context.obj and context.obj["debug"])
-    manner = command.Manner(ledger=ledger, device=device, threads=threads, strict=strict, quiet=quiet)
+    strict, display = bool(context.obj and context.obj["debug"]), Display(quiet)
+    command.begin(device, threads)
+    if not dry_run:
+        check_installed()
     if data == "report" and folder is not None:
-        command.report(folder, seeds=report_seeds or [], data_root=data_root, manner=manner)
+        settings = Settings.read(folder)
+        search = Search(settings, command.recorded_data(settings, data_root, display), folder)
+        command.report(search, report_seeds or [], device=device, strict=strict, display=display)
         return
     if folder is not None:
-        from sfa.errors import InputError
-
         raise InputError(f"One data set is searched on, not {data!r} and {str(folder)!r}.")
+    given = command.given_ranges(range_ or [], ranges)  # what can be wrong in words is wrong before the data are read
+    compared = None if ablate is None else parse_range(ablate)
+    changes = {**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})}
+    source = Source(data, data_root)
+    loaded = source.load(display)
+    level = level_of(loaded)
+    start = starting_recipe(str(loaded.name), level, method=method, recipe=recipe, changes=changes)
+    settings = Settings(
+        source=source.as_dict(),
+        fingerprint=fingerprint(loaded),
+        protocol=protocol or default_protocol(level),
+        recipe=start,
+        ranges=tuple(given or command.method_ranges(start, compared)),
+        ablate=compared,
+        seeds=tuple(dict.fromkeys(seeds or [0])),
+        sampler=sampler.value,
+        seed=seed,
+        pruner=pruner.value,
+    )
+    search = Search(settings, loaded, command.default_folder(loaded, start) if out is None else out)
+    if report_seeds is not None:
+        fresh_seeds(search, report_seeds)
+    settings.require_same(search.folder)
+    if dry_run:
+        command.print_plan(search, trials)
+        return
     command.run(
-        Source(data, data_root),
-        asked=command.Asked(
-            method=method,
-            recipe=recipe,
-            changes={**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})},
-            ranges=tuple(range_ or []),
-            ranges_file=ranges,
-            ablate=ablate,
-            seeds=tuple(seeds or [0]),
-            sampler=sampler.value,
-            seed=seed,
-            pruner=pruner.value,
-            protocol=protocol,
-        ),
-        out=out,
+        search,
         trials=trials,
         timeout=timeout,
         report_seeds=report_seeds,
-        dry_run=dry_run,
-        manner=manner,
+        device=device,
+        strict=strict,
+        display=display,
     )
