@@ -1,5 +1,5 @@
 # make demo: set up, train on the bundled Cora with and without SFA, print a table, draw two pictures.
-# make test: set up, lint, run all tests.
+# make test: set up, lint, run all tests. make test-fast: the tests that need no browser, no other process and no time.
 # make docs: set up, build the documentation site into build/site. make dist: a wheel and an sdist in dist/.
 
 PYTHON ?= python3
@@ -10,13 +10,19 @@ INSTALLED := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test lint format install benchmark docs docs-serve dist clean
+.PHONY: demo test test-fast lint format install benchmark docs docs-serve dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/sfa demo
 
+# One worker a core, one thread a worker.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
 test: lint
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+test-fast: $(INSTALLED)
+	$(PYTEST) -m "not browser and not multiprocess and not slow"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
