@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfa.data import archives, load, locate, names
-from sfa.data.archives import unpack
-from sfa.data.cifar import CIFAR10, CIFAR100, Cifar
+from sfa.data import downloads as archives
+from sfa.data import load, locate, names
+from sfa.data.downloads import unpack
+from sfa.data.image_sets import CIFAR10, CIFAR100, Cifar
 from sfa.errors import InputError
 from tests.parts import replace_part
 

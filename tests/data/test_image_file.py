@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from sfa.data.files import image_file
-from sfa.data.files.image_file import CorruptImage, check_image_size, read_image, read_size
+from sfa.data.readers import image_file
+from sfa.data.readers.image_file import CorruptImage, check_image_size, read_image, read_size
 from sfa.errors import InputError
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)

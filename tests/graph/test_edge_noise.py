@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch_geometric.data import Data
 
-from sfa.data import build_graph, load, mapped
+from sfa.data import arrays as mapped
+from sfa.data import build_graph, load
 from sfa.errors import InputError
 from sfa.graph.edge_noise import replace_edges
 from tests.graph.graph_batches import seeded, to_data

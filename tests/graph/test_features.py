@@ -16,7 +16,8 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import NormalizeFeatures
 
 from sfa import matrices
-from sfa.data import build_graph, mapped
+from sfa.data import arrays as mapped
+from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.graph.features import FeatureNormalisation, add_noise, normalise_features
 from tests.memory_maps import file_of

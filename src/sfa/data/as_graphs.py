@@ -13,9 +13,8 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import BaseData
 
 from sfa.data.arrays import to_numpy
-from sfa.data.from_networkx import LABEL_KEYS, networkx_arrays
-from sfa.data.graph_set import build_graphs
-from sfa.data.join_graphs import OneGraph, in_graph, join_graphs
+from sfa.data.convert import LABEL_KEYS, networkx_arrays
+from sfa.data.graphs import OneGraph, build_graphs, in_graph, join_graphs
 from sfa.errors import InputError
 from sfa.levels import level_of
 
@@ -46,9 +45,7 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     if isinstance(obj, Data) and level_of(obj) == "graph":
         return _from_union(obj, name, labels, node_features)
     if isinstance(obj, Data) and level_of(obj) == "image":
-        raise InputError(
-            "These are images, and graphs are needed: embed images with ImageEmbedder (sfa.data.as_images)."
-        )
+        raise InputError("These are images, and graphs are needed: embed images with ImageEmbedder (sfa.data.images).")
     if is_one_graph(obj):
         raise InputError(
             f"A {type(obj).__name__} is one graph, and many are needed: embed its nodes with NodeEmbedder "

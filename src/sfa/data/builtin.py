@@ -7,14 +7,12 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.array_sets import ArraySet
-from sfa.data.cifar import CIFAR10, CIFAR100
-from sfa.data.digits import Digits
-from sfa.data.files import read_graph
+from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits
 from sfa.data.imagenet import ImageNet100
+from sfa.data.load import Origin, PathLike
 from sfa.data.ogb_sets import OgbSet
-from sfa.data.origin import Origin, PathLike
 from sfa.data.pyg_sets import PygSet
+from sfa.data.readers import read_graph
 from sfa.data.tu_sets import TuSet
 from sfa.levels import Level
 from sfa.registry import register

@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sfa.data.arrays import to_numpy
-from sfa.data.mapped import is_large, is_map, tensor_over
+from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix, on_disk, row_chunks
 
@@ -32,7 +31,7 @@ def check_features(
     - At most `SPARSE_SHARE` of the entries are not zero: `torch.sparse_csr`, int64 indices, columns sorted within
       rows, no zero and no duplicate among the entries. What comes sparse is never made dense on the way.
     - Otherwise a dense tensor, C-contiguous, a copy of what was given.
-    - A large map of a file (`numpy.memmap`; what is large `sfa.data.mapped` says) stays on disk, unless it is sparse
+    - A large map of a file (`numpy.memmap`; what is large `sfa.data.arrays` says) stays on disk, unless it is sparse
       and small as CSR. It is shared if it is float32 in C order, and otherwise converted into a temporary file.
 
     Args:

@@ -13,8 +13,7 @@ from torch_geometric.data import Data
 from sfa.data.arrays import to_numpy
 from sfa.data.edges import check_edges, check_weight, undirected_edges
 from sfa.data.features import check_features
-from sfa.data.labels import a, encode_labels
-from sfa.data.masks import check_masks
+from sfa.data.labels import a, check_masks, encode_labels
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 

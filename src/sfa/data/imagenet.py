@@ -10,10 +10,10 @@ from typing import ClassVar
 
 from torch_geometric.data import Data
 
-from sfa.data.files.graph_file import reading
-from sfa.data.files.image_folder import read_image_folder
-from sfa.data.files.image_pixels import OnImage
-from sfa.data.roots import VARIABLE, cache_folder, data_root
+from sfa.data.downloads import VARIABLE, cache_folder, data_root
+from sfa.data.readers.graph_file import reading
+from sfa.data.readers.image_folder import read_image_folder
+from sfa.data.readers.image_pixels import OnImage
 from sfa.errors import InputError
 from sfa.levels import Level
 

@@ -14,10 +14,19 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from sfa.data.downloads import (
+    VARIABLE,
+    cache_folder,
+    damage_is_said,
+    find_raw,
+    move,
+    processed,
+    quiet,
+    require_files,
+    writable_cache,
+)
 from sfa.data.graph import build_graph
-from sfa.data.masks import MASKS
-from sfa.data.raw_files import damage_is_said, find_raw, move, processed, quiet, require_files
-from sfa.data.roots import VARIABLE, cache_folder, writable_cache
+from sfa.data.labels import MASKS
 from sfa.errors import InputError
 from sfa.levels import Level
 

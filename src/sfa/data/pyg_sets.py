@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +14,19 @@ from typing import Any, ClassVar
 
 from torch_geometric.data import Data
 
+from sfa.data.downloads import (
+    VARIABLE,
+    cache_folder,
+    damage_is_said,
+    find_raw,
+    move,
+    processed,
+    quiet,
+    require_files,
+    writable_cache,
+)
 from sfa.data.graph import build_graph
-from sfa.data.masks import given_masks
-from sfa.data.raw_files import damage_is_said, find_raw, move, processed, quiet, require_files
-from sfa.data.roots import VARIABLE, cache_folder, writable_cache
-from sfa.data.safe_pickle import check_pickle
+from sfa.data.labels import given_masks
 from sfa.errors import InputError
 from sfa.levels import Level
 
@@ -113,3 +123,44 @@ def _download(item: PygSet) -> Path:
                 f"or use the bundled {item.instead}."
             ) from error
     return raw
+
+
+# All that arrays, CSR matrices and the dictionary of neighbours are made of, under old and new module names.
+ALLOWED = {
+    *((f"numpy.{core}.multiarray", "_reconstruct") for core in ("core", "_core")),
+    *((f"numpy.{core}.multiarray", "scalar") for core in ("core", "_core")),
+    *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+    ("scipy.sparse.csr", "csr_matrix"),
+    ("scipy.sparse._csr", "csr_matrix"),
+    ("scipy.sparse._csr", "csr_array"),
+    ("collections", "defaultdict"),
+    ("__builtin__", "list"),
+    ("builtins", "list"),
+    ("_codecs", "encode"),
+    ("copy_reg", "_reconstructor"),
+    ("copyreg", "_reconstructor"),
+    ("__builtin__", "object"),
+    ("builtins", "object"),
+}
+
+
+class _ArraysOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in ALLOWED:
+            raise pickle.UnpicklingError(f"it refers to {module}.{name}")
+        return super().find_class(module, name)
+
+
+def check_pickle(path: Path) -> None:
+    """Raises unless the pickle is made of arrays, sparse matrices and dictionaries alone."""
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy says that the old module name scipy.sparse.csr goes away
+        try:
+            _ArraysOnly(file, encoding="latin1").load()
+        except Exception as error:  # a damaged pickle can raise nearly anything
+            raise InputError(
+                f"{path} is refused: a Planetoid file may hold arrays only, and it is damaged or holds more ({error}); "
+                "fetch it again from a source you trust."
+            ) from error

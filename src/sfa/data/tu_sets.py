@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data.graph_set import build_graphs
+from sfa.data.downloads import damage_is_said
+from sfa.data.graphs import build_graphs
 from sfa.data.pyg_sets import PygSet
-from sfa.data.raw_files import damage_is_said
 from sfa.errors import InputError
 from sfa.levels import Level
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sfa.data.files.image_file import SUFFIXES
+from sfa.data.readers.image_file import SUFFIXES
 from sfa.errors import InputError
 
 TRAIN = "train"

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sfa.data.files.features import FeatureTable
-from sfa.data.files.parts import Parts, parse_ids
-from sfa.data.files.tables import Grid, is_integer, is_number, read_grid
+from sfa.data.readers.features import FeatureTable
+from sfa.data.readers.tables import Grid, Parts, is_integer, is_number, parse_ids, read_grid
 from sfa.errors import InputError
 
 SOURCE = ("source", "src", "from", "u", "node1", "sourcenodeid", "citing")

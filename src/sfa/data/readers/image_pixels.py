@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from sfa.data.files.image_cache import in_cache
-from sfa.data.files.image_file import CorruptImage, Pixels, read_image, read_size
-from sfa.data.files.image_paths import ImagePaths
-from sfa.data.mapped import is_large
+from sfa.data.arrays import is_large
+from sfa.data.readers.image_cache import in_cache
+from sfa.data.readers.image_file import CorruptImage, Pixels, read_image, read_size
+from sfa.data.readers.image_paths import ImagePaths
 from sfa.errors import InputError
 
 Size = tuple[int, int]
@@ -44,7 +44,7 @@ def decode(
 ) -> Decoded:
     """The pixels of images in the order of their paths.
 
-    What is large (see `sfa.data.mapped`) is written into the cache once, and is a map of that file then and later.
+    What is large (see `sfa.data.arrays`) is written into the cache once, and is a map of that file then and later.
 
     Args:
         paths: the images.

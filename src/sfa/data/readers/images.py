@@ -7,13 +7,13 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.files.graph_file import SUFFIXES as GRAPH_SUFFIXES
-from sfa.data.files.graph_file import PathLike, existing
-from sfa.data.files.image_arrays import holds_image_arrays, read_image_arrays
-from sfa.data.files.image_file import OTHER_SUFFIXES, SUFFIXES
-from sfa.data.files.image_folder import LABELS, is_image_folder, read_image_folder
-from sfa.data.files.image_paths import first_image
-from sfa.data.files.image_pixels import OnImage
+from sfa.data.readers.graph_file import SUFFIXES as GRAPH_SUFFIXES
+from sfa.data.readers.graph_file import PathLike, existing
+from sfa.data.readers.image_arrays import holds_image_arrays, read_image_arrays
+from sfa.data.readers.image_file import OTHER_SUFFIXES, SUFFIXES
+from sfa.data.readers.image_folder import LABELS, is_image_folder, read_image_folder
+from sfa.data.readers.image_paths import first_image
+from sfa.data.readers.image_pixels import OnImage
 from sfa.errors import InputError
 
 
@@ -34,7 +34,7 @@ def read_images(
     skip_corrupt: bool = False,
     on_image: OnImage | None = None,
 ) -> Data:
-    """The images of a folder (see `sfa.data.files.image_folder`), or of a `.npz` or `.npy` (see `image_arrays`).
+    """The images of a folder (see `sfa.data.readers.image_folder`), or of a `.npz` or `.npy` (see `image_arrays`).
 
     Args:
         path: the folder or file.

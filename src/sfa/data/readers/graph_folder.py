@@ -7,12 +7,12 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.files.features import SUFFIXES as FEATURE_SUFFIXES
-from sfa.data.files.features import read_features
-from sfa.data.files.graph_file import SUFFIXES, PathLike, existing, read_parts, reading
-from sfa.data.files.join import join_features, read_labels
 from sfa.data.graph import check_ids
-from sfa.data.join_graphs import OneGraph, in_graph, join_graphs
+from sfa.data.graphs import OneGraph, in_graph, join_graphs
+from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
+from sfa.data.readers.features import read_features
+from sfa.data.readers.graph_file import SUFFIXES, PathLike, existing, read_parts, reading
+from sfa.data.readers.join import join_features, read_labels
 from sfa.errors import InputError
 
 LABELS = "labels.csv"

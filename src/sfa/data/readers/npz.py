@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from sfa.data.adjacency import adjacency_edges
-from sfa.data.files.parts import Parts
-from sfa.data.masks import MASKS, given_masks
+from sfa.data.edges import adjacency_edges
+from sfa.data.labels import MASKS, given_masks
+from sfa.data.readers.tables import Parts
 from sfa.errors import InputError
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")

@@ -15,11 +15,10 @@ from typing import IO
 
 import numpy as np
 
-from sfa.data.files.graph_file import reading
-from sfa.data.files.image_file import Pixels
-from sfa.data.files.image_paths import ImagePaths
-from sfa.data.raw_files import processed
-from sfa.data.roots import cache_folder
+from sfa.data.downloads import cache_folder, processed
+from sfa.data.readers.graph_file import reading
+from sfa.data.readers.image_file import Pixels
+from sfa.data.readers.image_paths import ImagePaths
 from sfa.errors import InputError
 
 LeftOut = dict[str, str]

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TypeVar
 from xml.etree.ElementTree import ParseError
 
-from sfa.data.files.edge_list import read_bare_edge_list, read_edge_list
-from sfa.data.files.features import FeatureTable
-from sfa.data.files.join import labelled_nodes
-from sfa.data.files.networkx_files import read_networkx
-from sfa.data.files.npz import read_npz
-from sfa.data.files.parts import Parts
-from sfa.data.files.torch_file import read_torch
+from sfa.data.readers.edge_list import read_bare_edge_list, read_edge_list
+from sfa.data.readers.features import FeatureTable
+from sfa.data.readers.join import labelled_nodes
+from sfa.data.readers.networkx_files import read_networkx
+from sfa.data.readers.npz import read_npz
+from sfa.data.readers.tables import Parts
+from sfa.data.readers.torch_file import read_torch
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
 

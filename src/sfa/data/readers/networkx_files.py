@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sfa.data.files.parts import Parts, parse_ids
-from sfa.data.from_networkx import networkx_arrays
+from sfa.data.convert import networkx_arrays
+from sfa.data.readers.tables import Parts, parse_ids
 
 
 def read_networkx(path: Path) -> Parts:

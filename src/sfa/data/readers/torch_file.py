@@ -12,8 +12,8 @@ from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
 from sfa.data.as_graphs import as_graphs
-from sfa.data.files.parts import Parts
-from sfa.data.masks import given_masks
+from sfa.data.labels import given_masks
+from sfa.data.readers.tables import Parts
 from sfa.errors import InputError
 
 # What a saved Data is made of; torch_geometric tells torch of only some of it.

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfa.data.files.features import ID_NAMES, LABEL, FeatureTable, parse_labels
-from sfa.data.files.image_file import SUFFIXES
-from sfa.data.files.parts import Parts
-from sfa.data.files.tables import Grid, read_grid
+from sfa.data.readers.features import ID_NAMES, LABEL, FeatureTable, parse_labels
+from sfa.data.readers.image_file import SUFFIXES
+from sfa.data.readers.tables import Grid, Parts, read_grid
 from sfa.errors import InputError
 from sfa.levels import Level
 

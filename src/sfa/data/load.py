@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from torch_geometric.data import Data
 
-from sfa.data.array_sets import ArraySet
 from sfa.data.builtin import DESCRIPTIONS, Bundled
-from sfa.data.digits import Digits
-from sfa.data.files import read_graph
-from sfa.data.files.graph_file import existing
-from sfa.data.files.images import holds_images, options, read_images, refuse_folder_options, refuse_lone_images
+from sfa.data.downloads import data_root
+from sfa.data.image_sets import ArraySet, Digits
 from sfa.data.imagenet import ImageNet100
-from sfa.data.origin import LoadedByFunction, Origin, PathLike
+from sfa.data.readers import read_graph
+from sfa.data.readers.graph_file import existing
+from sfa.data.readers.images import holds_images, options, read_images, refuse_folder_options, refuse_lone_images
 from sfa.data.tu_sets import PREFIX, TuSet
-from sfa.errors import InputError, unknown_name
-from sfa.levels import Level
+from sfa.errors import InputError, SfaError, unknown_name
+from sfa.levels import ITEMS, Level, level_of
 from sfa.registry import is_path, known_names, registered, resolve
 
 
@@ -101,9 +101,9 @@ def load(
     A file without features gets some made of `node_features`: `degree`, `random` or `spectral`. A graph set without
     features gets `degree` ones unasked, and `sfa.data.remark` says so.
 
-    Images come from a folder of image files (see `sfa.data.files.image_folder`), which are brought to `image_size`
+    Images come from a folder of image files (see `sfa.data.readers.image_folder`), which are brought to `image_size`
     pixels if that is given, and of which damaged ones are an error unless `skip_corrupt`; or from a `.npz` or `.npy`
-    (see `sfa.data.files.image_arrays`). `on_image` is called after each file that is decoded with how many are done and
+    (see `sfa.data.readers.image_arrays`). `on_image` is called after each file that is decoded with how many are done and
     how many there are. CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
     """
     origin = _origin(name_or_path)
@@ -172,3 +172,88 @@ def _is_path(given: PathLike) -> bool:
         return True
     has_separator = os.sep in given or (os.altsep is not None and os.altsep in given)
     return has_separator or bool(Path(given).suffix) or Path(given).exists()
+
+
+PathLike = str | os.PathLike[str]
+
+
+class Origin(Protocol):
+    """Where a named data set comes from."""
+
+    @property
+    def level(self) -> Level | None:
+        """Whether it is one graph, whose nodes are embedded, a set of graphs, or a set of images; None if only loading
+        it tells."""
+
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Return where it would be read from; None if it is not on this machine."""
+
+    def load(self, root: PathLike | None) -> Data:
+        """Return the graph, graph set or image set."""
+
+
+@dataclass(frozen=True)
+class LoadedByFunction:
+    """Call a function of the user's: ``sfa.register("dataset", "my-set", load_my_set)``.
+
+    Args:
+        name: The name of the data set.
+        function: Takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG
+            ``Data``: one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`. A list of graphs and a
+            PyG data set are taken as well. The first line of its docstring describes the data set in
+            ``sfa list datasets``. Set ``function.level`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
+            is embedded, and to have a command checked before the data are read.
+    """
+
+    name: str
+    function: Callable[[Path], Any]
+
+    @property
+    def level(self) -> Level | None:
+        level: Level | None = getattr(self.function, "level", None)
+        if level is not None and level not in ITEMS:
+            raise unknown_name(f"level of the data set {self.name}", level, ITEMS)
+        return level
+
+    @property
+    def description(self) -> str:
+        """The first line of the function's docstring."""
+        return next(iter((inspect.getdoc(self.function) or "").splitlines()), "")
+
+    @property
+    def loader(self) -> str:
+        """The function, as ``module.function``."""
+        named = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"{self.function.__module__}.{named}"
+
+    def locate(self, root: PathLike | None) -> None:
+        return None
+
+    def load(self, root: PathLike | None) -> Data:
+        try:
+            data = _checked(self.function(data_root(root)), self.name)
+        except SfaError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"The data set {self.name} could not be loaded by {self.loader}: {type(error).__name__}: {error}"
+            ) from error
+        if self.level not in (None, level_of(data)):
+            raise InputError(
+                f"The data set {self.name} holds {ITEMS[level_of(data)]}: set {self.loader}.level to "
+                f"{level_of(data)!r}, not to {self.level!r}."
+            )
+        return data
+
+
+def _checked(loaded: Any, name: str) -> Data:
+    # These import `load` themselves.
+    from sfa.data.as_graphs import as_graphs, is_one_graph
+    from sfa.data.convert import as_graph
+    from sfa.data.images import as_images
+
+    if isinstance(loaded, Data) and level_of(loaded) == "image":
+        images = as_images(loaded)
+        images.name = name
+        return images
+    return as_graph(loaded, name=name) if is_one_graph(loaded) else as_graphs(loaded, name=name)

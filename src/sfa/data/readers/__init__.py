@@ -7,13 +7,13 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
-from sfa.data.files.features import read_features
-from sfa.data.files.graph_file import SUFFIXES, PathLike, existing, read_parts, reading
-from sfa.data.files.graph_folder import read_graph_folder
-from sfa.data.files.join import join_features, join_labels
-from sfa.data.files.parts import Parts
 from sfa.data.graph import build_graph, count_nodes
-from sfa.data.graph_set import build_graphs
+from sfa.data.graphs import build_graphs
+from sfa.data.readers.features import read_features
+from sfa.data.readers.graph_file import SUFFIXES, PathLike, existing, read_parts, reading
+from sfa.data.readers.graph_folder import read_graph_folder
+from sfa.data.readers.join import join_features, join_labels
+from sfa.data.readers.tables import Parts
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 
@@ -27,9 +27,9 @@ def read_graph(
 ) -> Data:
     """The graph in a file, with features and labels from files of their own where the graph file has none.
 
-    `.npz` (keys in `sfa.data.files.npz`), `.csv`/`.tsv`/`.txt` (edge list), `.pt` (PyG Data), `.gml`, `.graphml`.
+    `.npz` (keys in `sfa.data.readers.npz`), `.csv`/`.tsv`/`.txt` (edge list), `.pt` (PyG Data), `.gml`, `.graphml`.
 
-    A graph set is a folder with one file a graph (see `sfa.data.files.graph_folder`), a `.npz` with a key `ptr`, or a
+    A graph set is a folder with one file a graph (see `sfa.data.readers.graph_folder`), a `.npz` with a key `ptr`, or a
     `.pt` with a list of PyG Data; `labels` are then of the graphs.
 
     Features larger than the memory go into a `.npy` file of their own, which is mapped; a part of a `.npz`, which is a

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sfa.data.files.parts import parse_ids
-from sfa.data.files.tables import is_number, text_layout
+from sfa.data.arrays import open_npy
 from sfa.data.labels import is_unknown
-from sfa.data.mapped import open_npy
+from sfa.data.readers.tables import is_number, parse_ids, text_layout
 from sfa.errors import InputError
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
@@ -34,7 +33,7 @@ class FeatureTable:
 def read_features(path: Path) -> FeatureTable:
     """The first column is the node's id, one may be called `label`, all others are numbers; `.npy` is numbers only.
 
-    A large `.npy` (see `sfa.data.mapped`) is mapped, not read: it must not change while it is in use.
+    A large `.npy` (see `sfa.data.arrays`) is mapped, not read: it must not change while it is in use.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:

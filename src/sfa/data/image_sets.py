@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.archives import Archive, fetch
-from sfa.data.image_set import build_images
-from sfa.data.raw_files import damage_is_said, find_raw, require_files
-from sfa.data.roots import data_root
+from sfa.data.downloads import (
+    VARIABLE,
+    Archive,
+    cache_folder,
+    damage_is_said,
+    data_root,
+    fetch,
+    find_raw,
+    require_files,
+)
+from sfa.data.images import build_images
+from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.errors import InputError
 from sfa.levels import Level
 
@@ -128,3 +136,72 @@ CIFAR100 = Cifar(
     num_labels=2,
     in_train_file=50_000,
 )
+
+
+IN_TRAINING = 1287
+LEVELS = 16
+
+
+@dataclass(frozen=True)
+class Digits:
+    """1797 digits of 8 × 8 pixels: the test part of UCI's "Optical Recognition of Handwritten Digits" (Alpaydin and
+    Kaynak, 1998).
+
+    A pixel counts the inked ones, 0 to 16, in a block of the scan; v becomes the byte round(255 v / 16).
+
+    The images come sheet by sheet: 14 times the same text of some 130 digits. The first ten sheets, 1287 images, are
+    for training, the last four, 510, for testing: no random draw of the whole, on which scores would be higher.
+    """
+
+    key: str = "digits"
+    level: ClassVar[Level] = "image"
+
+    def locate(self, root: str | os.PathLike[str] | None) -> Path:
+        """The file that comes with scikit-learn."""
+        import sklearn
+
+        return Path(sklearn.__file__).parent / "datasets" / "data" / "digits.csv.gz"
+
+    def load(self, root: str | os.PathLike[str] | None) -> Data:
+        """The digits in the order in which scikit-learn has them."""
+        from sklearn.datasets import load_digits
+
+        read = load_digits()
+        number = np.arange(len(read.target))
+        return build_images(
+            np.rint(read.images * (255 / LEVELS)).astype(np.uint8),
+            y=read.target,
+            class_names=[str(digit) for digit in range(10)],
+            train_mask=number < IN_TRAINING,
+            test_mask=number >= IN_TRAINING,
+            name=self.key,
+        )
+
+
+@dataclass(frozen=True)
+class ArraySet:
+    """One image set in a `.npz` (see `sfa.data.readers.image_arrays`), which nobody publishes for download.
+
+    Args:
+        key: our name of it.
+        file: where it lies under a root, for instance `images/cifar10_15000_5000.npz`.
+    """
+
+    key: str
+    file: str
+    level: ClassVar[Level] = "image"
+
+    def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
+        """The file, in the root or else in the cache; None if it is not there."""
+        found = (base / self.file for base in (data_root(root), cache_folder()))
+        return next((file for file in found if file.is_file()), None)
+
+    def load(self, root: str | os.PathLike[str] | None) -> Data:
+        """The images of the file."""
+        file = self.locate(root)
+        if file is None:
+            raise InputError(
+                f"{self.key} is read from the file {self.file}, which is not in {data_root(root)}, and it cannot be "
+                f"downloaded; give the folder that holds it with --data-root or {VARIABLE}, or use the bundled digits."
+            )
+        return read_image_arrays(file, name=self.key)

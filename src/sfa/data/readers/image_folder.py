@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.files.graph_file import PathLike, existing, reading
-from sfa.data.files.image_file import check_image_size
-from sfa.data.files.image_paths import TEST, ImagePaths, find_images, has_images
-from sfa.data.files.image_pixels import OnImage, decode
-from sfa.data.files.join import read_labels
-from sfa.data.image_set import build_images
+from sfa.data.images import build_images
+from sfa.data.readers.graph_file import PathLike, existing, reading
+from sfa.data.readers.image_file import check_image_size
+from sfa.data.readers.image_paths import TEST, ImagePaths, find_images, has_images
+from sfa.data.readers.image_pixels import OnImage, decode
+from sfa.data.readers.join import read_labels
 from sfa.errors import InputError
 
 LABELS = "labels.csv"

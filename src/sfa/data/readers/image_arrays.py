@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.files.graph_file import DAMAGED, PathLike, existing, reading
-from sfa.data.files.join import read_labels
-from sfa.data.files.npz import check_keys, read_arrays
 from sfa.data.graph import check_ids
-from sfa.data.image_set import build_images
+from sfa.data.images import build_images
+from sfa.data.readers.graph_file import DAMAGED, PathLike, existing, reading
+from sfa.data.readers.join import read_labels
+from sfa.data.readers.npz import check_keys, read_arrays
 from sfa.errors import InputError
 
 PARTS = ("x_train", "x_test", "y_train", "y_test")
