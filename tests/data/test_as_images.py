@@ -15,8 +15,7 @@ from PIL import Image
 from torch_geometric.data import Data
 
 from sfa.data import arrays as mapped
-from sfa.data import build_images, fingerprint, load
-from sfa.data import images as as_images
+from sfa.data import as_images, build_images, fingerprint, load
 from sfa.errors import InputError
 from tests.memory_maps import file_of
 

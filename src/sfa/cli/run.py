@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.cli.console import Display
 from sfa.data import find, fingerprint, left_out_remark, load, remark
-from sfa.data.readers.images import holds_images
+from sfa.data.readers.image_folder import holds_images
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
 from sfa.recipes import load_recipe

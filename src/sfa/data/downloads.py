@@ -1,4 +1,4 @@
-"""Where data sets lie on this machine: the user's data root, and the cache that is ours to write into."""
+"""Find data sets on this machine, download them into the cache, and keep there what is made of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import contextlib
 import hashlib
 import io
 import os
-import shutil
+import sys
 import tarfile
 import tempfile
-import urllib.request
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,15 @@ from pathlib import Path, PurePosixPath
 
 from sfa.errors import InputError
 
+PathLike = str | os.PathLike[str]
 VARIABLE = "SFA_DATA"
+SECONDS = 60
+"""Without a word from the server, after which it is given up."""
 
 
-def data_root(root: str | os.PathLike[str] | None = None) -> Path:
-    """The folder to look in: `root` if given, else the environment variable SFA_DATA, else the cache folder."""
-    given, origin = (
-        (root, "given as data root") if root is not None else (os.environ.get(VARIABLE), f"set in {VARIABLE}")
-    )
+def data_root(root: PathLike | None = None) -> Path:
+    """Return the folder to look in: `root` if given, else the environment variable SFA_DATA, else the cache folder."""
+    given, origin = (os.environ.get(VARIABLE), f"set in {VARIABLE}") if root is None else (root, "given as data root")
     if not given:
         return cache_folder()
     folder = Path(given).expanduser()
@@ -37,13 +37,13 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/sfa`, or `~/.cache/sfa`; not made until something is written."""
+    """Return `$XDG_CACHE_HOME/sfa`, or `~/.cache/sfa`; not made until something is written."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "sfa"
 
 
 def writable_cache() -> Path:
-    """The cache folder, made if it is not there."""
+    """Return the cache folder, made if it is not there."""
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,24 +56,21 @@ def writable_cache() -> Path:
     return folder
 
 
-def find_raw(folder: Path, root: str | os.PathLike[str] | None) -> Path | None:
-    """The folder of this path in the user's root, or else among earlier downloads, that has something in it."""
-    for base in (data_root(root), cache_folder()):
-        raw = base / folder
-        if raw.is_dir() and any(raw.iterdir()):
-            return raw
-    return None
+def find_raw(folder: str, root: PathLike | None) -> Path | None:
+    """Return the folder of this path in the user's root, or else among earlier downloads, that has something in it."""
+    places = (base / folder for base in (data_root(root), cache_folder()))
+    return next((raw for raw in places if raw.is_dir() and any(raw.iterdir())), None)
 
 
 def require_files(key: str, folder: Path, files: Sequence[str]) -> None:
-    """Raises unless all files of a data set are there."""
+    """Raise unless all files of a data set are there."""
     for name in files:
         if not (folder / name).is_file():
             raise InputError(f"The folder {folder} has no file {name}; {key} needs {', '.join(files)}.")
 
 
 def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Path], None]) -> Path:
-    """The folder in the cache that `make` fills; filled anew if a file's place, size or time has changed, or the maker.
+    """Return the folder in the cache that `make` fills; anew if a file's place, size or time has changed, or the maker.
 
     It is made in a temporary folder and then renamed, so that a crash or a second process never leaves half of one.
     """
@@ -81,23 +78,44 @@ def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Pat
     for file in files:
         status = file.stat()
         facts += [str(file.resolve()), status.st_size, status.st_mtime_ns]
-    folder = (
-        writable_cache()
-        / "processed"
-        / f"{key.replace(':', '-')}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}"
-    )
+    digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    folder = writable_cache() / "processed" / f"{key.replace(':', '-')}-{digest}"
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="making-") as temporary:
             made = Path(temporary, "made")
             made.mkdir()
             make(made)
-            move(made, folder)
+            _move(made, folder)
     return folder
 
 
-def move(source: Path, target: Path) -> None:
-    """Renames a folder; if another process made the same one first, that one stays."""
+def download(key: str, folder: str, fill: Callable[[Path], None], *, missing: str, otherwise: str) -> Path:
+    """Let `fill` download into a temporary folder, and move its folder `folder` to the cache, whole or not at all.
+
+    Args:
+        key: our name of the data set.
+        folder: where it lies, in the temporary folder and then in the cache.
+        fill: what downloads; whatever it raises, but for an `InputError`, is told as a failure of the network.
+        missing: where it was looked for, in an error's sentence.
+        otherwise: what else can be done, at that sentence's end.
+    """
+    target = writable_cache() / folder
+    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
+        try:
+            fill(Path(temporary))
+        except InputError:
+            raise
+        except Exception as error:  # whatever the network raises
+            reason = f"could not be downloaded ({type(error).__name__})"
+            raise InputError(f"{key} is not {missing} {reason}{otherwise}.") from error
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _move(Path(temporary, folder), target)
+    return target
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename a folder; if another process made the same one first, that one stays."""
     try:
         source.rename(target)
     except OSError:
@@ -105,9 +123,65 @@ def move(source: Path, target: Path) -> None:
             raise
 
 
+@dataclass(frozen=True)
+class Archive:
+    """Where an archive (`.tar.gz`) is published, its checksum, and the one folder that is in it."""
+
+    url: str
+    md5: str
+    folder: str
+
+    def fetch(self, key: str, *, instead: str, looked_in: Path) -> Path:
+        """Download, check and unpack the archive, and return its folder in the cache.
+
+        Args:
+            key: our name of the data set.
+            instead: the bundled set to turn to where this one cannot be had.
+            looked_in: the folder in which it was not found.
+        """
+
+        def fill(temporary: Path) -> None:
+            import pooch
+
+            file = str(temporary / "archive")
+            pooch.HTTPDownloader(timeout=SECONDS, progressbar=sys.stderr.isatty())(self.url, file, None)
+            checksum = pooch.file_hash(file, alg="md5")
+            if checksum != self.md5:
+                raise InputError(
+                    f"What was downloaded from {self.url} is not {key} as published: its MD5 is {checksum} and not "
+                    f"{self.md5}; try again, or use the bundled {instead}."
+                )
+            unpack(Path(file), temporary, self.folder)
+
+        return download(
+            key,
+            self.folder,
+            fill,
+            missing=f"in {looked_in}, where it was looked for, and",
+            otherwise=f"; give the folder that holds {self.folder}/ (unpacked from {self.url}) with --data-root or "
+            f"{VARIABLE}, or use the bundled {instead}",
+        )
+
+
+def unpack(file: Path, into: Path, folder: str) -> None:
+    """Unpack a tar archive of ordinary files, all of which lie in one folder; one with anything else is refused."""
+
+    def check(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+        parts = PurePosixPath(member.name).parts
+        if ".." in parts or parts[:1] != (folder,) or not (member.isfile() or member.isdir()):
+            raise InputError(
+                f"The archive of {folder} has {member.name!r} in it, which is no file or folder below {folder}; it "
+                "is not unpacked."
+            )
+        return tarfile.data_filter(member, path)
+
+    with tarfile.open(file) as archive:
+        archive.extractall(into, filter=check)
+
+
 @contextlib.contextmanager
-def damage_is_said(key: str, folder: Path) -> Iterator[None]:
-    """Whatever a reader raises on damaged files becomes one sentence."""
+def explain_damage(key: str, folder: Path) -> Iterator[None]:
+    """Turn whatever a reader raises on damaged files into one sentence."""
     try:
         yield
     except InputError:
@@ -119,96 +193,8 @@ def damage_is_said(key: str, folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without what libraries print ("Processing...") and the warnings (and warning filters) of their readers."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
+    """Drop what libraries print ("Processing...") and the warnings (and warning filters) of their readers."""
+    out, err = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+    with out, err, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-SECONDS = 60
-"""Without a word from the server, after which it is given up."""
-
-
-@dataclass(frozen=True)
-class Archive:
-    """Where an archive is published, its checksum, and the one folder that is in it."""
-
-    url: str
-    md5: str
-    folder: str
-
-
-def fetch(key: str, archive: Archive, instead: str, looked_in: Path) -> Path:
-    """The archive's folder in the cache. Nothing is left there if any of it fails.
-
-    Args:
-        key: our name of the data set.
-        archive: what to fetch.
-        instead: the bundled set to turn to where this one cannot be had.
-        looked_in: the folder in which it was not found.
-    """
-    target = writable_cache() / archive.folder
-    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
-        file = Path(temporary, "archive")
-        try:
-            _download(archive.url, file)
-        except Exception as error:  # whatever the network raises
-            raise InputError(
-                f"{key} is not in {looked_in}, where it was looked for, and could not be downloaded "
-                f"({type(error).__name__}); give the folder that holds {archive.folder}/ (unpacked from {archive.url}) "
-                f"with --data-root or {VARIABLE}, or use the bundled {instead}."
-            ) from error
-        checksum = _md5(file)
-        if checksum != archive.md5:
-            raise InputError(
-                f"What was downloaded from {archive.url} is not {key} as published: its MD5 is {checksum} and not "
-                f"{archive.md5}; try again, or use the bundled {instead}."
-            )
-        unpack(file, Path(temporary), archive.folder)
-        move(Path(temporary, archive.folder), target)
-    return target
-
-
-def _download(url: str, file: Path) -> None:
-    with urllib.request.urlopen(url, timeout=SECONDS) as answer, file.open("wb") as opened:
-        shutil.copyfileobj(answer, opened, 1 << 20)
-
-
-def _md5(file: Path) -> str:
-    digest = hashlib.md5(usedforsecurity=False)
-    with file.open("rb") as opened:
-        while chunk := opened.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def unpack(file: Path, into: Path, folder: str) -> None:
-    """The ordinary files of a tar archive, all of which lie in one folder; one that has anything else is refused.
-
-    The files are written here one by one: a link, or a path that leads out of the folder, is never followed.
-    """
-    with tarfile.open(file) as archive:
-        for member in archive:
-            path = PurePosixPath(member.name)
-            if path.is_absolute() or ".." in path.parts or path.parts[:1] != (folder,) or not _is_plain(member):
-                raise InputError(
-                    f"The archive of {folder} has {member.name!r} in it, which is no file or folder below {folder}; it "
-                    "is not unpacked."
-                )
-            target = into / path
-            if member.isdir():
-                target.mkdir(parents=True, exist_ok=True)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            content = archive.extractfile(member)
-            assert content is not None  # it is a file
-            with content, target.open("wb") as opened:
-                shutil.copyfileobj(content, opened, 1 << 20)
-
-
-def _is_plain(member: tarfile.TarInfo) -> bool:
-    return member.isfile() or member.isdir()

@@ -1,10 +1,8 @@
-"""Many graphs -> the one container of graph sets: their disjoint union, in which each keeps its nodes side by side."""
+"""Build the one container of graph sets: a disjoint union, in which each graph has its nodes side by side."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +11,13 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
-from sfa.data.edges import check_edges, check_weight, undirected_edges
+from sfa.data.edges import NO_EDGES, check_edges, check_weight, undirected_edges
 from sfa.data.features import check_features
-from sfa.data.graph import check_ids
-from sfa.data.labels import encode_labels
+from sfa.data.graph import build_graph
+from sfa.data.labels import check_ids, set_labels
+from sfa.data.parts import GraphParts, in_graph
 from sfa.data.structural import NodeFeatures
 from sfa.errors import InputError
-
-NO_EDGES = np.empty((2, 0), dtype=np.int64)
 
 
 def build_graphs(
@@ -35,11 +32,11 @@ def build_graphs(
     name: str = "graphs",
     node_features: str | None = None,
 ) -> Data:
-    """A checked set of undirected graphs, of the arrays of their union.
+    """Build a checked set of undirected graphs of the arrays of their union.
 
     Args:
         x: features [N, d] of the nodes of all graphs, NumPy, torch or SciPy sparse. None if there are none: then the
-            set gets some made of the number of neighbours, and says so (`features_of`, `sfa.data.remark`).
+            set gets some made of the number of neighbors, and says so (`features_of`, `sfa.data.remark`).
         edges: node positions [2, m] in the union, in any order and direction; loops and duplicates are dropped. A graph
             may have none; no edge joins two graphs.
         ptr: where each graph's nodes begin, and N [G + 1]: those of graph g are ptr[g], …, ptr[g + 1] - 1.
@@ -59,8 +56,11 @@ def build_graphs(
     """
     starts = _check_ptr(to_numpy(ptr))
     num_graphs, num_nodes = len(starts) - 1, int(starts[-1])
-    ids = list(range(num_graphs)) if graph_ids is None else check_ids(graph_ids, num_graphs, "graph")
-    _check_sizes(starts, ids)
+    ids = check_ids(graph_ids, num_graphs, "graph")
+    empty = np.flatnonzero(np.diff(starts) == 0)
+    if empty.size:
+        more = f" ({empty.size} graphs have none)" if empty.size > 1 else ""
+        raise InputError(f"The graph {ids[empty[0]]!r} has no nodes{more}; leave it out.")
     kind = _kind_of_features(x, node_features)
     batch = np.repeat(np.arange(num_graphs), np.diff(starts))
 
@@ -83,26 +83,75 @@ def build_graphs(
     if kind is not None:
         features = torch.from_numpy(kind.make(undirected, weight, num_nodes))
 
-    data = Data(x=features, edge_index=torch.from_numpy(undirected))
+    data = Data(x=features, edge_index=torch.from_numpy(undirected), graph_ids=ids, name=str(name))
     data.ptr, data.batch = torch.from_numpy(starts), torch.from_numpy(batch)
     if kind is not None:
         data.features_of = kind.name
     if weight is not None:
         data.edge_weight = torch.from_numpy(weight)
-    if y is not None:
-        labels, names = encode_labels(to_numpy(y), num_graphs, class_names, item="graph")
-        if labels is not None:
-            data.y = torch.from_numpy(labels)
-        if names is not None:
-            data.class_names = names
-    data.graph_ids = ids
-    data.name = str(name)
+    set_labels(data, y, num_graphs, class_names, "graph")
     return data
 
 
-def check_count(num_graphs: int) -> None:
-    """Raises unless there is a graph in the set; one is enough to be embedded, though not to learn from."""
-    if num_graphs == 0:
+def build_parts(parts: GraphParts, *, name: str, node_features: str | None = None) -> Data:
+    """Build the graph or the graph set of these parts; `name` counts if they have none of their own."""
+    common = {
+        "edge_weight": parts.edge_weight,
+        "y": parts.y,
+        "class_names": parts.class_names,
+        "name": parts.name or name,
+        "node_features": node_features,
+    }
+    if parts.ptr is not None:
+        return build_graphs(parts.x, parts.edges, parts.ptr, graph_ids=parts.ids, **common)
+    of_nodes = {"masks": parts.masks, "node_ids": parts.ids, "num_nodes": parts.num_nodes, "mapped": parts.mapped}
+    return build_graph(parts.x, parts.edges, **of_nodes, **common)
+
+
+def join_graphs(
+    graphs: Sequence[GraphParts],
+    *,
+    y: Any = None,
+    graph_ids: Sequence[Any] | None = None,
+    name: str = "graphs",
+    node_features: str | None = None,
+) -> Data:
+    """Join graphs into a set; see `build_graphs`. All of them have features, equally many, or none has.
+
+    The nodes of each are counted from 0; it has as many as rows of features, as it says, or as its edges name.
+    """
+    _check_count(len(graphs))
+    ids = check_ids(graph_ids, len(graphs), "graph")
+    tables, sizes, edges, weights = [], [], [], []
+    for one, graph in zip(ids, graphs, strict=True):
+        with in_graph(one):
+            table, index = None if graph.x is None else to_numpy(graph.x), to_numpy(graph.edges)
+            if table is not None and table.ndim != 2:
+                raise InputError(
+                    f"The features have shape {list(table.shape)}, but a table [nodes, features] is needed."
+                )
+            tables.append(table)
+            sizes.append(_count_nodes(graph.num_nodes, table, index))
+            edges.append(check_edges(index, sizes[-1]) if index.size else NO_EDGES)
+            count = edges[-1].shape[1]
+            weights.append(None if graph.edge_weight is None else check_weight(to_numpy(graph.edge_weight), count))
+    starts = np.cumsum([0, *sizes])
+    counts = [index.shape[1] for index in edges]
+    ones = [np.ones(count, np.float32) if own is None else own for own, count in zip(weights, counts, strict=True)]
+    return build_graphs(
+        _stack_tables(tables, ids),
+        np.concatenate(edges, axis=1) + np.repeat(starts[:-1], counts),
+        starts,
+        edge_weight=None if all(own is None for own in weights) else np.concatenate(ones),
+        y=y,
+        graph_ids=ids,
+        name=name,
+        node_features=node_features,
+    )
+
+
+def _check_count(num_graphs: int) -> None:
+    if num_graphs == 0:  # one is enough to be embedded, though not to learn from
         raise InputError("There is no graph in the set; at least one is needed.")
 
 
@@ -115,131 +164,39 @@ def _check_ptr(ptr: NDArray[Any]) -> NDArray[np.int64]:
     starts = ptr.astype(np.int64)
     if starts[0] != 0 or (np.diff(starts) < 0).any():
         raise InputError("ptr must begin with 0 and ascend: it says where each graph's nodes begin.")
-    check_count(len(starts) - 1)
+    _check_count(len(starts) - 1)
     return starts
 
 
-def _check_sizes(starts: NDArray[np.int64], ids: Sequence[int | str]) -> None:
-    empty = np.flatnonzero(np.diff(starts) == 0)
-    if empty.size:
-        more = f" ({empty.size} graphs have none)" if empty.size > 1 else ""
-        raise InputError(f"The graph {ids[empty[0]]!r} has no nodes{more}; leave it out.")
-
-
 def _kind_of_features(x: Any, node_features: str | None) -> NodeFeatures | None:
-    """What to make features of, None if they are given."""
+    """Return what to make features of, None if they are given."""
     kind = NodeFeatures.parse("degree" if node_features is None else node_features)
-    if x is not None:
-        if node_features is not None:
-            raise InputError(
-                f"The graphs have features of their own, so none are made of {node_features!r}: leave out "
-                "node_features (--node-features)."
-            )
-        return None
-    if kind.name != "degree":
+    if x is not None and node_features is not None:
+        raise InputError(
+            f"The graphs have features of their own, so none are made of {node_features!r}: leave out "
+            "node_features (--node-features)."
+        )
+    if x is None and kind.name != "degree":
         raise InputError(
             f"A graph set cannot have {kind.name} node features, of which a column does not mean the same in two "
             "graphs; allowed is 'degree', with a width if wanted ('degree:50')."
         )
-    return kind
+    return kind if x is None else None
 
 
-@dataclass
-class OneGraph:
-    """A graph that is to be one of a set: its nodes are counted from 0, as many as rows of `x` where there are any."""
-
-    edges: Any
-    edge_weight: Any = None
-    x: Any = None
-    num_nodes: int | None = None
-
-
-def join_graphs(
-    graphs: Sequence[OneGraph],
-    *,
-    y: Any = None,
-    graph_ids: Sequence[Any] | None = None,
-    class_names: Sequence[str] | None = None,
-    name: str = "graphs",
-    node_features: str | None = None,
-) -> Data:
-    """The graphs as a set; see `build_graphs`. All of them have features, equally many, or none has."""
-    check_count(len(graphs))
-    ids = list(range(len(graphs))) if graph_ids is None else check_ids(graph_ids, len(graphs), "graph")
-    tables, sizes, edges, weights = [], [], [], []
-    for one, graph in zip(ids, graphs, strict=True):
-        with in_graph(one):
-            table = _table(graph.x)
-            index = _edges(graph.edges)
-            size = _count_nodes(graph, table, index)
-            edges.append(check_edges(index, size) if index.size else index)
-            weights.append(_weight(graph.edge_weight, index.shape[1]))
-        tables.append(table)
-        sizes.append(size)
-    starts = np.cumsum([0, *sizes])
-    shifts = np.repeat(starts[:-1], [index.shape[1] for index in edges])
-    return build_graphs(
-        _stacked(tables, ids),
-        np.concatenate(edges, axis=1) + shifts,
-        starts,
-        edge_weight=None if all(weight is None for weight in weights) else _with_ones(weights, edges),
-        y=y,
-        graph_ids=ids,
-        class_names=class_names,
-        name=name,
-        node_features=node_features,
-    )
-
-
-@contextlib.contextmanager
-def in_graph(one: int | str) -> Iterator[None]:
-    """An error's sentence names the graph of a set that it is about."""
-    try:
-        yield
-    except InputError as error:
-        sentence = str(error)
-        raise InputError(f"In the graph {one!r}: {sentence[0].lower()}{sentence[1:]}") from error
-
-
-def _table(x: Any) -> NDArray[Any] | None:
-    """A graph's features [n, d], None if it has none."""
-    if x is None:
-        return None
-    table = to_numpy(x)
-    if table.ndim != 2:
-        raise InputError(f"The features have shape {list(table.shape)}, but a table [nodes, features] is needed.")
-    return table
-
-
-def _edges(edges: Any) -> NDArray[Any]:
-    index = to_numpy(edges)
-    return index if index.size else NO_EDGES  # an empty list has neither the shape nor the dtype of edges
-
-
-def _count_nodes(graph: OneGraph, table: NDArray[Any] | None, index: NDArray[Any]) -> int:
-    """How many nodes a graph has: as many as rows of features, as it says, or as its edges name."""
+def _count_nodes(given: int | None, table: NDArray[Any] | None, index: NDArray[Any]) -> int:
     named = int(index.max()) + 1 if index.size and index.dtype.kind in "iu" else 0
-    counts = (None if table is None else len(table), graph.num_nodes, named)
+    counts = (None if table is None else len(table), given, named)
     size = next(int(count) for count in counts if count is not None)
-    if table is not None and graph.num_nodes not in (None, size):
-        raise InputError(f"There are {size} rows of features for {graph.num_nodes} nodes.")
+    if table is not None and given not in (None, size):
+        raise InputError(f"There are {size} rows of features for {given} nodes.")
     if size < 1:
         raise InputError("There are no nodes; leave it out.")
     return size
 
 
-def _weight(weight: Any, num_edges: int) -> NDArray[np.float32] | None:
-    return None if weight is None else check_weight(to_numpy(weight), num_edges)
-
-
-def _with_ones(weights: Sequence[NDArray[np.float32] | None], edges: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
-    """The weights of all graphs; an edge of a graph without weights has weight 1."""
-    pairs = zip(weights, edges, strict=True)
-    return np.concatenate([np.ones(index.shape[1], np.float32) if one is None else one for one, index in pairs])
-
-
-def _stacked(tables: Sequence[NDArray[Any] | None], ids: Sequence[int | str]) -> NDArray[Any] | None:
-    """The features of all graphs; a table without columns is no features."""
+def _stack_tables(tables: Sequence[NDArray[Any] | None], ids: Sequence[int | str]) -> NDArray[Any] | None:
+    """Return the features of all graphs; a table without columns is no features."""
     widths = [0 if table is None else table.shape[1] for table in tables]
     other = next((i for i, width in enumerate(widths) if width != widths[0]), None)
     if other is not None:

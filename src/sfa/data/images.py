@@ -1,4 +1,4 @@
-"""Arrays of images -> the one container of image sets. Every image set of the project is made here."""
+"""Build the one container of image sets, of arrays, tensors and lists of PIL images."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
-from sfa.data.graph import check_ids
-from sfa.data.labels import check_masks, encode_labels
-from sfa.data.load import load
-from sfa.data.readers.image_file import in_colour
+from sfa.data.labels import check_ids, set_labels, set_masks
+from sfa.data.readers.image_file import to_rgb
 from sfa.errors import InputError
 from sfa.levels import level_of
 
 CHANNELS = (1, 3)
+ALLOWED = (
+    "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "
+    "of such arrays of one image each, the name or path of an image set, or an image set"
+)
 
 
 def build_images(
@@ -36,7 +38,7 @@ def build_images(
     name: str = "images",
     mapped: bool = False,
 ) -> Data:
-    """A checked set of images of one size.
+    """Build a checked set of images of one size.
 
     Args:
         x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (grey)
@@ -58,28 +60,47 @@ def build_images(
     """
     images, mapped = _check_images(x, mapped)
     count = len(images)
-    data = Data(x=images)
+    data = Data(x=images, image_ids=check_ids(image_ids, count, "image"), name=str(name))
     if mapped:
         data.mapped_features = True
-    if y is not None:
-        labels, names = encode_labels(to_numpy(y), count, class_names, item="image")
-        if labels is not None:
-            data.y = torch.from_numpy(labels)
-        if names is not None:
-            data.class_names = names
-    for mask, part in _check_parts(train_mask, test_mask, val_mask, count).items():
-        data[mask] = part
-    data.image_ids = list(range(count)) if image_ids is None else check_ids(image_ids, count, "image")
-    data.name = str(name)
+    set_labels(data, y, count, class_names, "image")
+    _set_parts(data, {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}, count)
     return data
 
 
+def as_images(X: Any, *, labels: bool = True) -> Data:
+    """Return the image set in `X`, checked; see `build_images` for its form.
+
+    - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
+    - A list of PIL images, arrays or tensors, all of one size. If some are in color and some grey, these get three
+      equal channels. Of PIL images, any kind is taken: those with transparency are laid on white.
+    - A text or path: what `sfa.data.load` makes of it.
+    - An image set, which comes back as it is.
+
+    Labels that are not asked for are left behind: these may then be anything. The parts of a set (`train_mask`,
+    `test_mask`, `val_mask`) stay, for they say what is to be learnt from.
+    """
+    if isinstance(X, (str, os.PathLike)):
+        from sfa.data.load import load  # which builds images by this module
+
+        return _from_set(load(X), labels, f"{os.fspath(X)} is")
+    if isinstance(X, Data):
+        return _from_set(X, labels, "This is")
+    if isinstance(X, (np.ndarray, torch.Tensor)) and X.dtype != object:
+        return build_images(X)
+    if isinstance(X, (Sequence, np.ndarray)) and not isinstance(X, bytes):
+        return build_images(_stack(list(X)))
+    if _is_pil(X):
+        raise InputError("This is one PIL image, and a set of them is needed: give a list, [image].")
+    raise InputError(f"A {type(X).__name__} is no set of images; allowed is {ALLOWED}.")
+
+
 def _check_images(x: Any, mapped: bool) -> tuple[Tensor, bool]:
-    """The images as a tensor, and whether they lie on disk; a small map of a file is read, a large one stays a map."""
+    """Return the images, and whether they lie on disk: a small map of a file is read, a large one stays a map."""
     is_mapped = mapped or (is_map(x) and is_large(x.nbytes))
     array = to_numpy(x)
     _check_shape(array.shape)
-    check_bytes(array.dtype)
+    _check_bytes(array.dtype)
     if array.ndim == 3:
         array = array[..., None]
     if is_mapped and not array.flags.c_contiguous:
@@ -118,69 +139,33 @@ def _check_shape(shape: tuple[int, ...]) -> None:
     raise InputError(f"The images have {channels} channels, but allowed are 1 (grey) and 3 (red, green, blue){hint}.")
 
 
-def check_bytes(dtype: np.dtype[Any]) -> None:
-    """Raises unless pixels are bytes, and says how to make them so."""
+def _check_bytes(dtype: np.dtype[Any]) -> None:
     if dtype == np.uint8:
         return
+    integers = "if they go from 0 to 255, give x as uint8"
     fix = {
         "f": "if they go from 0 to 1, give (x * 255).round() as uint8, and if from 0 to 255, x.round() as uint8",
-        "i": "if they go from 0 to 255, give x as uint8",
-        "u": "if they go from 0 to 255, give x as uint8",
+        "i": integers,
+        "u": integers,
         "b": "give x as uint8, times 255",
-    }
-    raise InputError(
-        f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: "
-        f"{fix.get(dtype.kind, 'decode them first')}."
-    )
+    }.get(dtype.kind, "decode them first")
+    raise InputError(f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: {fix}.")
 
 
-def _check_parts(train_mask: Any, test_mask: Any, val_mask: Any, count: int) -> dict[str, Tensor]:
-    given = {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}
+def _set_parts(data: Data, given: dict[str, Any], count: int) -> None:
     masks = {name: to_numpy(mask) for name, mask in given.items() if mask is not None}
     missing = next((name for name in ("train_mask", "test_mask") if name not in masks), None)
     if masks and missing is not None:
-        others = "neither" if val_mask is None else "none of the three masks"
+        others = "none of the three masks" if "val_mask" in masks else "neither"
         raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or {others}.")
     for name, mask in masks.items():
         if mask.shape != (count,):
             raise InputError(f"{name} has shape {list(mask.shape)}, but with {count} images it must be [{count}].")
-    parts = check_masks(masks, count, item="image")
-    empty = next((name for name, part in parts.items() if not part.any()), None)
+    set_masks(data, masks, count, "image")
+    empty = next((name for name in masks if not data[name].any()), None)
     if empty is not None:
         left_out = "this mask" if empty == "val_mask" else "all masks"
         raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {left_out}.")
-    return parts
-
-
-ALLOWED = (
-    "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "
-    "of such arrays of one image each, the name or path of an image set, or an image set"
-)
-
-
-def as_images(X: Any, *, labels: bool = True) -> Data:
-    """The image set in `X`, checked; see `build_images` for its form.
-
-    - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
-    - A list of PIL images, arrays or tensors, all of one size. If some are in colour and some grey, these get three
-      equal channels. Of PIL images, any kind is taken: those with transparency are laid on white.
-    - A text or path: what `sfa.data.load` makes of it.
-    - An image set, which comes back as it is.
-
-    Labels that are not asked for are left behind: these may then be anything. The parts of a set (`train_mask`,
-    `test_mask`, `val_mask`) stay, for they say what is to be learnt from.
-    """
-    if isinstance(X, (str, os.PathLike)):
-        return _from_set(load(X), labels, f"{os.fspath(X)} is")
-    if isinstance(X, Data):
-        return _from_set(X, labels, "This is")
-    if isinstance(X, (np.ndarray, torch.Tensor)) and X.dtype != object:
-        return build_images(X)
-    if isinstance(X, (Sequence, np.ndarray)) and not isinstance(X, bytes):
-        return build_images(_stacked(list(X)))
-    if _is_pil(X):
-        raise InputError("This is one PIL image, and a set of them is needed: give a list, [image].")
-    raise InputError(f"A {type(X).__name__} is no set of images; allowed is {ALLOWED}.")
 
 
 def _from_set(data: Data, labels: bool, given: str) -> Data:
@@ -188,21 +173,15 @@ def _from_set(data: Data, labels: bool, given: str) -> Data:
     if level != "image":
         what, embedder = ("a set of graphs", "Graph") if level == "graph" else ("one graph", "Node")
         raise InputError(f"{given} {what}, and images are needed; {embedder}Embedder embeds it.")
+    keys = ["image_ids", "train_mask", "test_mask", "val_mask", *(["y", "class_names"] if labels else [])]
+    mapped = data.get("mapped_features") is True
     return build_images(
-        data.x,
-        y=data.y if labels else None,
-        image_ids=data.get("image_ids"),
-        class_names=data.get("class_names") if labels else None,
-        train_mask=data.get("train_mask"),
-        test_mask=data.get("test_mask"),
-        val_mask=data.get("val_mask"),
-        name=data.get("name") or "images",
-        mapped=data.get("mapped_features") is True,
+        data.x, **{key: data.get(key) for key in keys}, name=data.get("name") or "images", mapped=mapped
     )
 
 
-def _stacked(images: list[Any]) -> NDArray[Any]:
-    """The images of a list one after the other [n, height, width, channels]."""
+def _stack(images: list[Any]) -> NDArray[Any]:
+    """Return the images of a list one after the other [n, height, width, channels]."""
     if not images:
         raise InputError("There is no image in the list; at least one is needed.")
     arrays = [_one_image(number, image) for number, image in enumerate(images)]
@@ -218,23 +197,22 @@ def _stacked(images: list[Any]) -> NDArray[Any]:
 
 
 def _one_image(number: int, image: Any) -> NDArray[Any]:
-    """One image [height, width, channels], a grey one as such with one channel."""
-    array = _pil_pixels(number, image) if _is_pil(image) else to_numpy(image)
+    """Return one image [height, width, channels], a grey one as such with one channel."""
+    if _is_pil(image):
+        is_grey = image.mode in ("1", "L") and not image.has_transparency_data
+        try:  # one that was only opened is decoded here, and may be cut short
+            array = np.asarray(image.convert("L") if is_grey else to_rgb(image))
+        except (OSError, ValueError, SyntaxError) as error:
+            raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
+    else:
+        array = to_numpy(image)
     if array.ndim not in (2, 3):
         raise InputError(
             f"Item {number} of the list is a {type(image).__name__} of shape {list(array.shape)}, which is not one "
             f"image; allowed is {ALLOWED}."
         )
-    check_bytes(array.dtype)
+    _check_bytes(array.dtype)
     return array[..., None] if array.ndim == 2 else array
-
-
-def _pil_pixels(number: int, image: Any) -> NDArray[np.uint8]:
-    is_grey = image.mode in ("1", "L") and not image.has_transparency_data
-    try:  # one that was only opened is decoded here, and may be cut short
-        return np.asarray(image.convert("L") if is_grey else in_colour(image))
-    except (OSError, ValueError, SyntaxError) as error:
-        raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
 
 
 def _is_pil(image: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Data sets by name or by path: the door through which every graph and every image comes in."""
+"""Load data sets by name or by path: the door through which every graph and every image comes in."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from torch_geometric.data import Data
 
-from sfa.data.builtin import DESCRIPTIONS, Bundled
-from sfa.data.downloads import data_root
+from sfa.data.builtin import DESCRIPTIONS, Bundled, Origin
+from sfa.data.convert import as_graph, as_graphs, is_one_graph
+from sfa.data.downloads import PathLike, data_root
 from sfa.data.image_sets import ArraySet, Digits
 from sfa.data.imagenet import ImageNet100
-from sfa.data.readers import read_graph
-from sfa.data.readers.graph_file import existing
-from sfa.data.readers.images import holds_images, options, read_images, refuse_folder_options, refuse_lone_images
+from sfa.data.images import as_images
+from sfa.data.readers.graph import read_graph
+from sfa.data.readers.image_folder import holds_images, read_images, refuse_lone_images, refuse_options
+from sfa.data.readers.tables import existing
 from sfa.data.tu_sets import PREFIX, TuSet
 from sfa.errors import InputError, SfaError, unknown_name
 from sfa.levels import ITEMS, Level, level_of
@@ -41,6 +43,61 @@ class DatasetInfo:
     """The function that loads it, if a user or an installed package registered one."""
 
 
+@dataclass(frozen=True)
+class LoadedByFunction:
+    """A data set that a function of the user's loads: ``sfa.register("dataset", "my-set", load_my_set)``.
+
+    Args:
+        name: The name of the data set.
+        function: Takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG
+            ``Data``: one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`. A list of graphs and a
+            PyG data set are taken as well. The first line of its docstring describes the data set in
+            ``sfa list datasets``. Set ``function.level`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
+            is embedded, and to have a command checked before the data are read.
+    """
+
+    name: str
+    function: Callable[[Path], Any]
+
+    @property
+    def level(self) -> Level | None:
+        level: Level | None = getattr(self.function, "level", None)
+        if level is not None and level not in ITEMS:
+            raise unknown_name(f"level of the data set {self.name}", level, ITEMS)
+        return level
+
+    @property
+    def loader(self) -> str:
+        named = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"{self.function.__module__}.{named}"
+
+    def locate(self, root: PathLike | None) -> None:
+        return None
+
+    def load(self, root: PathLike | None) -> Data:
+        try:
+            data = self._check(self.function(data_root(root)))
+        except SfaError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"The data set {self.name} could not be loaded by {self.loader}: {type(error).__name__}: {error}"
+            ) from error
+        if self.level not in (None, level_of(data)):
+            raise InputError(
+                f"The data set {self.name} holds {ITEMS[level_of(data)]}: set {self.loader}.level to "
+                f"{level_of(data)!r}, not to {self.level!r}."
+            )
+        return data
+
+    def _check(self, loaded: Any) -> Data:
+        if isinstance(loaded, Data) and level_of(loaded) == "image":
+            images = as_images(loaded)
+            images.name = self.name
+            return images
+        return as_graph(loaded, name=self.name) if is_one_graph(loaded) else as_graphs(loaded, name=self.name)
+
+
 def names() -> list[DatasetInfo]:
     """Return the data sets known by name: the built-in ones, then those of installed packages and your own."""
     return [_info(name, _as_origin(name, part)) for name, part in registered("dataset").items()]
@@ -52,9 +109,75 @@ def find(name: PathLike) -> DatasetInfo | None:
     return None if origin is None else _info(os.fspath(name), origin)
 
 
+def locate(name: str, root: PathLike | None = None) -> Path | None:
+    """Return where a named data set would be read from, without reading it; None if it is not on this machine."""
+    origin = _origin(name)
+    if origin is None:
+        raise unknown_name("data set", name, known_names("dataset"))
+    return origin.locate(root)
+
+
+def load(
+    name_or_path: PathLike,
+    *,
+    root: PathLike | None = None,
+    features: PathLike | None = None,
+    labels: PathLike | None = None,
+    node_features: str | None = None,
+    image_size: int | None = None,
+    skip_corrupt: bool = False,
+    on_image: Callable[[int, int], None] | None = None,
+) -> Data:
+    """Return the graph, graph set or image set of a name (see `names`) or of a file or folder (see `read_graph`).
+
+    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function` and
+    `file.py:function` call a function of yours, and so does a name that you gave it by `sfa.register("dataset", "mine",
+    load_mine)`: it takes the data root, a `Path`, and returns a PyG `Data`. Otherwise a text is a path if it has a
+    suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the
+    environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`, `WikiCS/raw/…`,
+    `TUDataset/NCI1/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache, into which they are downloaded if need be.
+    Where they have public splits, so has the graph: `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
+
+    A file without features gets some made of `node_features`: `degree`, `random` or `spectral`. A graph set without
+    features gets `degree` ones unasked, and `sfa.data.remark` says so.
+
+    Images come from a folder of image files (see `sfa.data.readers.image_folder`), which are brought to `image_size`
+    pixels if that is given, and of which damaged ones are an error unless `skip_corrupt`; or from a `.npz` or `.npy`
+    (see `sfa.data.readers.image_arrays`). `on_image` is called after each file that is decoded with how many are done
+    and how many there are. CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
+    """
+    origin = _origin(name_or_path)
+    for_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
+    if origin is None:
+        if not _is_path(name_or_path):
+            name = repr(name_or_path)
+            unknown = str(unknown_name("data set", name_or_path, known_names("dataset")))
+            raise InputError(unknown.replace(name, f"{name}, and there is no file or folder of that name", 1))
+        if holds_images(name_or_path):
+            refuse_options(f"{name_or_path} holds images", features=features, node_features=node_features)
+            return read_images(name_or_path, labels=labels, on_image=on_image, **for_folders)
+        path = existing(name_or_path, "graph", or_folder=True)
+        refuse_lone_images(path)
+        refuse_options(f"{path} is no folder of images", **for_folders)
+        return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
+    if not isinstance(origin, ImageNet100):
+        refuse_options(f"The data set {name_or_path} is no folder of images", **for_folders)
+    refuse_options(
+        f"The data set {name_or_path} has its own {'labels' if origin.level == 'image' else 'features and labels'}",
+        ": others are given only with a file's path",
+        features=features,
+        labels=labels,
+        node_features=node_features,
+    )
+    if isinstance(origin, ImageNet100):
+        return origin.load(root, on_image=on_image, **for_folders)
+    return origin.load(root)
+
+
 def _info(name: str, origin: Origin) -> DatasetInfo:
     if isinstance(origin, LoadedByFunction):
-        return DatasetInfo(name, origin.description, level=origin.level, downloaded=False, loader=origin.loader)
+        description = next(iter((inspect.getdoc(origin.function) or "").splitlines()), "")
+        return DatasetInfo(name, description, level=origin.level, downloaded=False, loader=origin.loader)
     return DatasetInfo(
         name,
         DESCRIPTIONS.get(name, ""),
@@ -77,83 +200,8 @@ def _as_origin(name: str, part: Any) -> Origin:
     return origin
 
 
-def load(
-    name_or_path: PathLike,
-    *,
-    root: PathLike | None = None,
-    features: PathLike | None = None,
-    labels: PathLike | None = None,
-    node_features: str | None = None,
-    image_size: int | None = None,
-    skip_corrupt: bool = False,
-    on_image: Callable[[int, int], None] | None = None,
-) -> Data:
-    """The graph, graph set or image set of a name (see `names`) or of a file or folder (see `read_graph`).
-
-    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function` and
-    `file.py:function` call a function of yours, and so does a name that you gave it by `sfa.register("dataset", "mine",
-    load_mine)`: it takes the data root, a `Path`, and returns a PyG `Data`. Otherwise a text is a path if it has a
-    suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the
-    environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`, `WikiCS/raw/…`,
-    `TUDataset/NCI1/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache, into which they are downloaded if need be.
-    Where they have public splits, so has the graph: `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
-
-    A file without features gets some made of `node_features`: `degree`, `random` or `spectral`. A graph set without
-    features gets `degree` ones unasked, and `sfa.data.remark` says so.
-
-    Images come from a folder of image files (see `sfa.data.readers.image_folder`), which are brought to `image_size`
-    pixels if that is given, and of which damaged ones are an error unless `skip_corrupt`; or from a `.npz` or `.npy`
-    (see `sfa.data.readers.image_arrays`). `on_image` is called after each file that is decoded with how many are done and
-    how many there are. CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
-    """
-    origin = _origin(name_or_path)
-    if origin is None:
-        if not _is_path(name_or_path):
-            raise _no_such(os.fspath(name_or_path))
-        if holds_images(name_or_path):
-            _refuse_node_features(name_or_path, features, node_features)
-            return read_images(
-                name_or_path, labels=labels, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image
-            )
-        path = existing(name_or_path, "graph", or_folder=True)
-        refuse_lone_images(path)
-        refuse_folder_options(path, image_size, skip_corrupt)
-        return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
-    if not isinstance(origin, ImageNet100):
-        refuse_folder_options(f"The data set {name_or_path}", image_size, skip_corrupt)
-    given = {"features": features is not None, "labels": labels is not None, "node_features": node_features is not None}
-    if any(given.values()):
-        own = "labels" if origin.level == "image" else "features and labels"
-        raise InputError(
-            f"The data set {name_or_path} has its own {own}, so leave out {options(given)}: others are given only "
-            "with a file's path."
-        )
-    if isinstance(origin, ImageNet100):
-        return origin.load(root, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
-    return origin.load(root)
-
-
-def _refuse_node_features(path: PathLike, features: PathLike | None, node_features: str | None) -> None:
-    given = {"features": features is not None, "node_features": node_features is not None}
-    if any(given.values()):
-        raise InputError(f"{path} holds images, so leave out {options(given)}.")
-
-
-def _no_such(name: str) -> InputError:
-    said = str(unknown_name("data set", name, known_names("dataset")))
-    return InputError(said.replace(repr(name), f"{name!r}, and there is no file or folder of that name", 1))
-
-
-def locate(name: str, root: PathLike | None = None) -> Path | None:
-    """Where a named data set would be read from, without reading it; None if it is not on this machine."""
-    origin = _origin(name)
-    if origin is None:
-        raise unknown_name("data set", name, known_names("dataset"))
-    return origin.locate(root)
-
-
 def _origin(name: PathLike) -> Origin | None:
-    """Where the data set of this name comes from, None if there is no such; a Path object is never a name."""
+    """Return where the data set of this name comes from, None if there is no such; a Path object is never a name."""
     if not isinstance(name, str):
         return None
     if name.lower().startswith(PREFIX):
@@ -172,88 +220,3 @@ def _is_path(given: PathLike) -> bool:
         return True
     has_separator = os.sep in given or (os.altsep is not None and os.altsep in given)
     return has_separator or bool(Path(given).suffix) or Path(given).exists()
-
-
-PathLike = str | os.PathLike[str]
-
-
-class Origin(Protocol):
-    """Where a named data set comes from."""
-
-    @property
-    def level(self) -> Level | None:
-        """Whether it is one graph, whose nodes are embedded, a set of graphs, or a set of images; None if only loading
-        it tells."""
-
-    def locate(self, root: PathLike | None) -> Path | None:
-        """Return where it would be read from; None if it is not on this machine."""
-
-    def load(self, root: PathLike | None) -> Data:
-        """Return the graph, graph set or image set."""
-
-
-@dataclass(frozen=True)
-class LoadedByFunction:
-    """Call a function of the user's: ``sfa.register("dataset", "my-set", load_my_set)``.
-
-    Args:
-        name: The name of the data set.
-        function: Takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG
-            ``Data``: one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`. A list of graphs and a
-            PyG data set are taken as well. The first line of its docstring describes the data set in
-            ``sfa list datasets``. Set ``function.level`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
-            is embedded, and to have a command checked before the data are read.
-    """
-
-    name: str
-    function: Callable[[Path], Any]
-
-    @property
-    def level(self) -> Level | None:
-        level: Level | None = getattr(self.function, "level", None)
-        if level is not None and level not in ITEMS:
-            raise unknown_name(f"level of the data set {self.name}", level, ITEMS)
-        return level
-
-    @property
-    def description(self) -> str:
-        """The first line of the function's docstring."""
-        return next(iter((inspect.getdoc(self.function) or "").splitlines()), "")
-
-    @property
-    def loader(self) -> str:
-        """The function, as ``module.function``."""
-        named = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{self.function.__module__}.{named}"
-
-    def locate(self, root: PathLike | None) -> None:
-        return None
-
-    def load(self, root: PathLike | None) -> Data:
-        try:
-            data = _checked(self.function(data_root(root)), self.name)
-        except SfaError:
-            raise
-        except Exception as error:
-            raise InputError(
-                f"The data set {self.name} could not be loaded by {self.loader}: {type(error).__name__}: {error}"
-            ) from error
-        if self.level not in (None, level_of(data)):
-            raise InputError(
-                f"The data set {self.name} holds {ITEMS[level_of(data)]}: set {self.loader}.level to "
-                f"{level_of(data)!r}, not to {self.level!r}."
-            )
-        return data
-
-
-def _checked(loaded: Any, name: str) -> Data:
-    # These import `load` themselves.
-    from sfa.data.as_graphs import as_graphs, is_one_graph
-    from sfa.data.convert import as_graph
-    from sfa.data.images import as_images
-
-    if isinstance(loaded, Data) and level_of(loaded) == "image":
-        images = as_images(loaded)
-        images.name = name
-        return images
-    return as_graph(loaded, name=name) if is_one_graph(loaded) else as_graphs(loaded, name=name)

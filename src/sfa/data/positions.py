@@ -1,4 +1,4 @@
-"""Where a node lies in its graph: eigenvectors of the normalised adjacency, as features."""
+"""Compute where a node lies in its graph: eigenvectors of the normalized adjacency, as features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPARE, ROUNDS, DEGREE, TOLERANCE = 8, 40, 12, 1e-5
 def spectral_features(
     edges: NDArray[np.int64], weight: NDArray[np.float32] | None, num_nodes: int, width: int
 ) -> NDArray[np.float32]:
-    r"""Where a node lies in its graph: leading eigenvectors of the normalised adjacency (Belkin and Niyogi, 2003).
+    r"""Return leading eigenvectors of the normalized adjacency (Belkin and Niyogi, 2003), where nodes lie in the graph.
 
     .. math:: D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j, \qquad \lambda_0 > \lambda_1 \ge \lambda_2 \ge \dots, \qquad
               x_{ij} = \sqrt n \, u_{ij}
@@ -39,7 +39,7 @@ def spectral_features(
     adjacency = sparse.csr_array((values, (edges[0], edges[1])), shape=(num_nodes, num_nodes))
     root = np.sqrt(adjacency.sum(axis=1))
     scale = sparse.diags_array(np.divide(1, root, out=np.zeros(num_nodes), where=root > 0))
-    normalised = (scale @ adjacency @ scale).tocsr()
+    normalized = (scale @ adjacency @ scale).tocsr()
     _, component = sparse.csgraph.connected_components(adjacency, directed=False)
     size = np.bincount(component)[component]
 
@@ -51,17 +51,17 @@ def spectral_features(
             nodes = members[np.argsort(component[members], kind="stable")].reshape(-1, n)  # one component a row
             count = min(width, n - 1)
             if n <= DENSE_NODES:
-                vectors = np.linalg.eigh(_dense_blocks(normalised, nodes))[1][:, :, ::-1][:, :, 1 : count + 1]
+                vectors = np.linalg.eigh(_dense_blocks(normalized, nodes))[1][:, :, ::-1][:, :, 1 : count + 1]
                 features[nodes, :count] = _with_signs(vectors)
                 continue
             for own in nodes:
-                matrix = normalised[own][:, own]
+                matrix = normalized[own][:, own]
                 features[own, :count] = _with_signs(_leading_eigenvectors(matrix, root[own], count))
     return features
 
 
 def _dense_blocks(matrix: Any, nodes: NDArray[np.int64]) -> Floats:
-    """The rows and columns of each of k groups of n nodes that have no entries elsewhere, [k, n, n]."""
+    """Return the rows and columns of each of k groups of n nodes that have no entries elsewhere, [k, n, n]."""
     groups, n = nodes.shape
     part = matrix[nodes.ravel()].tocoo()
     place = np.empty(matrix.shape[0], dtype=np.int64)
@@ -72,7 +72,7 @@ def _dense_blocks(matrix: Any, nodes: NDArray[np.int64]) -> Floats:
 
 
 def _with_signs(vectors: Floats) -> Floats:
-    """Vectors [..., n, count] of length 1, made to have length sqrt(n) and signs that are settled."""
+    """Return vectors [..., n, count] of length 1 with length sqrt(n) and signs that are settled."""
     size = np.abs(vectors)
     first = np.argmax(size >= (1 - 1e-6) * size.max(axis=-2, keepdims=True), axis=-2, keepdims=True)
     signs = np.sign(np.take_along_axis(vectors, first, axis=-2))
@@ -80,7 +80,7 @@ def _with_signs(vectors: Floats) -> Floats:
 
 
 def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
-    r"""The eigenvectors [n, count] of largest eigenvalue that are orthogonal to the trivial one [n].
+    r"""Return the eigenvectors [n, count] of largest eigenvalue that are orthogonal to the trivial one [n].
 
     By subspace iteration with a Chebyshev filter (Zhou and Saad, 2007): rounds of :math:`V \leftarrow
     \operatorname{orth}(T_m(A) V)`, where the polynomial :math:`T_m` is small from -1 to the least eigenvalue found so
@@ -110,7 +110,7 @@ def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
 
 
 def _chebyshev(matrix: Any, v: Floats, high: float) -> Floats:
-    """T_m(A) v, where T_m is at most 1 in size from -1 to `high` and at most some 10^8 at 1."""
+    """Compute T_m(A) v, where T_m is at most 1 in size from -1 to `high` and at most some 10^8 at 1."""
     high = np.clip(high, -1 + 1e-6, 1 - 1e-9)  # rounding may leave less room than there is
     centre, half = (high - 1) / 2, (high + 1) / 2
     degree = int(np.clip(18 / np.arccosh((1 - centre) / half), 1, DEGREE))

@@ -1,11 +1,10 @@
-"""The data sets that torch_geometric reads: found in the user's root or the cache, processed only ever in the cache."""
+"""Read the data sets of torch_geometric: found in the user's root or the cache, processed only ever in the cache."""
 
 from __future__ import annotations
 
-import os
+import contextlib
 import pickle
 import shutil
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +13,7 @@ from typing import Any, ClassVar
 
 from torch_geometric.data import Data
 
-from sfa.data.downloads import (
-    VARIABLE,
-    cache_folder,
-    damage_is_said,
-    find_raw,
-    move,
-    processed,
-    quiet,
-    require_files,
-    writable_cache,
-)
+from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
 from sfa.data.graph import build_graph
 from sfa.data.labels import given_masks
 from sfa.errors import InputError
@@ -55,28 +44,28 @@ class PygSet:
     def class_name(self) -> str:
         return Path(self.folder).parts[0]
 
-    def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
-        """The folder of raw files, in the root or else among earlier downloads; None if it must be downloaded."""
-        return find_raw(Path(self.folder, "raw"), root)
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Return the folder of raw files, in the root or among earlier downloads; None if it must be downloaded."""
+        return find_raw(f"{self.folder}/raw", root)
 
-    def load(self, root: str | os.PathLike[str] | None) -> Data:
-        """The data set as a graph, with its public splits; nothing is written outside the cache folder."""
+    def load(self, root: PathLike | None) -> Data:
+        """Return the data set as a graph, with its public splits; nothing is written outside the cache folder."""
         raw = self.raw(root)
         for name in self.raw_files:
             if self.class_name == "Planetoid" and not name.endswith(".index"):
                 check_pickle(raw / name)
-        with damage_is_said(self.key, raw):
+        with explain_damage(self.key, raw):
             data = self.processed(raw, [raw / name for name in self.raw_files])[0]
         return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.key)
 
-    def raw(self, root: str | os.PathLike[str] | None) -> Path:
-        """The folder of raw files, downloaded if need be."""
-        raw = self.locate(root) or _download(self)
+    def raw(self, root: PathLike | None) -> Path:
+        """Return the folder of raw files, downloaded if need be."""
+        raw = self.locate(root) or self._download()
         require_files(self.key, raw, self.raw_files)  # torch_geometric would download them, into the user's folder
         return raw
 
     def processed(self, raw: Path, files: Sequence[Path]) -> Any:
-        """The torch_geometric data set from the cache, made there first if it is new or a file of it has changed."""
+        """Return the torch_geometric data set from the cache, made there first if it is new or a file has changed."""
         import torch_geometric
 
         def make(shadow: Path) -> None:
@@ -90,59 +79,51 @@ class PygSet:
         return self.open(processed(self.key, files, f"torch_geometric {torch_geometric.__version__}", make))
 
     def open(self, root: Path, base: type | None = None) -> Any:
-        """The torch_geometric data set under `root`, which torch_geometric writes into."""
+        """Return the torch_geometric data set under `root`, which torch_geometric writes into."""
         from torch_geometric import datasets
 
         kind: Any = base or getattr(datasets, self.class_name)
         with quiet():
             return kind(root=str(root / self.class_name), **self.options)
 
+    def _download(self) -> Path:
+        """Have torch_geometric download the raw files, and stop before it processes them."""
+        from torch_geometric import datasets
 
-def _download(item: PygSet) -> Path:
-    """The raw files by torch_geometric's own download, whole or not at all, in the cache."""
-    from torch_geometric import datasets
+        class Downloaded(Exception):
+            pass
 
-    class Downloaded(Exception):
-        pass
+        def stop_here(dataset: Any) -> None:
+            raise Downloaded
 
-    def stop_here(self: Any) -> None:
-        raise Downloaded  # the files have not been looked at yet, so they are not processed either
+        def fill(temporary: Path) -> None:
+            base = type(self.class_name, (getattr(datasets, self.class_name),), {"process": stop_here})
+            with contextlib.suppress(Downloaded):
+                self.open(temporary, base)
 
-    download_only = type(item.class_name, (getattr(datasets, item.class_name),), {"process": stop_here})
-    raw = writable_cache() / item.folder / "raw"
-    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
-        try:
-            item.open(Path(temporary), download_only)
-        except Downloaded:
-            raw.parent.mkdir(parents=True, exist_ok=True)
-            move(Path(temporary) / item.folder / "raw", raw)
-        except Exception as error:  # whatever the network raises
-            raise InputError(
-                f"{item.key} is not on this machine and could not be downloaded ({type(error).__name__}); give the "
-                f"folder that holds {item.folder}/raw/{item.raw_files[0]} with --data-root or {VARIABLE}, "
-                f"or use the bundled {item.instead}."
-            ) from error
-    return raw
+        return download(
+            self.key,
+            f"{self.folder}/raw",
+            fill,
+            missing="on this machine and",
+            otherwise=f"; give the folder that holds {self.folder}/raw/{self.raw_files[0]} with --data-root or "
+            f"{VARIABLE}, or use the bundled {self.instead}",
+        )
 
 
-# All that arrays, CSR matrices and the dictionary of neighbours are made of, under old and new module names.
+# All that arrays, CSR matrices and the dictionary of neighbors in Planetoid's raw files are made of, under old and new
+# module names.
 ALLOWED = {
     *((f"numpy.{core}.multiarray", "_reconstruct") for core in ("core", "_core")),
     *((f"numpy.{core}.multiarray", "scalar") for core in ("core", "_core")),
     *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    ("scipy.sparse.csr", "csr_matrix"),
-    ("scipy.sparse._csr", "csr_matrix"),
+    *(("numpy", name) for name in ("ndarray", "dtype")),
+    *((f"scipy.sparse.{module}", "csr_matrix") for module in ("csr", "_csr")),
     ("scipy.sparse._csr", "csr_array"),
     ("collections", "defaultdict"),
-    ("__builtin__", "list"),
-    ("builtins", "list"),
+    *((module, name) for module in ("__builtin__", "builtins") for name in ("list", "object")),
     ("_codecs", "encode"),
-    ("copy_reg", "_reconstructor"),
-    ("copyreg", "_reconstructor"),
-    ("__builtin__", "object"),
-    ("builtins", "object"),
+    *((module, "_reconstructor") for module in ("copy_reg", "copyreg")),
 }
 
 
@@ -154,7 +135,7 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def check_pickle(path: Path) -> None:
-    """Raises unless the pickle is made of arrays, sparse matrices and dictionaries alone."""
+    """Raise unless the pickle is made of arrays, sparse matrices and dictionaries alone; no code of it is run."""
     with path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy says that the old module name scipy.sparse.csr goes away
         try:

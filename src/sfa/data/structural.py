@@ -1,4 +1,4 @@
-"""Features of nodes that have none: made of the graph's structure, or of chance."""
+"""Make features of nodes that have none: of the graph's structure, or of chance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NodeFeatures:
 
     @classmethod
     def parse(cls, text: str) -> NodeFeatures:
-        """The kind and its width, which is the kind's own if none is given after a colon."""
+        """Return the kind and its width, which is the kind's own if none is given after a colon."""
         name, colon, width = str(text).partition(":")
         if name not in KINDS:
             raise unknown_name("kind of node features", name, KINDS)
@@ -45,27 +45,27 @@ class NodeFeatures:
         return cls(name, int(width))
 
     def make(self, edges: Edges, weight: Weights, num_nodes: int) -> Features:
-        """Features [n, width] of an undirected graph, its edges in both directions, without loops and duplicates."""
+        """Return features [n, width] of an undirected graph, its edges in both directions, without loops."""
         return KINDS[self.name].make(edges, weight, num_nodes, self.width)
 
     def __str__(self) -> str:
         return f"{self.name} features, {self.width} columns"
 
 
-def remark(graph: Data) -> str | None:
-    """What is to be said aloud of a graph's or graph set's features: what they were made of; None if it has its own.
+def remark(data: Data) -> str | None:
+    """Say what the features of a graph or graph set were made of; None if it has its own.
 
     As in "No node features in this set: degree features, 33 columns".
     """
-    made_of = getattr(graph, "features_of", None)
+    made_of = getattr(data, "features_of", None)
     if made_of is None:
         return None
-    what = "set" if level_of(graph) == "graph" else "graph"
-    return f"No node features in this {what}: {NodeFeatures(made_of, graph.x.shape[1])}"
+    what = "set" if level_of(data) == "graph" else "graph"
+    return f"No node features in this {what}: {NodeFeatures(made_of, data.x.shape[1])}"
 
 
 def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """One-hot number of neighbours, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, 16–23, …
+    """Return the one-hot number of neighbors, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, 16–23, …
 
     There are two bins for each doubling, and the last takes all beyond; of 33, from 65,536 on. A bin means the same in
     every graph, so an encoder trained on one graph can embed another. Weights do not count.
@@ -80,7 +80,7 @@ def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -
 
 
 def random_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """Standard normal numbers, the same on every call: they tell nodes apart and say nothing of them.
+    """Return standard normal numbers, the same on every call: they tell nodes apart and say nothing of them.
 
     Row i is the same in every graph, whatever node stands there: what is learnt belongs to one graph.
     """

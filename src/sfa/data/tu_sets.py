@@ -1,19 +1,17 @@
-"""The graph classification sets of TU Dortmund, as torch_geometric reads them: found, and processed, as `PygSet`."""
+"""Read the graph classification sets of TU Dortmund, which torch_geometric finds and processes (`PygSet`)."""
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data.downloads import damage_is_said
+from sfa.data.downloads import PathLike, explain_damage
 from sfa.data.graphs import build_graphs
 from sfa.data.pyg_sets import PygSet
 from sfa.errors import InputError
@@ -29,7 +27,7 @@ class TuSet:
     Its text files lie in `TUDataset/NAME/raw/` under a root: `NAME_A.txt`, `NAME_graph_indicator.txt`, ….
 
     Features are the one-hot labels of the nodes; where nodes have no labels, their attributes; where they have neither,
-    what `build_graphs` makes of the number of neighbours. Labels of edges are left behind, and so are the numbers of a
+    what `build_graphs` makes of the number of neighbors. Labels of edges are left behind, and so are the numbers of a
     set that is for regression.
 
     Args:
@@ -43,7 +41,7 @@ class TuSet:
 
     @classmethod
     def parse(cls, text: str) -> TuSet:
-        """The data set that `tu:NAME` says."""
+        """Return the data set that `tu:NAME` says."""
         name = text[len(PREFIX) :]
         if not re.fullmatch(r"[\w-]+", name, re.ASCII):
             raise InputError(
@@ -57,21 +55,28 @@ class TuSet:
         options = {"name": self.name, "use_node_attr": True}
         return PygSet(self.key, f"TUDataset/{self.name}", required, options, instead="mutag")
 
-    def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
-        """The folder of raw files, in the root or else among earlier downloads; None if it must be downloaded."""
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Return the folder of raw files, in the root or among earlier downloads; None if it must be downloaded."""
         return self.files.locate(root)
 
-    def load(self, root: str | os.PathLike[str] | None) -> Data:
-        """The data set as a graph set; nothing is written outside the cache folder."""
+    def load(self, root: PathLike | None) -> Data:
+        """Return the data set as a graph set; nothing is written outside the cache folder."""
         raw = self.files.raw(root)
-        with damage_is_said(self.key, raw):
-            ptr = _ptr(raw / f"{self.name}_graph_indicator.txt")
+        with explain_damage(self.key, raw):
+            ptr = _read_ptr(raw / f"{self.name}_graph_indicator.txt")
             read = self.files.processed(raw, sorted(raw.glob(f"{self.name}_*.txt")))
-            return build_graphs(_features(read), _edges(read, ptr), ptr, y=_labels(read), name=self.key)
+            x, y = read._data.x, read._data.y
+            if x is not None and read.num_node_labels:
+                x = x[:, read.num_node_attributes :]  # torch_geometric has attributes in the columns before labels
+            # torch_geometric counts the nodes of each graph from 0, up to the last graph that has edges.
+            counts = np.diff(read.slices["edge_index"].numpy())
+            edges = read._data.edge_index.numpy() + np.repeat(ptr[: len(counts)], counts)
+            y = None if y is None or y.is_floating_point() else y
+            return build_graphs(x, edges, ptr, y=y, name=self.key)
 
 
-def _ptr(indicator: Path) -> NDArray[np.int64]:
-    """Where each graph's nodes begin, from the graph of each node.
+def _read_ptr(indicator: Path) -> NDArray[np.int64]:
+    """Return where each graph's nodes begin, from the graph of each node.
 
     torch_geometric takes it for granted that these ascend, and would mix graphs up if they did not.
     """
@@ -81,21 +86,3 @@ def _ptr(indicator: Path) -> NDArray[np.int64]:
     if graph.size == 0 or graph[0] < 0 or (np.diff(graph) < 0).any():
         raise InputError(f"{indicator} does not list the nodes graph by graph, beginning with graph 1.")
     return np.cumsum([0, *np.bincount(graph)], dtype=np.int64)
-
-
-def _features(read: Any) -> Tensor | None:
-    """Node labels if there are any; torch_geometric has attributes in the columns before them."""
-    x: Tensor | None = read._data.x
-    return x if x is None or read.num_node_labels == 0 else x[:, read.num_node_attributes :]
-
-
-def _edges(read: Any, ptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The edges as positions in the union; torch_geometric counts the nodes of each graph from 0."""
-    edges: NDArray[np.int64] = read._data.edge_index.numpy()
-    counts = np.diff(read.slices["edge_index"].numpy())  # of the graphs up to the last that has edges
-    return edges + np.repeat(ptr[: len(counts)], counts)
-
-
-def _labels(read: Any) -> Tensor | None:
-    y: Tensor | None = read._data.y
-    return None if y is None or y.is_floating_point() else y

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data import images as as_images
+from sfa.data import as_images
 from sfa.errors import InputError
 from sfa.estimators.base import Embedder
 from sfa.levels import Level

@@ -1,9 +1,8 @@
-"""A feature file (`.csv`, `.tsv`, `.parquet`, `.npy`) -> features, and if it names them node ids and labels."""
+"""Read a feature file (`.csv`, `.tsv`, `.parquet`, `.npy`), and join its features, ids and labels to a graph."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from sfa.data.arrays import open_npy
-from sfa.data.labels import is_unknown
-from sfa.data.readers.tables import is_number, parse_ids, text_layout
+from sfa.data.parts import GraphParts
+from sfa.data.readers.tables import ID_NAMES, is_number, parse_ids, parse_labels, text_layout
 from sfa.errors import InputError
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
-ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
 LABEL = "label"
 MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
 
@@ -31,9 +29,9 @@ class FeatureTable:
 
 
 def read_features(path: Path) -> FeatureTable:
-    """The first column is the node's id, one may be called `label`, all others are numbers; `.npy` is numbers only.
+    """Read a table: the first column is the node's id, one may be called `label`, all others are numbers.
 
-    A large `.npy` (see `sfa.data.arrays`) is mapped, not read: it must not change while it is in use.
+    A `.npy` is numbers only. A large one (see `sfa.data.arrays`) is mapped, not read: it must not change while in use.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -47,8 +45,44 @@ def read_features(path: Path) -> FeatureTable:
     return table
 
 
+def join_features(parts: GraphParts, table: FeatureTable) -> None:
+    """Put the table's rows into the order of the graph's nodes.
+
+    Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
+    taken row by row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
+    """
+    if parts.x is not None:
+        raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")
+    if parts.y is not None and table.y is not None:
+        raise InputError(f"Labels are given twice: in the graph file and in the feature file's column {LABEL!r}.")
+    parts.x, parts.y = table.x, parts.y if table.y is None else table.y
+    if table.ids is None:
+        return
+    row_of = {str(one): row for row, one in enumerate(table.ids)}
+    if len(row_of) != len(table.ids):
+        repeated = next(one for row, one in enumerate(table.ids) if row_of[str(one)] != row)
+        raise InputError(f"The feature file has the node id {repeated!r} more than once; ids must be unique.")
+    if parts.ids is None:
+        if row_of.keys() != {str(i) for i in range(len(row_of))}:
+            parts.ids = list(table.ids)
+            return
+        parts.ids = list(range(len(row_of)))
+    missing = next((one for one in parts.ids if str(one) not in row_of), None)
+    if missing is not None:
+        raise InputError(
+            f"The feature file has no row for the node {missing!r} of the graph; every node needs features."
+        )
+    order = [row_of[str(one)] for one in parts.ids]
+    if len(order) != len(table.ids):
+        strange = min(set(row_of) - {str(one) for one in parts.ids})
+        raise InputError(f"The feature file has a row for the node {strange!r}, which the graph does not have.")
+    parts.x = table.x[order]
+    if table.y is not None:
+        parts.y = table.y[order]
+
+
 def _read_text(path: Path) -> Any:
-    """The table with its ids and labels as text, so that "007" and "NA" stay what they are."""
+    """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
     import pandas as pd
 
     layout = text_layout(path)
@@ -59,8 +93,7 @@ def _read_text(path: Path) -> Any:
         or (not is_number(names[0]) and names[1:] == counted)
         or not all(is_number(cell or "nan") for cell in names[1:])
     )
-    label = _label_column(names) if has_header else None
-    texts: set[Any] = {0, label} - {None}
+    texts: set[Any] = {0, _label_column(names) if has_header else None} - {None}
     missing: dict[Any, list[str]] = {column: MISSING for column in range(len(names)) if column not in texts}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop cells beyond the first row's columns
@@ -104,35 +137,23 @@ def _from_frame(frame: Any, path: Path) -> FeatureTable:
     columns = [i for i in range(1, len(names)) if i != label]
     for i in columns:
         if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[i]):
-            raise _no_number(path, names[i], frame.iloc[:, i])
+            texts = (one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one))
+            raise InputError(
+                f"{path} has {next(texts, 'text')!r} in its column {names[i]!r}, but every column after the first (the "
+                f"node id) must be numbers, but for one called {LABEL!r}."
+            )
     ids = frame.iloc[:, 0]
     if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
         raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
     x = frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan)
-    return FeatureTable(x, parse_ids(ids), None if label is None else _labels(frame.iloc[:, label]))
-
-
-def _labels(column: Any) -> Any:
-    import pandas as pd
-
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        return column.to_numpy(dtype=object)
-    return np.array(parse_labels(["" if pd.isna(one) else str(one).strip() for one in column]), dtype=object)
-
-
-def parse_labels(texts: list[str]) -> list[int | str | None]:
-    """Labels as integers if all known ones are written like integers, otherwise as text; an empty one is unknown."""
-    known: Iterator[int | str] = iter(parse_ids(text for text in texts if not is_unknown(text)))
-    return [None if is_unknown(text) else next(known) for text in texts]
+    if label is None:
+        return FeatureTable(x, parse_ids(ids))
+    labels = frame.iloc[:, label]
+    if pd.api.types.is_numeric_dtype(labels.dtype):
+        return FeatureTable(x, parse_ids(ids), labels.to_numpy(dtype=object))
+    known = parse_labels(["" if pd.isna(one) else str(one).strip() for one in labels])
+    return FeatureTable(x, parse_ids(ids), np.array(known, dtype=object))
 
 
 def _label_column(names: list[str]) -> int | None:
     return next((i for i, name in enumerate(names) if i > 0 and name.strip().lower() == LABEL), None)
-
-
-def _no_number(path: Path, column: str, values: Any) -> InputError:
-    example = next((one for one in values if isinstance(one, str) and not is_number(one)), "text")
-    return InputError(
-        f"{path} has {example!r} in its column {column!r}, but every column after the first (the node id) must be "
-        f"numbers, but for one called {LABEL!r}."
-    )

@@ -1,4 +1,4 @@
-"""A folder of images -> an image set."""
+"""Read a folder of image files, or a file of image arrays, as an image set."""
 
 from __future__ import annotations
 
@@ -11,25 +11,58 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from sfa.data.downloads import PathLike
 from sfa.data.images import build_images
-from sfa.data.readers.graph_file import PathLike, existing, reading
-from sfa.data.readers.image_file import check_image_size
-from sfa.data.readers.image_paths import TEST, ImagePaths, find_images, has_images
+from sfa.data.readers.graph import LABELS
+from sfa.data.readers.graph import SUFFIXES as GRAPH_SUFFIXES
+from sfa.data.readers.image_arrays import holds_image_arrays, read_image_arrays
+from sfa.data.readers.image_file import OTHER_SUFFIXES, SUFFIXES, check_image_size
+from sfa.data.readers.image_paths import TEST, ImagePaths, find_images, first_image
 from sfa.data.readers.image_pixels import OnImage, decode
-from sfa.data.readers.join import read_labels
+from sfa.data.readers.tables import existing, read_labels, reading
 from sfa.errors import InputError
 
-LABELS = "labels.csv"
-GRAPHS = (".npz", ".pt", ".gml", ".graphml")
+ONLY_GRAPHS = (".npz", ".pt", ".gml", ".graphml")
 SHOWN = 5
 
 
+def holds_images(path: PathLike) -> bool:
+    """Tell whether there is a folder of images, or a file of arrays that are images."""
+    full = Path(path).expanduser()
+    try:
+        return is_image_folder(full) if full.is_dir() else full.is_file() and holds_image_arrays(full)
+    except OSError:
+        return False  # whoever reads it as a graph says what is wrong with it
+
+
 def is_image_folder(path: Path) -> bool:
-    """Whether a path is a folder with images in it or below it, and no folder of graphs with some pictures beside."""
+    """Tell whether a path is a folder with images in or below it, and no folder of graphs with some pictures beside."""
     if not path.is_dir():
         return False
-    is_of_graphs = any(one.suffix.lower() in GRAPHS or ".features." in one.name for one in path.iterdir())
-    return not is_of_graphs and has_images(path)
+    is_of_graphs = any(one.suffix.lower() in ONLY_GRAPHS or ".features." in one.name for one in path.iterdir())
+    return not is_of_graphs and first_image(path) is not None
+
+
+def read_images(
+    path: PathLike,
+    *,
+    labels: PathLike | None = None,
+    image_size: int | None = None,
+    skip_corrupt: bool = False,
+    on_image: OnImage | None = None,
+) -> Data:
+    """Read the images of a folder (see `read_image_folder`), or of a `.npz` or `.npy` (see `read_image_arrays`).
+
+    `labels` replaces the class folders of a folder, and an array file has no labels then. The other options are those
+    of a folder.
+    """
+    full = existing(path, "image", or_folder=True)
+    options: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
+    if full.is_dir():
+        return read_image_folder(full, labels=labels, on_image=on_image, **options)
+    refuse_lone_images(full)
+    refuse_options(f"{full} is no folder of images", **options)
+    return read_image_arrays(full, labels=labels)
 
 
 def read_image_folder(
@@ -42,7 +75,7 @@ def read_image_folder(
     test: Sequence[str] = TEST,
     on_image: OnImage | None = None,
 ) -> Data:
-    """The images of a folder, in colour, in the order of their paths; an image is called by its path in the folder.
+    """Read the images of a folder, in color, in the order of their paths; an image is called by its path in the folder.
 
         by class            in parts                 flat
         my_images/          my_images/               my_images/
@@ -63,7 +96,7 @@ def read_image_folder(
 
     Args:
         folder: where the images are.
-        image_size: the shorter side is brought to so many pixels and the centre square is kept, of every image.
+        image_size: the shorter side is brought to so many pixels and the center square is kept, of every image.
         skip_corrupt: images that cannot be read are left out (`left_out_remark`), where they are an error otherwise.
         labels: a table (id, label), ids as `train/cat/0.png`.
         classes: the class folders to read, and what the classes are to be called. All, by their folders' names, if not
@@ -76,7 +109,7 @@ def read_image_folder(
     """
     check_image_size(image_size)
     paths = find_images(folder, test=test, classes=classes)
-    y, class_names = _labels(paths, labels, classes)
+    y, class_names = _find_labels(paths, labels, classes)
     decoded = decode(paths, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
     kept = np.array([one not in decoded.left_out for one in paths.ids])
     data = build_images(
@@ -84,11 +117,9 @@ def read_image_folder(
         y=None if y is None else y[kept],
         image_ids=[one for one in paths.ids if one not in decoded.left_out],
         class_names=class_names,
-        train_mask=None if paths.train is None else paths.train[kept],
-        test_mask=None if paths.test is None else paths.test[kept],
-        val_mask=None if paths.validation is None else paths.validation[kept],
         name=folder.resolve().name or "images",
         mapped=decoded.mapped,
+        **{name: mask[kept] for name, mask in paths.masks.items()},
     )
     if decoded.left_out:
         data.left_out = list(decoded.left_out)
@@ -96,7 +127,7 @@ def read_image_folder(
 
 
 def left_out_remark(data: Data) -> str | None:
-    """What is to be said aloud of images that could not be read; None if there are none.
+    """Say which images could not be read; None if there are none.
 
     As in "2 of 120 images could not be read and were left out: a/x.png, b/y.png".
     """
@@ -109,10 +140,40 @@ def left_out_remark(data: Data) -> str | None:
     return f"{len(left_out)} of {total} images could not be read and {were} left out: {names}"
 
 
-def _labels(
+def refuse_lone_images(path: Path) -> None:
+    """Raise if there are images which make no set: one file alone, or a folder of kinds that are not read."""
+    allowed = f"allowed are {', '.join(SUFFIXES)}"
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        seen = None if _has_graphs(path) else first_image(path, OTHER_SUFFIXES)
+        if seen is not None:
+            raise InputError(
+                f"The folder {path} has no images in it that can be read: {allowed}, and {seen.name} is none of these."
+            )
+    elif suffix in SUFFIXES:
+        raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
+    elif suffix in OTHER_SUFFIXES:
+        raise InputError(f"{path} is an image of a kind that is not read: {allowed}, in a folder.")
+
+
+def refuse_options(because: str, hint: str = "", **given: object) -> None:
+    """Raise if options are given for which there is no use.
+
+    >>> refuse_options("This is no folder of images", image_size=8, skip_corrupt=False)
+    Traceback (most recent call last):
+    sfa.errors.InputError: This is no folder of images, so leave out image_size= (--image-size).
+    """
+    names = [name for name, value in given.items() if value is not None and value is not False]
+    if names:
+        in_python = " and ".join(f"{name}=" for name in names)
+        options = ", ".join("--" + name.replace("_", "-") for name in names)
+        raise InputError(f"{because}, so leave out {in_python} ({options}){hint}.")
+
+
+def _find_labels(
     paths: ImagePaths, given: PathLike | None, classes: Mapping[str, str] | None
 ) -> tuple[NDArray[Any] | None, list[str] | None]:
-    """The label of each image and the names of the classes: of the table if there is one, else of the folders."""
+    """Return the label of each image and the names of the classes: of the table if there is one, or of the folders."""
     table = None if given is None else existing(given, "label")
     own = paths.folder / LABELS
     if table is None and paths.labels is not None and paths.classes is not None:
@@ -121,10 +182,14 @@ def _labels(
                 f"The folder {paths.folder} has class folders and a {LABELS} in it, and either would give the labels: "
                 "remove one, or give --labels FILE (labels=FILE), which replaces the folders."
             )
-        names = paths.classes if classes is None else [classes[name] for name in paths.classes]
-        return paths.labels, names
-    if table is None and own.is_file():
-        table = own
-    if table is None:
+        return paths.labels, paths.classes if classes is None else [classes[name] for name in paths.classes]
+    if table is None and not own.is_file():
         return None, None
-    return reading(table, functools.partial(read_labels, ids=paths.ids, item="image")), None
+    return reading(table or own, functools.partial(read_labels, ids=paths.ids, item="image")), None
+
+
+def _has_graphs(folder: Path) -> bool:
+    try:
+        return any(one.suffix.lower() in GRAPH_SUFFIXES and one.name != LABELS for one in folder.iterdir())
+    except OSError:
+        return True  # whoever reads it as graphs says what is wrong with it

@@ -1,28 +1,36 @@
-"""The files of an image set -> their pixels in one array, decoded in threads; large ones are kept in the cache."""
+"""Decode the files of an image set in threads into one array; a large one is kept in the cache and mapped."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import math
 import os
+import shutil
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import numpy as np
+from filelock import FileLock
 
 from sfa.data.arrays import is_large
-from sfa.data.readers.image_cache import in_cache
+from sfa.data.downloads import cache_folder, processed, writable_cache
 from sfa.data.readers.image_file import CorruptImage, Pixels, read_image, read_size
 from sfa.data.readers.image_paths import ImagePaths
+from sfa.data.readers.tables import reading
 from sfa.errors import InputError
 
 Size = tuple[int, int]
 OnImage = Callable[[int, int], None]
-S = TypeVar("S")
+LeftOut = dict[str, str]
+"""Why images cannot be read, by their ids."""
 T = TypeVar("T")
 
 # Of what is kept in the cache; to be raised when the same files come to give other pixels.
@@ -35,14 +43,14 @@ class Decoded:
     """The pixels [m, height, width, 3] of the images that can be read, and why (by id) the others cannot."""
 
     x: Pixels
-    left_out: dict[str, str]
+    left_out: LeftOut
     mapped: bool
 
 
 def decode(
     paths: ImagePaths, *, image_size: int | None, skip_corrupt: bool, on_image: OnImage | None = None
 ) -> Decoded:
-    """The pixels of images in the order of their paths.
+    """Return the pixels of images in the order of their paths.
 
     What is large (see `sfa.data.arrays`) is written into the cache once, and is a map of that file then and later.
 
@@ -52,77 +60,95 @@ def decode(
         skip_corrupt: an image that cannot be decoded is left out, where it is an error otherwise.
         on_image: called after each image that is decoded with how many are done and how many there are.
     """
-    with warnings.catch_warnings():  # Pillow's are about metadata; this holds for the threads as well
-        warnings.simplefilter("ignore")
-        size = _first_size(paths, skip_corrupt) if image_size is None else (image_size, image_size)
-        work = _Work(paths, size, image_size, skip_corrupt, on_image)
-        if is_large(math.prod(work.shape)):
-            key = f"images {VERSION}, size {image_size}"
-            decoded = Decoded(*in_cache(paths, work.shape, work.hand_over, key), mapped=True)
-        else:
-            decoded = _in_memory(work)
-    if decoded.left_out and not skip_corrupt:  # the cache was made without minding them
-        raise _corrupt(paths, *next(iter(decoded.left_out.items())))
-    if len(decoded.left_out) == len(paths.ids):
-        raise _none_readable(paths, next(iter(decoded.left_out.values())))
-    return decoded
 
-
-@dataclass(frozen=True)
-class _Work:
-    paths: ImagePaths
-    size: Size
-    image_size: int | None
-    skip_corrupt: bool
-    on_image: OnImage | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.paths.ids), *self.size, 3)
-
-    def hand_over(self, keep: Callable[[Pixels], object]) -> dict[str, str]:
-        """Decodes the images and hands each over, in order; comes back with those left out.
+    def hand_over(keep: Callable[[Pixels], object]) -> LeftOut:
+        """Decode the images and hand each over, in order; return those left out.
 
         All headers are read first: a file that is no image, or of another size, is told of before the long work.
         """
-        first = ""
-        for one, size in _each(read_size, self.paths, self.skip_corrupt):
-            if self.image_size is not None or isinstance(size, CorruptImage):
-                continue
-            first = first or one
-            if size != self.size:
-                raise _different_sizes(self.paths.folder, {first: self.size, one: size})
+        _check_sizes(paths, size if image_size is None else None, skip_corrupt)
         left_out = {}
-        images = _each(self._read, self.paths, self.skip_corrupt)
-        for done, (one, image) in enumerate(images, start=1):
+        read = functools.partial(_read_one, image_size=image_size, size=size)
+        for done, (one, image) in enumerate(_each(read, paths, skip_corrupt), start=1):
             if isinstance(image, CorruptImage):
                 left_out[one] = image.reason
             else:
                 keep(image)
-            if self.on_image is not None:
-                self.on_image(done, len(self.paths.ids))
+            if on_image is not None:
+                on_image(done, len(paths.ids))
         return left_out
 
-    def _read(self, path: Path) -> Pixels:
-        image = read_image(path, image_size=self.image_size)
-        if image.shape[:2] != self.size:
-            raise CorruptImage(path, "its size is not the one in its header")
-        return image
+    with warnings.catch_warnings():  # Pillow's are about metadata; this holds for the threads as well
+        warnings.simplefilter("ignore")
+        size = _first_size(paths, skip_corrupt) if image_size is None else (image_size, image_size)
+        shape = (len(paths.ids), *size, 3)
+        mapped = is_large(math.prod(shape))
+        key = f"images {VERSION}, size {image_size}"
+        x, left_out = _in_cache(paths, shape, hand_over, key) if mapped else _in_memory(shape, hand_over)
+    if left_out and not skip_corrupt:  # the cache was made without minding them
+        raise _corrupt(paths, *next(iter(left_out.items())))
+    if len(left_out) == len(paths.ids):
+        raise _none_readable(paths, next(iter(left_out.values())))
+    return Decoded(x, left_out, mapped)
 
 
-def _in_memory(work: _Work) -> Decoded:
-    x = np.empty(work.shape, dtype=np.uint8)
-    place = iter(x)
+def _in_memory(
+    shape: tuple[int, ...], hand_over: Callable[[Callable[[Pixels], object]], LeftOut]
+) -> tuple[Pixels, LeftOut]:
+    x = np.empty(shape, dtype=np.uint8)
+    rows = iter(x)
+    left_out = hand_over(lambda image: np.copyto(next(rows), image))
+    return x[: len(x) - len(left_out)], left_out
 
-    def keep(image: Pixels) -> None:
-        next(place)[:] = image
 
-    left_out = work.hand_over(keep)
-    return Decoded(x[: len(x) - len(left_out)], left_out, mapped=False)
+def _in_cache(
+    paths: ImagePaths, shape: tuple[int, ...], hand_over: Callable[[Callable[[Pixels], object]], LeftOut], key: str
+) -> tuple[Pixels, LeftOut]:
+    """Return a map of the pixels, made if the cache has none of these files; `key` says what else decides them."""
+    num_bytes = math.prod(shape)
+
+    def make(folder: Path) -> None:
+        if shutil.disk_usage(folder).free < num_bytes:
+            raise _no_room(num_bytes, "it is too full")
+        try:
+            with (folder / "images.npy").open("wb") as file:
+                _write_header(file, shape)
+                left_out = hand_over(lambda image: file.write(image.data))
+                file.seek(0)
+                _write_header(file, (shape[0] - len(left_out), *shape[1:]))
+            (folder / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")
+        except OSError as error:
+            raise _no_room(num_bytes, error.strerror or str(error)) from error
+
+    place = hashlib.sha256(repr(str(paths.folder.resolve())).encode())
+    # Of the processes of a machine one decodes a folder, and the others wait and find it done (torchrun).
+    with FileLock(writable_cache() / f"images-{place.hexdigest()[:16]}.lock"):
+        folder = processed("images", (), f"{key}, {_fingerprint(paths)}", make)
+    x = reading(folder / "images.npy", functools.partial(np.lib.format.open_memmap, mode="r"))
+    return x, reading(folder / "left_out.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
+
+
+def _fingerprint(paths: ImagePaths) -> str:
+    """Hash the folder's place, and the names, sizes and times of its images.
+
+    `processed` would find out the place of each, which takes longer than all else once they are decoded.
+    """
+    digest = hashlib.sha256(repr(str(paths.folder.resolve())).encode())
+    for one in paths.ids:
+        try:
+            status = os.stat(os.path.join(paths.folder, one))
+        except OSError as error:
+            raise InputError(f"{paths.folder / one} cannot be read: {error.strerror or error}.") from error
+        digest.update(repr((one, status.st_size, status.st_mtime_ns)).encode())
+    return digest.hexdigest()
+
+
+def _write_header(file: IO[bytes], shape: tuple[int, ...]) -> None:
+    """Write the header of a `.npy` file, which NumPy fills up so that it is as long for any number of rows."""
+    np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
 
 
 def _first_size(paths: ImagePaths, skip_corrupt: bool) -> Size:
-    """The size of the first image that can be read."""
     reason = ""
     for one in paths.ids:
         try:
@@ -134,8 +160,33 @@ def _first_size(paths: ImagePaths, skip_corrupt: bool) -> Size:
     raise _none_readable(paths, reason)
 
 
+def _check_sizes(paths: ImagePaths, wanted: Size | None, skip_corrupt: bool) -> None:
+    """Read all headers, and raise unless the images have one size; any will do if they are brought to one."""
+    first = ""
+    for one, size in _each(read_size, paths, skip_corrupt):
+        if wanted is None or isinstance(size, CorruptImage):
+            continue
+        first = first or one
+        if size != wanted:
+            raise InputError(
+                f"The images in {paths.folder} have different sizes: {first} is {wanted[0]} × {wanted[1]} pixels "
+                f"(height × width), and {one} is {size[0]} × {size[1]}; give a size to which all are brought, for "
+                "instance --image-size 64 (image_size=64)."
+            )
+
+
+def _read_one(path: Path, *, image_size: int | None, size: Size) -> Pixels:
+    image = read_image(path, image_size=image_size)
+    if image.shape[:2] != size:
+        raise CorruptImage(path, "its size is not the one in its header")
+    return image
+
+
 def _each(read: Callable[[Path], T], paths: ImagePaths, skip_corrupt: bool) -> Iterator[tuple[str, T | CorruptImage]]:
-    """What is read of each image, with its id; in place of that the error, if it is corrupt and such are left out."""
+    """Read each image in threads, and return it with its id, or the error if it is corrupt and such are left out.
+
+    The threads are only a few images ahead. Pillow lets go of Python's lock while it decodes.
+    """
 
     def attempt(one: str) -> T | CorruptImage:
         try:
@@ -143,29 +194,16 @@ def _each(read: Callable[[Path], T], paths: ImagePaths, skip_corrupt: bool) -> I
         except CorruptImage as error:
             return error
 
-    for one, result in zip(paths.ids, _in_order(attempt, paths.ids), strict=True):
-        if isinstance(result, CorruptImage) and not skip_corrupt:
-            raise _corrupt(paths, one, result.reason)
-        yield one, result
-
-
-def _in_order(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """The function's results in the order of the items, from threads that are only a few items ahead.
-
-    Pillow lets go of Python's lock while it decodes.
-    """
+    ids = iter(paths.ids)
     with ThreadPoolExecutor(THREADS) as pool:
-        ahead: deque[Future[T]] = deque()
-        try:
-            for item in items:
-                ahead.append(pool.submit(function, item))
-                if len(ahead) > 2 * THREADS:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            for future in ahead:
-                future.cancel()
+        ahead = deque((one, pool.submit(attempt, one)) for one in islice(ids, 2 * THREADS))
+        while ahead:
+            one, future = ahead.popleft()
+            result = future.result()
+            ahead.extend((following, pool.submit(attempt, following)) for following in islice(ids, 1))
+            if isinstance(result, CorruptImage) and not skip_corrupt:
+                raise _corrupt(paths, one, result.reason)
+            yield one, result
 
 
 def _corrupt(paths: ImagePaths, one: str, reason: str) -> InputError:
@@ -182,9 +220,9 @@ def _none_readable(paths: ImagePaths, reason: str) -> InputError:
     )
 
 
-def _different_sizes(folder: Path, sizes: dict[str, Size]) -> InputError:
-    first, second = (f"{one} is {height} × {width}" for one, (height, width) in sizes.items())
+def _no_room(num_bytes: int, reason: str) -> InputError:
     return InputError(
-        f"The images in {folder} have different sizes: {first} pixels (height × width), and {second}; give a size to "
-        "which all are brought, for instance --image-size 64 (image_size=64)."
+        f"The decoded images take {num_bytes / 1e9:.1f} GB, for which there is no room in the cache folder "
+        f"{cache_folder()} ({reason}): give a smaller --image-size (image_size), or set XDG_CACHE_HOME to a folder on "
+        "a disk with more room."
     )

@@ -1,20 +1,71 @@
-"""Text tables as a grid of text: which sign separates the columns, and which lines are comment or header."""
+"""Open files, and read text tables: which sign separates the columns, what is a header, what an id, what a label."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import os
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from xml.etree.ElementTree import ParseError
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sfa.data.downloads import PathLike
+from sfa.data.labels import is_unknown
+from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.errors import InputError
+from sfa.levels import Level
 
 Grid = list[list[str]]
+T = TypeVar("T")
+
+# What NumPy, SciPy, pandas, torch, NetworkX and the XML parser raise on damaged files.
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError, OverflowError)
+DAMAGED = (*UNREADABLE, csv.Error, zipfile.BadZipFile, zlib.error, ParseError, struct.error)
+ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
+LABEL_NAMES = ("label", "labels", "y", "class", "subject")
+HOLDERS: dict[Level, str] = {"node": "the graph", "graph": "the set", "image": "the set"}
+
+
+def reading(path: Path, read: Callable[[Path], T]) -> T:
+    """Return what is read from a file, or say in a sentence why it cannot be."""
+    try:
+        return read(path)
+    except InputError:
+        raise
+    except DAMAGED as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"{path} cannot be read, it may be damaged or of another format: {reason}.") from error
+
+
+def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
+    """Return the path of an ordinary file (or perhaps a folder) that is there."""
+    full = Path(path).expanduser()
+    try:
+        if full.is_dir():
+            if or_folder:
+                return full
+            raise InputError(f"The {kind} file {full} is a folder; give a file in it.")
+        if not full.exists():
+            raise InputError(
+                f"There is no file or folder {full}." if or_folder else f"The {kind} file {full} does not exist."
+            )
+        if not full.is_file():  # a pipe or a device can be read once, or for ever
+            raise InputError(f"The {kind} file {full} is no ordinary file; save it to one first.")
+    except OSError as error:
+        raise InputError(f"The {kind} file {full} cannot be read: {error.strerror or error}.") from error
+    return full
 
 
 @dataclass
-class Layout:
+class TextLayout:
     """How a text table is laid out: comment lines before it, its separator (None: white space), its first row."""
 
     skip: int
@@ -22,29 +73,30 @@ class Layout:
     first_row: list[str]
 
 
-def text_layout(path: Path) -> Layout:
-    """The layout, found from the first line that is neither blank nor a comment (`#` or `%`)."""
+def text_layout(path: Path) -> TextLayout:
+    """Return the layout, found from the first line that is neither blank nor a comment (`#` or `%`)."""
     with path.open(encoding="utf-8-sig") as file:
         for skip, line in enumerate(file):
             if line.strip() and line.lstrip()[0] not in "#%":
-                separator = _separator(path, line)
-                return Layout(skip, separator, _cells(line, separator))
+                found = next((sign for sign in (",", "\t", ";") if sign in line), None)  # spreadsheets use any
+                separator = "\t" if path.suffix.lower() == ".tsv" else found
+                return TextLayout(skip, separator, _cells(line, separator))
     raise InputError(f"{path} has no rows.")
 
 
 def read_grid(path: Path) -> Grid:
-    """The rows of a table of few columns, each cell stripped, blank lines left out."""
+    """Return the rows of a table of few columns, each cell stripped, blank lines left out."""
     layout = text_layout(path)
+    width = len(layout.first_row)
     grid = []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file):
             if number < layout.skip or not line.strip():
                 continue
             grid.append(_cells(line, layout.separator))
-            if len(grid[-1]) != len(layout.first_row):
+            if len(grid[-1]) != width:
                 raise InputError(
-                    f"{path} has {len(grid[-1])} columns in line {number + 1}, but {len(layout.first_row)} in its "
-                    "first row."
+                    f"{path} has {len(grid[-1])} columns in line {number + 1}, but {width} in its first row."
                 )
     return grid
 
@@ -53,13 +105,6 @@ def _cells(line: str, separator: str | None) -> list[str]:
     if separator is None:
         return line.split()
     return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=separator))]
-
-
-def _separator(path: Path, line: str) -> str | None:
-    """A `.csv` from a spreadsheet may well use semicolons or tabs."""
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    return next((sign for sign in (",", "\t", ";") if sign in line), None)
 
 
 def is_integer(text: str) -> bool:
@@ -74,28 +119,8 @@ def is_number(text: str) -> bool:
     return True
 
 
-@dataclass
-class Parts:
-    """The arrays of one graph file; `num_nodes` is set when the file says it, as an adjacency does.
-
-    If `ptr` is set, it is a graph set: `y` are labels of graphs, and edges count nodes through all of them.
-    """
-
-    edges: Any
-    edge_weight: Any = None
-    x: Any = None
-    y: Any = None
-    class_names: list[str] | None = None
-    node_ids: list[int | str] | None = None
-    num_nodes: int | None = None
-    name: str | None = None
-    masks: dict[str, Any] = field(default_factory=dict)
-    ptr: Any = None
-    graph_ids: list[int | str] | None = None
-
-
 def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
-    """Ids as integers if every one is written like an integer ("7", not "07"), otherwise as text."""
+    """Return ids as integers if every one is written like an integer ("7", not "07"), otherwise as text."""
     ids = [str(text).strip() for text in texts]
     try:
         numbers = [int(one) for one in ids]
@@ -103,3 +128,58 @@ def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
         return ids
     fit = all(-(2**63) <= number < 2**63 for number in numbers)  # a longer one would not go into any table of numbers
     return numbers if fit and all(str(number) == one for number, one in zip(numbers, ids, strict=True)) else ids
+
+
+def parse_labels(texts: list[str]) -> list[int | str | None]:
+    """Return labels as integers if all known ones are written like integers, otherwise as text; None if unknown."""
+    known = iter(parse_ids(text for text in texts if not is_unknown(text)))
+    return [None if is_unknown(text) else next(known) for text in texts]
+
+
+def read_labels(path: Path, ids: Sequence[Any], item: Level = "node") -> NDArray[Any]:
+    """Return the label of each node (or other item) from a table (id, label), header optional; None if not listed.
+
+    An image may be listed without the suffix of its file, if there is no other of that name.
+    """
+    grid = _label_grid(path, item)
+    position = {str(one): i for i, one in enumerate(ids)}
+    if grid[0][0] not in position and _is_label_header(grid[0]):
+        grid = grid[1:]
+    stems = _stems(ids) if item == "image" else {}
+    labels = np.full(len(ids), None, dtype=object)
+    seen: set[int] = set()
+    for (one, _), label in zip(grid, parse_labels([label for _, label in grid]), strict=True):
+        place = position.get(one, stems.get(one))
+        if place is None:
+            hint = f"; ids are names of files such as {ids[0]}" if stems else ""
+            raise InputError(f"{path} labels the {item} {one!r}, which {HOLDERS[item]} does not have{hint}.")
+        if place in seen:
+            raise InputError(f"{path} labels the {item} {str(ids[place])!r} more than once.")
+        seen.add(place)
+        labels[place] = label
+    return labels
+
+
+def labelled_nodes(path: Path) -> list[str]:
+    """Return the nodes that a table (id, label) names, as text."""
+    grid = _label_grid(path)
+    return [one for one, _ in grid[_is_label_header(grid[0]) :]]
+
+
+def _label_grid(path: Path, item: Level = "node") -> Grid:
+    grid = read_grid(path)
+    if len(grid[0]) != 2:
+        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the {item} id and its label.")
+    return grid
+
+
+def _is_label_header(row: list[str]) -> bool:
+    return row[0].lower() in ID_NAMES or row[1].lower() in LABEL_NAMES
+
+
+def _stems(ids: Sequence[Any]) -> dict[str, int | None]:
+    """Return the places of names of image files, by what comes before the suffix; None where that is not unique."""
+    names = [(*os.path.splitext(str(one)), place) for place, one in enumerate(ids)]
+    files = [(stem, place) for stem, suffix, place in names if suffix.lower() in IMAGE_SUFFIXES]
+    counts = Counter(stem for stem, _ in files)
+    return {stem: place if counts[stem] == 1 else None for stem, place in files}
