@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sfa.data.parts import GraphParts
-from sfa.data.readers.features import FeatureTable
 from sfa.data.readers.tables import Grid, is_integer, is_number, parse_ids, read_grid
 from sfa.errors import InputError
 
@@ -18,7 +17,7 @@ TARGET = ("target", "dst", "to", "v", "node2", "targetnodeid", "cited")
 WEIGHT = ("weight", "w", "value")
 
 
-def read_edge_list(path: Path, features: FeatureTable) -> GraphParts:
+def read_edge_list(path: Path, features: GraphParts) -> GraphParts:
     """Return the edges as positions of the nodes that the features name.
 
     A first row of no known nodes is a header if it says source and target (or the like), or if all other rows are

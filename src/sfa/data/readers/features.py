@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +18,17 @@ LABEL = "label"
 MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
 
 
-@dataclass
-class FeatureTable:
-    """Features [n, d]; `ids` is None when row i is simply node i."""
+def read_features(path: Path) -> GraphParts:
+    """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
 
-    x: Any
-    ids: list[int] | list[str] | None = None
-    y: Any = None
-
-
-def read_features(path: Path) -> FeatureTable:
-    """Read a table: the first column is the node's id, one may be called `label`, all others are numbers.
-
-    A `.npy` is numbers only. A large one (see `sfa.data.arrays`) is mapped, not read: it must not change while in use.
+    A `.npy` is numbers only, row i for node i. A large one (see `sfa.data.arrays`) is mapped, not read: it must not
+    change while in use.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     if suffix == ".npy":
-        table = FeatureTable(open_npy(path))
+        table = GraphParts(x=open_npy(path))
     else:
         table = _from_frame(_read_parquet(path) if suffix == ".parquet" else _read_text(path), path)
     if table.x.ndim != 2 or len(table.x) == 0:
@@ -45,7 +36,7 @@ def read_features(path: Path) -> FeatureTable:
     return table
 
 
-def join_features(parts: GraphParts, table: FeatureTable) -> None:
+def join_features(parts: GraphParts, table: GraphParts) -> None:
     """Put the table's rows into the order of the graph's nodes.
 
     Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
@@ -85,8 +76,7 @@ def _read_text(path: Path) -> Any:
     """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
     import pandas as pd
 
-    layout = text_layout(path)
-    names = layout.first_row
+    skip, separator, names = text_layout(path)
     counted = [str(i) for i in range(len(names) - 1)]  # how pandas heads columns that have no names
     has_header = (
         names[0].lower() in ID_NAMES
@@ -100,8 +90,8 @@ def _read_text(path: Path) -> Any:
         try:
             frame = pd.read_csv(
                 path,
-                sep=layout.separator or r"\s+",
-                skiprows=layout.skip,
+                sep=separator or r"\s+",
+                skiprows=skip,
                 header=0 if has_header else None,
                 names=list(range(len(names))),
                 index_col=False,
@@ -127,7 +117,7 @@ def _read_parquet(path: Path) -> Any:
     return frame if is_default else frame.reset_index()  # an index that was set is the node id
 
 
-def _from_frame(frame: Any, path: Path) -> FeatureTable:
+def _from_frame(frame: Any, path: Path) -> GraphParts:
     import pandas as pd
 
     names = [str(name) for name in frame.columns]
@@ -146,13 +136,13 @@ def _from_frame(frame: Any, path: Path) -> FeatureTable:
     if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
         raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
     x = frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan)
-    if label is None:
-        return FeatureTable(x, parse_ids(ids))
-    labels = frame.iloc[:, label]
-    if pd.api.types.is_numeric_dtype(labels.dtype):
-        return FeatureTable(x, parse_ids(ids), labels.to_numpy(dtype=object))
-    known = parse_labels(["" if pd.isna(one) else str(one).strip() for one in labels])
-    return FeatureTable(x, parse_ids(ids), np.array(known, dtype=object))
+    table = GraphParts(x=x, ids=parse_ids(ids))
+    if label is not None:
+        labels = frame.iloc[:, label]
+        is_numeric = pd.api.types.is_numeric_dtype(labels.dtype)
+        texts = [] if is_numeric else ["" if pd.isna(one) else str(one).strip() for one in labels]
+        table.y = labels.to_numpy(dtype=object) if is_numeric else np.array(parse_labels(texts), dtype=object)
+    return table
 
 
 def _label_column(names: list[str]) -> int | None:

@@ -15,7 +15,7 @@ from sfa.data.labels import check_ids
 from sfa.data.parts import GraphParts, in_graph
 from sfa.data.readers.edge_list import read_bare_edge_list, read_edge_list
 from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
-from sfa.data.readers.features import FeatureTable, join_features, read_features
+from sfa.data.readers.features import join_features, read_features
 from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
 from sfa.data.readers.tables import existing, labelled_nodes, read_labels, reading
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
@@ -123,7 +123,7 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     )
 
 
-def _read_parts(path: Path, table: FeatureTable | None, labels: Path | None, node_features: str | None) -> GraphParts:
+def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_features: str | None) -> GraphParts:
     """Read a graph file; an edge list takes its nodes from the features, or from itself and the labels."""
     readers = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}
     if path.suffix.lower() in readers:

@@ -110,19 +110,19 @@ def read_image_folder(
     check_image_size(image_size)
     paths = find_images(folder, test=test, classes=classes)
     y, class_names = _find_labels(paths, labels, classes)
-    decoded = decode(paths, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
-    kept = np.array([one not in decoded.left_out for one in paths.ids])
+    x, left_out, mapped = decode(paths, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
+    kept = np.array([one not in left_out for one in paths.ids])
     data = build_images(
-        decoded.x,
+        x,
         y=None if y is None else y[kept],
-        image_ids=[one for one in paths.ids if one not in decoded.left_out],
+        image_ids=[one for one in paths.ids if one not in left_out],
         class_names=class_names,
         name=folder.resolve().name or "images",
-        mapped=decoded.mapped,
+        mapped=mapped,
         **{name: mask[kept] for name, mask in paths.masks.items()},
     )
-    if decoded.left_out:
-        data.left_out = list(decoded.left_out)
+    if left_out:
+        data.left_out = list(left_out)
     return data
 
 

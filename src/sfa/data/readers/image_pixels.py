@@ -12,7 +12,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, TypeVar
@@ -31,6 +30,7 @@ Size = tuple[int, int]
 OnImage = Callable[[int, int], None]
 LeftOut = dict[str, str]
 """Why images cannot be read, by their ids."""
+HandOver = Callable[[Callable[[Pixels], object]], LeftOut]
 T = TypeVar("T")
 
 # Of what is kept in the cache; to be raised when the same files come to give other pixels.
@@ -38,19 +38,10 @@ VERSION = 1
 THREADS = min(16, os.cpu_count() or 1)
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """The pixels [m, height, width, 3] of the images that can be read, and why (by id) the others cannot."""
-
-    x: Pixels
-    left_out: LeftOut
-    mapped: bool
-
-
 def decode(
     paths: ImagePaths, *, image_size: int | None, skip_corrupt: bool, on_image: OnImage | None = None
-) -> Decoded:
-    """Return the pixels of images in the order of their paths.
+) -> tuple[Pixels, LeftOut, bool]:
+    """Decode images in the order of their paths.
 
     What is large (see `sfa.data.arrays`) is written into the cache once, and is a map of that file then and later.
 
@@ -59,6 +50,10 @@ def decode(
         image_size: what `read_image` brings each to; None if they all have one size, which they keep.
         skip_corrupt: an image that cannot be decoded is left out, where it is an error otherwise.
         on_image: called after each image that is decoded with how many are done and how many there are.
+
+    Returns:
+        The pixels [m, height, width, 3] of the images that can be read, why the others cannot, and whether the pixels
+        lie on disk.
     """
 
     def hand_over(keep: Callable[[Pixels], object]) -> LeftOut:
@@ -83,27 +78,21 @@ def decode(
         size = _first_size(paths, skip_corrupt) if image_size is None else (image_size, image_size)
         shape = (len(paths.ids), *size, 3)
         mapped = is_large(math.prod(shape))
-        key = f"images {VERSION}, size {image_size}"
-        x, left_out = _in_cache(paths, shape, hand_over, key) if mapped else _in_memory(shape, hand_over)
+        if mapped:
+            x, left_out = _in_cache(paths, shape, hand_over, f"images {VERSION}, size {image_size}")
+        else:
+            x = np.empty(shape, dtype=np.uint8)
+            rows = iter(x)
+            left_out = hand_over(lambda image: np.copyto(next(rows), image))
+            x = x[: len(x) - len(left_out)]
     if left_out and not skip_corrupt:  # the cache was made without minding them
         raise _corrupt(paths, *next(iter(left_out.items())))
     if len(left_out) == len(paths.ids):
         raise _none_readable(paths, next(iter(left_out.values())))
-    return Decoded(x, left_out, mapped)
+    return x, left_out, mapped
 
 
-def _in_memory(
-    shape: tuple[int, ...], hand_over: Callable[[Callable[[Pixels], object]], LeftOut]
-) -> tuple[Pixels, LeftOut]:
-    x = np.empty(shape, dtype=np.uint8)
-    rows = iter(x)
-    left_out = hand_over(lambda image: np.copyto(next(rows), image))
-    return x[: len(x) - len(left_out)], left_out
-
-
-def _in_cache(
-    paths: ImagePaths, shape: tuple[int, ...], hand_over: Callable[[Callable[[Pixels], object]], LeftOut], key: str
-) -> tuple[Pixels, LeftOut]:
+def _in_cache(paths: ImagePaths, shape: tuple[int, ...], hand_over: HandOver, key: str) -> tuple[Pixels, LeftOut]:
     """Return a map of the pixels, made if the cache has none of these files; `key` says what else decides them."""
     num_bytes = math.prod(shape)
 
@@ -120,10 +109,10 @@ def _in_cache(
         except OSError as error:
             raise _no_room(num_bytes, error.strerror or str(error)) from error
 
-    place = hashlib.sha256(repr(str(paths.folder.resolve())).encode())
+    files = _fingerprint(paths)
     # Of the processes of a machine one decodes a folder, and the others wait and find it done (torchrun).
-    with FileLock(writable_cache() / f"images-{place.hexdigest()[:16]}.lock"):
-        folder = processed("images", (), f"{key}, {_fingerprint(paths)}", make)
+    with FileLock(writable_cache() / f"images-{files[:16]}.lock"):
+        folder = processed("images", (), f"{key}, {files}", make)
     x = reading(folder / "images.npy", functools.partial(np.lib.format.open_memmap, mode="r"))
     return x, reading(folder / "left_out.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
 

@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
@@ -64,39 +63,29 @@ def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
     return full
 
 
-@dataclass
-class TextLayout:
-    """How a text table is laid out: comment lines before it, its separator (None: white space), its first row."""
-
-    skip: int
-    separator: str | None
-    first_row: list[str]
-
-
-def text_layout(path: Path) -> TextLayout:
-    """Return the layout, found from the first line that is neither blank nor a comment (`#` or `%`)."""
+def text_layout(path: Path) -> tuple[int, str | None, list[str]]:
+    """Return the comment lines (`#` or `%`) before a text table, its separator (None: white space), its first row."""
     with path.open(encoding="utf-8-sig") as file:
         for skip, line in enumerate(file):
             if line.strip() and line.lstrip()[0] not in "#%":
                 found = next((sign for sign in (",", "\t", ";") if sign in line), None)  # spreadsheets use any
                 separator = "\t" if path.suffix.lower() == ".tsv" else found
-                return TextLayout(skip, separator, _cells(line, separator))
+                return skip, separator, _cells(line, separator)
     raise InputError(f"{path} has no rows.")
 
 
 def read_grid(path: Path) -> Grid:
     """Return the rows of a table of few columns, each cell stripped, blank lines left out."""
-    layout = text_layout(path)
-    width = len(layout.first_row)
+    skip, separator, first_row = text_layout(path)
     grid = []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file):
-            if number < layout.skip or not line.strip():
+            if number < skip or not line.strip():
                 continue
-            grid.append(_cells(line, layout.separator))
-            if len(grid[-1]) != width:
+            grid.append(_cells(line, separator))
+            if len(grid[-1]) != len(first_row):
                 raise InputError(
-                    f"{path} has {len(grid[-1])} columns in line {number + 1}, but {width} in its first row."
+                    f"{path} has {len(grid[-1])} columns in line {number + 1}, but {len(first_row)} in its first row."
                 )
     return grid
 
