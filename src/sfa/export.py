@@ -1,4 +1,4 @@
-"""Embeddings to a file, with the ids of their nodes, graphs or images: a format a file here."""
+"""Write embeddings to a file, with the ids of their nodes, graphs or images, in the format of the file's suffix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,28 +18,30 @@ from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError, SfaError
 from sfa.levels import Level
 
-__all__ = ["WRITERS", "Columns", "Embeddings", "ExportError", "Ids", "Layout", "check_export", "write_embeddings"]
-
-
 Embeddings = NDArray[np.float32]
 Ids = Sequence[str] | Sequence[int]
 Columns = Mapping[str, Sequence[str | None]]
 """Text of each item, by name; ``None`` where there is none."""
 Layout = Literal["columns", "list"]
 """Of a table: a column a feature, ``z0``, ``z1`` …, or all in one column of lists, ``embedding``."""
+TABLES = (".parquet", ".csv")
+"""Formats with columns, and so with a choice of layout."""
+
+
+class ExportError(SfaError, OSError):
+    """Embeddings could not be written, for instance because the disk is full. Nothing is half-written."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Embeddings ``(n, d)`` and what goes with them."""
+    """Embeddings ``(n, d)`` and what goes with them; ``about`` says where they come from."""
 
     z: Embeddings
     ids: Ids
-    item: Level = "node"
-    columns: Columns = field(default_factory=dict)
-    layout: Layout = "columns"
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """Where they come from, for formats with a place for it."""
+    item: Level
+    columns: Columns
+    layout: Layout
+    about: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.z):
@@ -60,17 +62,29 @@ class Table:
         return [f"z{i}" for i in range(self.z.shape[1])] if self.layout == "columns" else ["embedding"]
 
     @property
-    def of_one_kind(self) -> Ids:
+    def ids_of_one_kind(self) -> list[Any]:
         """The ids, as text if some are text and some are numbers: a column is of one kind."""
-        return [str(one) for one in self.ids] if len({type(one) for one in self.ids}) > 1 else self.ids
+        return [str(one) for one in self.ids] if len({type(one) for one in self.ids}) > 1 else list(self.ids)
 
 
-DELIMITER = ";"
-"""Between the numbers of a list: the array delimiter that `neo4j-admin database import` expects."""
+def _write_npz(path: Path, table: Table) -> None:
+    """Write ``embeddings``, ``node_ids``, and an array of text for each further column, empty where there is none."""
+    arrays: dict[str, Any] = {"embeddings": table.z, f"{table.item}_ids": np.asarray(table.ids_of_one_kind)}
+    arrays |= {name: np.asarray(["" if one is None else one for one in of]) for name, of in table.columns.items()}
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
-def write_csv(path: Path, table: Table) -> None:
-    """A header and a row an item; in layout ``list`` the header names types as Neo4j reads them."""
+def _write_pt(path: Path, table: Table) -> None:
+    """Write a dictionary of the same names, with a tensor and lists."""
+    content = io.BytesIO()
+    embeddings = {"embeddings": torch.from_numpy(table.z), f"{table.item}_ids": table.ids_of_one_kind}
+    torch.save({**embeddings, **{name: list(values) for name, values in table.columns.items()}}, content)
+    path.write_bytes(content.getvalue())  # written by Python, so that a full disk is the OSError that it is
+
+
+def _write_csv(path: Path, table: Table) -> None:
+    """Write a header and a row an item; in layout ``list`` with types and delimiter as Neo4j's import reads them."""
     as_list = table.layout == "list"
     names = [f"{table.id_name}:ID", "embedding:float[]"] if as_list else [table.id_name, *table.feature_names]
     others = zip(*table.columns.values(), strict=True) if table.columns else ((),) * len(table.z)
@@ -79,28 +93,11 @@ def write_csv(path: Path, table: Table) -> None:
         writer.writerow([*names, *table.columns])
         for one, row, more in zip(table.ids, table.z, others, strict=True):
             numbers = row.tolist()
-            writer.writerow([one, *([DELIMITER.join(map(str, numbers))] if as_list else numbers), *more])
+            writer.writerow([one, *([";".join(map(str, numbers))] if as_list else numbers), *more])
 
 
-def write_npz(path: Path, table: Table) -> None:
-    """``embeddings``, ``node_ids``, and an array of text for each further column, empty where there is none."""
-    arrays: dict[str, Any] = {"embeddings": table.z, f"{table.item}_ids": np.asarray(table.of_one_kind)}
-    arrays |= {name: np.asarray(["" if one is None else one for one in of]) for name, of in table.columns.items()}
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-
-
-def write_pt(path: Path, table: Table) -> None:
-    """A dictionary of the same names, with a tensor and lists."""
-    others = {name: list(values) for name, values in table.columns.items()}
-    content = io.BytesIO()
-    embeddings = {"embeddings": torch.from_numpy(table.z), f"{table.item}_ids": list(table.of_one_kind)}
-    torch.save({**embeddings, **others}, content)
-    path.write_bytes(content.getvalue())  # written by Python, so that a full disk is the OSError that it is
-
-
-def write_parquet(path: Path, table: Table) -> None:
-    """A column of ids, one of 32-bit floats a feature or one of lists of them, and the further columns."""
+def _write_parquet(path: Path, table: Table) -> None:
+    """Write a column of ids, one of 32-bit floats a feature or one of lists of them, and the further columns."""
     import pyarrow
     import pyarrow.parquet
 
@@ -111,30 +108,31 @@ def write_parquet(path: Path, table: Table) -> None:
         starts = pyarrow.array(np.arange(count + 1) * width, pyarrow.int32())
         features = {"embedding": pyarrow.ListArray.from_arrays(starts, pyarrow.array(table.z.reshape(-1)))}
     texts = {name: pyarrow.array(list(values), pyarrow.string()) for name, values in table.columns.items()}
-    content = {table.id_name: list(table.of_one_kind), **features, **texts}
+    content = {table.id_name: table.ids_of_one_kind, **features, **texts}
     with path.open("wb") as file:  # written by Python, so that a full disk is the OSError that it is
         pyarrow.parquet.write_table(pyarrow.table(content), file)
 
 
-def require_anndata() -> None:
-    """Raise unless the package is installed."""
-    try:
-        import anndata  # noqa: F401
-    except ImportError as error:
-        raise InputError("Writing .h5ad needs the extra `anndata`: pip install 'sfa[anndata]'.") from error
+def _write_h5ad(path: Path, table: Table) -> None:
+    """Write AnnData: embeddings are ``X``, ids the index of ``obs``, further columns categories in it.
 
-
-def write_h5ad(path: Path, table: Table) -> None:
-    """Embeddings are ``X``, ids the index of ``obs``, further columns categories in it; ``uns["sfa"]`` says whence."""
+    ``uns["sfa"]`` says where they come from.
+    """
     import anndata
     import h5py
     import pandas
 
+    def text(words: Sequence[str]) -> Any:
+        return pandas.Index(list(words), dtype=object)  # not every AnnData writes the newer kinds of text of pandas
+
+    def categories(values: Sequence[str | None]) -> Any:
+        return pandas.Categorical(list(values), categories=text(sorted({one for one in values if one is not None})))
+
     obs = pandas.DataFrame(
-        {name: _categories(values) for name, values in table.columns.items()},
-        index=_text([str(one) for one in table.ids]).rename(table.id_name),
+        {name: categories(values) for name, values in table.columns.items()},
+        index=text([str(one) for one in table.ids]).rename(table.id_name),
     )
-    var = pandas.DataFrame(index=_text(table.feature_names))
+    var = pandas.DataFrame(index=text(table.feature_names))
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
         annotated = anndata.AnnData(X=table.z, obs=obs, var=var, uns={"sfa": dict(table.about)})
@@ -142,32 +140,13 @@ def write_h5ad(path: Path, table: Table) -> None:
     path.write_bytes(content.getvalue())  # written by Python, so that a full disk is the OSError that it is
 
 
-def _text(words: Sequence[str]) -> Any:
-    """Words as plain objects: not every AnnData writes the newer kinds of text of pandas."""
-    import pandas
-
-    return pandas.Index(list(words), dtype=object)
-
-
-def _categories(values: Sequence[str | None]) -> Any:
-    import pandas
-
-    return pandas.Categorical(list(values), categories=_text(sorted({one for one in values if one is not None})))
-
-
 WRITERS: dict[str, Callable[[Path, Table], None]] = {
-    ".npz": write_npz,
-    ".parquet": write_parquet,
-    ".csv": write_csv,
-    ".pt": write_pt,
-    ".h5ad": write_h5ad,
+    ".npz": _write_npz,
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".pt": _write_pt,
+    ".h5ad": _write_h5ad,
 }
-TABLES = (".parquet", ".csv")
-"""Formats with columns, and so with a choice of layout."""
-
-
-class ExportError(SfaError, OSError):
-    """Embeddings could not be written, for instance because the disk is full. Nothing is half-written."""
 
 
 def check_export(path: Path, layout: Layout = "columns") -> None:
@@ -182,7 +161,10 @@ def check_export(path: Path, layout: Layout = "columns") -> None:
             f"The layout list is for tables, {' and '.join(TABLES)}; {path} has its embeddings as a matrix."
         )
     if suffix == ".h5ad":
-        require_anndata()
+        try:
+            import anndata  # noqa: F401
+        except ImportError as error:
+            raise InputError("Writing .h5ad needs the extra `anndata`: pip install 'sfa[anndata]'.") from error
     ensure_writable(path)
 
 
