@@ -45,9 +45,6 @@ def stochastic_block_model(
         signal: s, the distance of the centers from the origin in standard deviations of the noise.
         degree_spread: σ, how unequal degrees are, from 0 (the plain model) to 2.
         seed: of all that is drawn.
-
-    Returns:
-        The graph as `build_graph` makes it: `x` [n, d], `edge_index` [2, 2·edges], `y` [n].
     """
     _check(nodes, edges, features, classes, homophily, degree_spread)
     within = round(homophily * edges)

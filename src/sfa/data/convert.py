@@ -37,11 +37,9 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
       two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
-    Directed edges are made undirected. Other attributes (edge features, say) are left behind, and so are labels and
-    masks that are not asked for: these may then be anything.
-
-    A graph without features gets some if `node_features` says of what: `degree`, `random` or `spectral`, with a width
-    if wanted (`spectral:64`); see `sfa.data.structural`. In a pair, X is then None.
+    Other attributes (edge features, say) are left behind, and so are labels and masks that are not asked for: these may
+    then be anything. A graph without features (X is then None) gets some if `node_features` says of what: `degree`,
+    `random` or `spectral`, with a width if wanted (`spectral:64`); see `sfa.data.structural`.
     """
     _refuse_images(obj, "a graph is")
     is_list = isinstance(obj, (tuple, list)) and len(obj) > 0 and all(is_one_graph(one) for one in obj)
@@ -78,11 +76,9 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     - A PyG data set of many graphs, such as `TUDataset`; a `DataLoader`: all of the data set behind it, in its order.
     - A PyG `Batch`, or a graph set, which comes back as it is.
 
-    Graphs that all have a name (`data.name`, `graph.name`), each its own, keep it as `graph_ids`. Other attributes
-    (edge features, say) are left behind, and so are labels that are not asked for: these may then be anything.
-
-    If no graph has features, they are made of the number of neighbors: `node_features` may say how many columns these
-    have (`degree:50`), and `sfa.data.remark` says it aloud.
+    Graphs that all have a name (`data.name`, `graph.name`), each its own, keep it as `graph_ids`. Other attributes are
+    left behind, and so are labels that are not asked for: these may then be anything. If no graph has features, they
+    are made of the number of neighbors, in as many columns as `node_features` says (`degree:50`).
     """
     if isinstance(obj, DataLoader):
         obj = obj.dataset

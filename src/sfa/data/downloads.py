@@ -93,12 +93,8 @@ def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Pat
 def download(key: str, folder: str, fill: Callable[[Path], None], *, missing: str, otherwise: str) -> Path:
     """Let `fill` download into a temporary folder, and move its folder `folder` to the cache, whole or not at all.
 
-    Args:
-        key: our name of the data set.
-        folder: where it lies, in the temporary folder and then in the cache.
-        fill: what downloads; whatever it raises, but for an `InputError`, is told as a failure of the network.
-        missing: where it was looked for, in an error's sentence.
-        otherwise: what else can be done, at that sentence's end.
+    Whatever `fill` raises, but for an `InputError`, is told as a failure of the network: `missing` says where the data
+    set `key` was looked for, and `otherwise` what else can be done.
     """
     target = writable_cache() / folder
     with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
@@ -132,13 +128,7 @@ class Archive:
     folder: str
 
     def fetch(self, key: str, *, instead: str, looked_in: Path) -> Path:
-        """Download, check and unpack the archive, and return its folder in the cache.
-
-        Args:
-            key: our name of the data set.
-            instead: the bundled set to turn to where this one cannot be had.
-            looked_in: the folder in which it was not found.
-        """
+        """Download, check and unpack the archive, and return its folder in the cache; `instead` is a bundled set."""
 
         def fill(temporary: Path) -> None:
             import pooch

@@ -30,9 +30,9 @@ def check_features(
 
     - At most `SPARSE_SHARE` of the entries are not zero: `torch.sparse_csr`, int64 indices, columns sorted within
       rows, no zero and no duplicate among the entries. What comes sparse is never made dense on the way.
+    - A large map of a file (`numpy.memmap`; `sfa.data.arrays` says what is large) that is not small as CSR stays on
+      disk. It is shared if it is float32 in C order, and otherwise converted into a temporary file.
     - Otherwise a dense tensor, C-contiguous, a copy of what was given.
-    - A large map of a file (`numpy.memmap`; `sfa.data.arrays` says what is large) stays on disk, unless it is sparse
-      and small as CSR. It is shared if it is float32 in C order, and otherwise converted into a temporary file.
 
     Args:
         x: NumPy array or map, torch tensor, SciPy sparse matrix, each of any numeric dtype, layout and order.

@@ -35,8 +35,7 @@ def build_graph(
     """Build a checked, undirected graph.
 
     Args:
-        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; see `check_features` for their form.
-            None if there are none and `node_features` are to stand in for them.
+        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; None if `node_features` stand in for them.
         edges: node positions [2, m], in any order and direction; loops and duplicates are dropped.
         edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
         y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
@@ -45,17 +44,15 @@ def build_graph(
         class_names: the names of the classes that integer labels count.
         name: what the graph is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a graph with `mapped_features` does, and is to stay there.
-        node_features: what to make features of where there are none, `degree`, `random` or `spectral`, with a width if
-            wanted (`spectral:64`); see `sfa.data.structural`.
-        num_nodes: how many nodes there are, where `x` does not say it; else there are as many as node ids or labels, or
-            as the edges name.
+        node_features: what to make features of: `degree`, `random` or `spectral`, with a width if wanted
+            (`spectral:64`); see `sfa.data.structural`.
+        num_nodes: how many nodes there are, where neither `x` nor node ids nor labels say it; else what the edges name.
 
     Returns:
-        Data with `x` float32 [n, d], dense or CSR; `edge_index` int64 [2, 2·pairs], sorted; `node_ids`; `name`; and,
-        only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`,
-        and the masks, boolean [n] or [n, splits]. `features_of` tells what features were made of, if they were.
-        `mapped_features` is there, and True, only if `x` lies on disk: it may be larger than the memory, is to be read
-        by rows, and must never be written to.
+        Data with `x` float32 [n, d], dense or CSR (see `check_features`); `edge_index` int64 [2, 2·pairs], sorted;
+        `node_ids`; `name`; and, only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1
+        unknown), `class_names`, the masks, boolean [n] or [n, splits], and `features_of`, what features were made of.
+        `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
     """
     if x is None and node_features is None:
         raise InputError(f"The graph has no node features; give a table [nodes, features], {OR_MAKE_THEM}.")

@@ -32,16 +32,15 @@ def build_graphs(
     name: str = "graphs",
     node_features: str | None = None,
 ) -> Data:
-    """Build a checked set of undirected graphs of the arrays of their union.
+    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for what is not said here.
 
     Args:
-        x: features [N, d] of the nodes of all graphs, NumPy, torch or SciPy sparse. None if there are none: then the
-            set gets some made of the number of neighbors, and says so (`features_of`, `sfa.data.remark`).
-        edges: node positions [2, m] in the union, in any order and direction; loops and duplicates are dropped. A graph
-            may have none; no edge joins two graphs.
+        x: features [N, d] of the nodes of all graphs. None if there are none: then the set gets some made of the number
+            of neighbors, and says so (`features_of`, `sfa.data.remark`).
+        edges: node positions [2, m] in the union. A graph may have no edges; no edge joins two graphs.
         ptr: where each graph's nodes begin, and N [G + 1]: those of graph g are ptr[g], …, ptr[g + 1] - 1.
-        edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
-        y: labels of the graphs [G], integers or strings; -1, None, NaN or "" is unknown.
+        edge_weight: one number >= 0 an edge [m].
+        y: labels of the graphs [G].
         graph_ids: a name (str or int) for each graph; 0..G-1 if not given.
         class_names: the names of the classes that integer labels count.
         name: what the set is called in tables and pictures.
@@ -49,10 +48,8 @@ def build_graphs(
             does not mean the same in two graphs.
 
     Returns:
-        Data with `x` float32 [N, d], dense; `edge_index` int64 [2, 2·pairs], sorted, so that a graph's edges lie side
-        by side too; `ptr` int64 [G + 1]; `batch` int64 [N], the graph of each node; `graph_ids`; `name`; and, only
-        where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`.
-        `features_of` tells what features were made of, if they were.
+        What `build_graph` returns, but with `x` always dense, `ptr` int64 [G + 1], `batch` int64 [N], the graph of each
+        node, and `graph_ids` in place of `node_ids`. The edges of a graph lie side by side too.
     """
     starts = _check_ptr(to_numpy(ptr))
     num_graphs, num_nodes = len(starts) - 1, int(starts[-1])

@@ -33,19 +33,9 @@ PIXELS = SIDE * SIDE * CHANNELS
 class Cifar:
     """Photographs of 32 × 32 pixels (Krizhevsky, 2009, "Learning multiple layers of features from tiny images").
 
-    Its files lie in a folder under a root, or under `images/` there. They are records of bytes: the labels of an image,
-    then its red, green and blue values, each by rows. The last label counts: in CIFAR-100, the one before it says to
-    which of 20 coarse classes its own belongs.
-
-    Args:
-        key: our name of it.
-        archive: what it is downloaded from.
-        train_files: the files of the training part, in order.
-        test_file: that of the testing part.
-        names_file: the names of the classes, one a line.
-        num_labels: labels of an image.
-        in_train_file: images in each file of the training part.
-        in_test_file: images in that of the testing part.
+    Its files lie in a folder under a root, or under `images/` there. They are records of bytes: the labels of an image
+    (`num_labels`), then its red, green and blue values, each by rows. The last label counts: in CIFAR-100, the one
+    before it says to which of 20 coarse classes its own belongs. `names_file` has the names of the classes, one a line.
     """
 
     key: str
@@ -126,12 +116,7 @@ CIFAR100 = Cifar(
 
 @dataclass(frozen=True)
 class ArraySet:
-    """One image set in a `.npz` (see `sfa.data.readers.image_arrays`), which nobody publishes for download.
-
-    Args:
-        key: our name of it.
-        file: where it lies under a root, for instance `images/cifar10_15000_5000.npz`.
-    """
+    """One image set in a `.npz` below a root (see `sfa.data.readers.image_arrays`), which nobody publishes."""
 
     key: str
     file: str

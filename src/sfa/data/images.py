@@ -46,17 +46,16 @@ def build_images(
         y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
         image_ids: a name (str or int) for each image; 0..n-1 if not given.
         class_names: the names of the classes that integer labels count.
-        train_mask: the images [n], boolean, of the set's own part for training; no other is ever learnt from.
+        train_mask: the images [n], boolean, of the set's own part for training; no other is ever learned from.
         test_mask: those of its own part for testing. A set has both parts or neither, and no image is in both.
         val_mask: those of its own part to choose a classifier's settings on, if it has one beside the other two.
         name: what the set is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
 
     Returns:
-        Data with `x` uint8 [n, height, width, channels], contiguous, which shares the memory of what was given where
-        that is so already; `image_ids`; `name`; and, only where there are any, `y` int64 (-1 unknown), `class_names`,
-        `train_mask`, `test_mask` and `val_mask`. `mapped_features` is there, and True, only if `x` lies on disk, as a
-        large map of a file does: it is to be read by rows, and must never be written to.
+        Data with `x` uint8 [n, height, width, channels], contiguous, shared with what was given where possible;
+        `image_ids`; `name`; and, only where there are any, `y` int64 (-1 unknown), `class_names` and the masks.
+        `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
     """
     images, mapped = _check_images(x, mapped)
     count = len(images)

@@ -128,23 +128,19 @@ def load(
     skip_corrupt: bool = False,
     on_image: Callable[[int, int], None] | None = None,
 ) -> Data:
-    """Return the graph, graph set or image set of a name (see `names`) or of a file or folder (see `read_graph`).
+    """Return the graph, graph set or image set of a name (see `names`) or of a file or folder.
 
-    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function` and
-    `file.py:function` call a function of yours, and so does a name that you gave it by `sfa.register("dataset", "mine",
-    load_mine)`: it takes the data root, a `Path`, and returns a PyG `Data`. Otherwise a text is a path if it has a
-    suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the
-    environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`, `WikiCS/raw/…`,
-    `TUDataset/NCI1/raw/…`) or OGB's (`ogbn_arxiv/raw/…`), then in the cache, into which they are downloaded if need be.
-    Where they have public splits, so has the graph: `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
+    A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function`,
+    `file.py:function` and the name of a registered function call it (see `LoadedByFunction`). Otherwise a text is a
+    path if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the
+    folder in the environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`,
+    `TUDataset/NCI1/raw/…`), OGB's (`ogbn_arxiv/raw/…`) or CIFAR's (`cifar-10-batches-bin/…`), then in the cache, into
+    which they are downloaded if need be. Their public splits are `train_mask`, `val_mask` and `test_mask`, [n] or
+    [n, splits].
 
-    A file without features gets some made of `node_features`: `degree`, `random` or `spectral`. A graph set without
-    features gets `degree` ones unasked, and `sfa.data.remark` says so.
-
-    Images come from a folder of image files (see `sfa.data.readers.image_folder`), which are brought to `image_size`
-    pixels if that is given, and of which damaged ones are an error unless `skip_corrupt`; or from a `.npz` or `.npy`
-    (see `sfa.data.readers.image_arrays`). `on_image` is called after each file that is decoded with how many are done
-    and how many there are. CIFAR lies as `cifar-10-batches-bin/…` or `cifar-100-binary/…` under a root.
+    `features`, `labels` and `node_features` are for files of graphs: see `read_graph`. A graph set without features
+    gets `degree` ones unasked, and `sfa.data.remark` says so. The other options are for folders of images: see
+    `read_image_folder`.
     """
     origin = _origin(name_or_path)
     for_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}

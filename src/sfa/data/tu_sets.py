@@ -30,9 +30,7 @@ class TuSet:
     what `build_graphs` makes of the number of neighbors. Labels of edges are left behind, and so are the numbers of a
     set that is for regression.
 
-    Args:
-        key: our name of it.
-        name: what TU Dortmund calls it; upper and lower case count.
+    `name` is what TU Dortmund calls it; upper and lower case count.
     """
 
     key: str

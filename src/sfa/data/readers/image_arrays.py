@@ -49,13 +49,7 @@ def holds_image_arrays(path: Path) -> bool:
 
 
 def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str | None = None) -> Data:
-    """Read the images of a file; see the keys above.
-
-    Args:
-        path: a `.npz` or `.npy` file.
-        labels: a table (id, label), if the file has no labels of its own.
-        name: what the set is called; the file's name without suffix if not given.
-    """
+    """Read the images of a `.npz` or `.npy`; `labels` is a table (id, label) for a file that has none."""
     arrays = {"x": reading(path, _open_npy)} if path.suffix.lower() == ".npy" else reading(path, _read_npz)
     if labels is not None:
         if "y" in arrays:

@@ -85,22 +85,20 @@ def read_image_folder(
             dog/                test/
                 0.jpg               cat/2.png
 
-    - Files ending in .png, .jpg, .jpeg, .bmp, .webp, .gif, .tif, .tiff, .ppm or .pgm are images. Others, and whatever
-      is hidden, are left alone. The folders are never written to.
+    - Files with a suffix in `SUFFIXES` (.png, .jpg, …) are images. Others, and whatever is hidden, are left alone.
     - A class is a folder; how images lie in folders below it makes no difference. `labels.csv` beside flat images is a
       table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0); one that it does not list is
       unlabelled. A file given as `labels` counts instead of either.
     - The part to test on is called `test`, `val`, `validation` or `valid`. Where there is `test` and one of the others,
       that other is the part to validate on. Images may lie flat in parts too.
-    - All images have one size, or are brought to one: see `image_size`.
 
     Args:
         folder: where the images are.
-        image_size: the shorter side is brought to so many pixels and the center square is kept, of every image.
+        image_size: the shorter side of every image is brought to so many pixels and the center square is kept; if not
+            given, all images must have one size.
         skip_corrupt: images that cannot be read are left out (`left_out_remark`), where they are an error otherwise.
         labels: a table (id, label), ids as `train/cat/0.png`.
-        classes: the class folders to read, and what the classes are to be called. All, by their folders' names, if not
-            given.
+        classes: the class folders to read, and what the classes are called; all, by their folders' names, if not given.
         test: what the part to test on may be called.
         on_image: called after each image that is decoded with how many are done and how many there are.
 

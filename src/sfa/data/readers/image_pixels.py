@@ -41,15 +41,9 @@ THREADS = min(16, os.cpu_count() or 1)
 def decode(
     paths: ImagePaths, *, image_size: int | None, skip_corrupt: bool, on_image: OnImage | None = None
 ) -> tuple[Pixels, LeftOut, bool]:
-    """Decode images in the order of their paths.
+    """Decode images in the order of their paths; see `read_image_folder` for the options.
 
     What is large (see `sfa.data.arrays`) is written into the cache once, and is a map of that file then and later.
-
-    Args:
-        paths: the images.
-        image_size: what `read_image` brings each to; None if they all have one size, which they keep.
-        skip_corrupt: an image that cannot be decoded is left out, where it is an error otherwise.
-        on_image: called after each image that is decoded with how many are done and how many there are.
 
     Returns:
         The pixels [m, height, width, 3] of the images that can be read, why the others cannot, and whether the pixels
