@@ -1,4 +1,4 @@
-"""CIFAR in its binary layout and as subsets, on small files of the same layout; downloads from a server on this machine."""
+"""CIFAR in its binary layout and as subsets, on small files of the same layout; downloads from a local server."""
 
 from __future__ import annotations
 
@@ -249,9 +249,7 @@ def test_a_download_that_fails_leaves_nothing(cache: Path, server: str, monkeypa
         assert list(cache.iterdir()) == []
 
 
-def test_another_archive_is_refused(
-    tmp_path: Path, cache: Path, server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_archive_is_refused(tmp_path: Path, cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     packed("cifar10", tmp_path / "archive.tar.gz")
     origin = published("cifar10", tmp_path / "archive.tar.gz", server, monkeypatch)
     packed("cifar100", tmp_path / "archive.tar.gz")

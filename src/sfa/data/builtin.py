@@ -12,9 +12,8 @@ from sfa.data.downloads import PathLike
 from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits
 from sfa.data.imagenet import ImageNet100
 from sfa.data.ogb_sets import OgbSet
-from sfa.data.pyg_sets import PygSet
+from sfa.data.pyg_sets import PygSet, TuSet
 from sfa.data.readers.graph import read_graph
-from sfa.data.tu_sets import TuSet
 from sfa.levels import Level
 from sfa.registry import register
 
@@ -88,7 +87,7 @@ _ORIGINS: dict[str, Origin] = {
     **{key: _geom_gcn(key, f"WebKB/{key}") for key in ("cornell", "texas", "wisconsin")},
     **{key: _heterophilous(key) for key in HETEROPHILOUS},
     "mutag": Bundled("mutag.npz", "graph"),
-    **{key: TuSet(key, name) for name in TU for key in [name.lower().replace("_", "-")]},
+    **{key: TuSet.named(key, name) for name in TU for key in [name.lower().replace("_", "-")]},
     "digits": Digits(),
     "cifar10": CIFAR10,
     "cifar100": CIFAR100,

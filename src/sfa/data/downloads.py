@@ -70,10 +70,7 @@ def require_files(key: str, folder: Path, files: Sequence[str]) -> None:
 
 
 def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder in the cache that `make` fills; anew if a file's place, size or time has changed, or the maker.
-
-    It is made in a temporary folder and then renamed, so that a crash or a second process never leaves half of one.
-    """
+    """Return the folder in the cache that `make` fills; anew if a file's place, size or time, or the maker changed."""
     facts: list[object] = [made_by]
     for file in files:
         status = file.stat()
@@ -82,41 +79,44 @@ def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Pat
     folder = writable_cache() / "processed" / f"{key.replace(':', '-')}-{digest}"
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix="making-") as temporary:
-            made = Path(temporary, "made")
-            made.mkdir()
-            make(made)
-            _move(made, folder)
+        with _whole_or_nothing(folder.parent, "made", folder) as made:
+            (made / "made").mkdir()
+            make(made / "made")
     return folder
 
 
 def download(key: str, folder: str, fill: Callable[[Path], None], *, missing: str, otherwise: str) -> Path:
-    """Let `fill` download into a temporary folder, and move its folder `folder` to the cache, whole or not at all.
+    """Let `fill` download into a temporary folder, and move the folder `folder` of it to the cache.
 
     Whatever `fill` raises, but for an `InputError`, is told as a failure of the network: `missing` says where the data
     set `key` was looked for, and `otherwise` what else can be done.
     """
-    target = writable_cache() / folder
-    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
+    cache = writable_cache()
+    with _whole_or_nothing(cache, folder, cache / folder) as temporary:
         try:
-            fill(Path(temporary))
+            fill(temporary)
         except InputError:
             raise
         except Exception as error:  # whatever the network raises
             reason = f"could not be downloaded ({type(error).__name__})"
             raise InputError(f"{key} is not {missing} {reason}{otherwise}.") from error
+    return cache / folder
+
+
+@contextlib.contextmanager
+def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
+    """Give a temporary folder in `base`, of which `made` is then renamed to `target`.
+
+    A crash never leaves half of it, and if another process made the same one first, that one stays.
+    """
+    with tempfile.TemporaryDirectory(dir=base, prefix="making-") as temporary:
+        yield Path(temporary)
         target.parent.mkdir(parents=True, exist_ok=True)
-        _move(Path(temporary, folder), target)
-    return target
-
-
-def _move(source: Path, target: Path) -> None:
-    """Rename a folder; if another process made the same one first, that one stays."""
-    try:
-        source.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
+        try:
+            Path(temporary, made).rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def build_graph(
     """Build a checked, undirected graph.
 
     Args:
-        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; None if `node_features` stand in for them.
+        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; None if `node_features` stand in.
         edges: node positions [2, m], in any order and direction; loops and duplicates are dropped.
         edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
         y: labels [n], integers or strings; -1, None, NaN or "" is unknown.

@@ -32,7 +32,7 @@ def build_graphs(
     name: str = "graphs",
     node_features: str | None = None,
 ) -> Data:
-    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for what is not said here.
+    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for more.
 
     Args:
         x: features [N, d] of the nodes of all graphs. None if there are none: then the set gets some made of the number

@@ -17,10 +17,11 @@ from sfa.data.downloads import PathLike, data_root
 from sfa.data.image_sets import ArraySet, Digits
 from sfa.data.imagenet import ImageNet100
 from sfa.data.images import as_images
+from sfa.data.pyg_sets import PREFIX, TuSet
 from sfa.data.readers.graph import read_graph
-from sfa.data.readers.image_folder import holds_images, read_images, refuse_lone_images, refuse_options
+from sfa.data.readers.image_arrays import read_image_arrays
+from sfa.data.readers.image_folder import holds_images, read_image_folder, refuse_lone_images, refuse_options
 from sfa.data.readers.tables import existing
-from sfa.data.tu_sets import PREFIX, TuSet
 from sfa.errors import InputError, SfaError, unknown_name
 from sfa.levels import ITEMS, Level, level_of
 from sfa.registry import is_path, known_names, registered, resolve
@@ -151,7 +152,11 @@ def load(
             raise InputError(unknown.replace(name, f"{name}, and there is no file or folder of that name", 1))
         if holds_images(name_or_path):
             refuse_options(f"{name_or_path} holds images", features=features, node_features=node_features)
-            return read_images(name_or_path, labels=labels, on_image=on_image, **for_folders)
+            path = Path(name_or_path).expanduser()
+            if path.is_dir():
+                return read_image_folder(path, labels=labels, on_image=on_image, **for_folders)
+            refuse_options(f"{path} is no folder of images", **for_folders)
+            return read_image_arrays(path, labels=labels)
         path = existing(name_or_path, "graph", or_folder=True)
         refuse_lone_images(path)
         refuse_options(f"{path} is no folder of images", **for_folders)
@@ -202,7 +207,7 @@ def _origin(name: PathLike) -> Origin | None:
         return None
     if name.lower().startswith(PREFIX):
         given = TuSet.parse(name)
-        named = (one for one in registered("dataset").values() if isinstance(one, TuSet) and one.name == given.name)
+        named = (one for one in registered("dataset").values() if isinstance(one, TuSet) and one.folder == given.folder)
         return next(named, given)
     if is_path(name) and not Path(name).exists():
         return _as_origin(name.rpartition(":")[2], resolve("dataset", name))

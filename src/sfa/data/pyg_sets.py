@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import re
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
 from sfa.data.graph import build_graph
+from sfa.data.graphs import build_graphs
 from sfa.data.labels import given_masks
 from sfa.errors import InputError
 from sfa.levels import Level
@@ -145,3 +149,65 @@ def check_pickle(path: Path) -> None:
                 f"{path} is refused: a Planetoid file may hold arrays only, and it is damaged or holds more ({error}); "
                 "fetch it again from a source you trust."
             ) from error
+
+
+PREFIX = "tu:"
+
+
+@dataclass(frozen=True)
+class TuSet(PygSet):
+    """One data set of many graphs of TU Dortmund (Morris et al., 2020, "TUDataset"), in the original version.
+
+    Its text files lie in `TUDataset/NAME/raw/` under a root: `NAME_A.txt`, `NAME_graph_indicator.txt`, ….
+
+    Features are the one-hot labels of the nodes; where nodes have no labels, their attributes; where they have neither,
+    what `build_graphs` makes of the number of neighbors. Labels of edges are left behind, and so are the numbers of a
+    set that is for regression.
+    """
+
+    level: ClassVar[Level] = "graph"
+
+    @classmethod
+    def named(cls, key: str, name: str) -> TuSet:
+        """Return the set that TU Dortmund calls `name`; upper and lower case count."""
+        files = (f"{name}_A.txt", f"{name}_graph_indicator.txt")
+        return cls(key, f"TUDataset/{name}", files, {"name": name, "use_node_attr": True}, instead="mutag")
+
+    @classmethod
+    def parse(cls, text: str) -> TuSet:
+        """Return the data set that `tu:NAME` says."""
+        name = text[len(PREFIX) :]
+        if not re.fullmatch(r"[\w-]+", name, re.ASCII):
+            raise InputError(
+                f"{text!r} is no data set: after {PREFIX} comes the name of a TUDataset, for instance {PREFIX}NCI1."
+            )
+        return cls.named(text, name)
+
+    def load(self, root: PathLike | None) -> Data:
+        """Return the data set as a graph set; nothing is written outside the cache folder."""
+        raw = self.raw(root)
+        name = self.options["name"]
+        with explain_damage(self.key, raw):
+            ptr = _read_ptr(raw / f"{name}_graph_indicator.txt")
+            read = self.processed(raw, sorted(raw.glob(f"{name}_*.txt")))
+            x, y = read._data.x, read._data.y
+            if x is not None and read.num_node_labels:
+                x = x[:, read.num_node_attributes :]  # torch_geometric has attributes in the columns before labels
+            # torch_geometric counts the nodes of each graph from 0, up to the last graph that has edges.
+            counts = np.diff(read.slices["edge_index"].numpy())
+            edges = read._data.edge_index.numpy() + np.repeat(ptr[: len(counts)], counts)
+            y = None if y is None or y.is_floating_point() else y
+            return build_graphs(x, edges, ptr, y=y, name=self.key)
+
+
+def _read_ptr(indicator: Path) -> NDArray[np.int64]:
+    """Return where each graph's nodes begin, from the graph of each node.
+
+    torch_geometric takes it for granted that these ascend, and would mix graphs up if they did not.
+    """
+    import pandas as pd
+
+    graph = pd.read_csv(indicator, header=None).to_numpy(dtype=np.int64).ravel() - 1
+    if graph.size == 0 or graph[0] < 0 or (np.diff(graph) < 0).any():
+        raise InputError(f"{indicator} does not list the nodes graph by graph, beginning with graph 1.")
+    return np.cumsum([0, *np.bincount(graph)], dtype=np.int64)

@@ -15,7 +15,7 @@ from sfa.data.downloads import PathLike
 from sfa.data.images import build_images
 from sfa.data.readers.graph import LABELS
 from sfa.data.readers.graph import SUFFIXES as GRAPH_SUFFIXES
-from sfa.data.readers.image_arrays import holds_image_arrays, read_image_arrays
+from sfa.data.readers.image_arrays import holds_image_arrays
 from sfa.data.readers.image_file import OTHER_SUFFIXES, SUFFIXES, check_image_size
 from sfa.data.readers.image_paths import TEST, ImagePaths, find_images, first_image
 from sfa.data.readers.image_pixels import OnImage, decode
@@ -41,28 +41,6 @@ def is_image_folder(path: Path) -> bool:
         return False
     is_of_graphs = any(one.suffix.lower() in ONLY_GRAPHS or ".features." in one.name for one in path.iterdir())
     return not is_of_graphs and first_image(path) is not None
-
-
-def read_images(
-    path: PathLike,
-    *,
-    labels: PathLike | None = None,
-    image_size: int | None = None,
-    skip_corrupt: bool = False,
-    on_image: OnImage | None = None,
-) -> Data:
-    """Read the images of a folder (see `read_image_folder`), or of a `.npz` or `.npy` (see `read_image_arrays`).
-
-    `labels` replaces the class folders of a folder, and an array file has no labels then. The other options are those
-    of a folder.
-    """
-    full = existing(path, "image", or_folder=True)
-    options: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
-    if full.is_dir():
-        return read_image_folder(full, labels=labels, on_image=on_image, **options)
-    refuse_lone_images(full)
-    refuse_options(f"{full} is no folder of images", **options)
-    return read_image_arrays(full, labels=labels)
 
 
 def read_image_folder(
