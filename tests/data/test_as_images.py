@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch_geometric.data import Data
 
-from sfa.data import as_images, build_images, fingerprint, load, mapped
+from sfa.data import arrays as mapped
+from sfa.data import as_images, build_images, fingerprint, load
 from sfa.errors import InputError
 from tests.memory_maps import file_of
 

@@ -1,21 +1,26 @@
-"""CIFAR in its binary layout and as subsets, on small files of the same layout; downloads from a folder."""
+"""CIFAR in its binary layout and as subsets, on small files of the same layout; downloads from a local server."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import tarfile
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
+import pooch
 import pytest
+import requests
 from numpy.typing import NDArray
 
-from sfa.data import archives, load, locate, names
-from sfa.data.archives import unpack
-from sfa.data.cifar import CIFAR10, CIFAR100, Cifar
+from sfa.data import load, locate, names
+from sfa.data.downloads import unpack
+from sfa.data.image_sets import CIFAR10, CIFAR100, Cifar
 from sfa.errors import InputError
 from tests.parts import replace_part
 
@@ -92,10 +97,35 @@ def packed(name: str, to: Path, extra: tarfile.TarInfo | None = None) -> None:
             archive.addfile(extra, io.BytesIO(b"x" * extra.size))
 
 
-def published(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> Cifar:
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files in silence, and cuts `/cut` off after three bytes."""
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        if self.path != "/cut":
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b"arc")
+        return None
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=tmp_path)) as serving:
+        threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+
+
+def published(name: str, file: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> Cifar:
     """The set as if its archive were this file."""
     md5 = hashlib.md5(file.read_bytes()).hexdigest() if file.exists() else "0" * 32
-    origin = replace(small(name), archive=replace(SETS[name].archive, url=file.as_uri(), md5=md5))
+    origin = replace(small(name), archive=replace(SETS[name].archive, url=f"{server}/{file.name}", md5=md5))
     replace_part(monkeypatch, "dataset", name, origin)
     return origin
 
@@ -168,9 +198,11 @@ def test_damaged_files_are_said(changes: dict[str, bytes | None], says: str, tmp
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_download_is_kept_whole(name: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_is_kept_whole(
+    name: str, tmp_path: Path, cache: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed(name, tmp_path / "archive.tar.gz")
-    origin = published(name, tmp_path / "archive.tar.gz", monkeypatch)
+    origin = published(name, tmp_path / "archive.tar.gz", server, monkeypatch)
     (tmp_path / "root").mkdir()
     assert locate(name, tmp_path / "root") is None
     for _ in range(2):
@@ -192,40 +224,34 @@ def test_as_many_images_as_are_published_are_expected(tmp_path: Path, monkeypatc
 def test_without_a_network_it_is_said_what_to_do(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def refuse(url: str, **options: object) -> None:
+    def refuse(self: object, url: str, *args: object) -> None:
         asked.append(url)
-        raise URLError("no network")
+        raise requests.ConnectionError("no network")
 
-    monkeypatch.setattr(archives.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", refuse)
     (tmp_path / "mine").mkdir()
     for root, looked_in in ((None, cache), (tmp_path / "mine", tmp_path / "mine")):
         with pytest.raises(
             InputError,
-            match=rf"cifar10 is not in {looked_in}, where it was looked for, and could not be downloaded .URLError.; "
-            r"give the folder that holds cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled "
-            r"digits\.",
+            match=rf"cifar10 is not in {looked_in}, .* could not be downloaded .ConnectionError.; give the folder that "
+            r"holds cifar-10-batches-bin/ .* with --data-root or SFA_DATA, or use the bundled digits\.",
         ):
             load("cifar10", root=root)
     assert asked == 2 * [CIFAR10.archive.url]
     assert list(cache.iterdir()) == []
 
 
-def test_a_download_that_is_cut_off_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class CutOff(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            if self.tell():
-                raise TimeoutError("timed out")
-            return super().read(3)
-
-    monkeypatch.setattr(archives.urllib.request, "urlopen", lambda url, **options: CutOff(b"archive"))
-    with pytest.raises(InputError, match=r"cifar100 .* could not be downloaded .TimeoutError."):
-        load("cifar100")
-    assert list(cache.iterdir()) == []
+def test_a_download_that_fails_leaves_nothing(cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, error in (("cut", r"\w+"), ("not_there", "HTTPError")):
+        published("cifar100", Path(path), server, monkeypatch)
+        with pytest.raises(InputError, match=rf"cifar100 .* could not be downloaded \({error}\)"):
+            load("cifar100")
+        assert list(cache.iterdir()) == []
 
 
-def test_another_archive_is_refused(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_archive_is_refused(tmp_path: Path, cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     packed("cifar10", tmp_path / "archive.tar.gz")
-    origin = published("cifar10", tmp_path / "archive.tar.gz", monkeypatch)
+    origin = published("cifar10", tmp_path / "archive.tar.gz", server, monkeypatch)
     packed("cifar100", tmp_path / "archive.tar.gz")
     with pytest.raises(
         InputError, match=f"is not cifar10 as published: its MD5 is .* and not {origin.archive.md5}; try"
@@ -256,10 +282,10 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
     ids=lambda extra: extra.name,
 )
 def test_an_archive_that_reaches_out_of_its_folder_is_refused(
-    extra: tarfile.TarInfo, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    extra: tarfile.TarInfo, tmp_path: Path, cache: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed("cifar10", tmp_path / "archive.tar.gz", extra)
-    published("cifar10", tmp_path / "archive.tar.gz", monkeypatch)
+    published("cifar10", tmp_path / "archive.tar.gz", server, monkeypatch)
     with pytest.raises(InputError, match=r"has .* in it, which is no file or folder below cifar-10-batches-bin"):
         load("cifar10")
     assert list(cache.iterdir()) == []

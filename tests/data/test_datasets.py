@@ -22,7 +22,6 @@ from torch_geometric.data import Data
 
 from sfa.data import DatasetInfo, as_graph, build_graph, data_root, fingerprint, load, locate, names
 from sfa.data.pyg_sets import PygSet
-from sfa.data.tu_sets import TuSet
 from sfa.errors import InputError
 from sfa.registry import resolve
 
@@ -251,8 +250,6 @@ def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
 @pytest.mark.parametrize("info", names(), ids=lambda info: info.name)
 def test_raw_files_are_looked_for_where_torch_geometric_keeps_them(info: DatasetInfo, tmp_path: Path) -> None:
     origin = resolve("dataset", info.name)
-    if isinstance(origin, TuSet):
-        origin = origin.files
     if not isinstance(origin, PygSet):
         return
     assert origin.locate(tmp_path) is None

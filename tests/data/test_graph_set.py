@@ -14,7 +14,8 @@ from scipy import sparse
 from torch_geometric.data import Batch, Data
 
 from sfa.data import build_graphs, fingerprint, load, remark
-from sfa.data.join_graphs import OneGraph, join_graphs
+from sfa.data.graphs import join_graphs
+from sfa.data.parts import GraphParts
 from sfa.data.structural import degree_features
 from sfa.errors import InputError
 
@@ -24,18 +25,18 @@ PTR = np.array([0, 2, 3, 6])
 
 
 @st.composite
-def one_graphs(draw: st.DrawFn) -> list[OneGraph]:
+def one_graphs(draw: st.DrawFn) -> list[GraphParts]:
     """A few small graphs with loops, duplicates and both directions; some have no edges, some no weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     graphs = []
     for size in draw(st.lists(st.integers(1, 5), min_size=2, max_size=6)):
         edges = rng.integers(0, size, (2, draw(st.integers(0, 8))))
         weight = rng.integers(0, 4, edges.shape[1]).astype(float) if draw(st.booleans()) else None
-        graphs.append(OneGraph(edges, weight, rng.standard_normal((size, 3))))
+        graphs.append(GraphParts(edges, weight, rng.standard_normal((size, 3))))
     return graphs
 
 
-def slow_union(graphs: list[OneGraph]) -> dict[str, Any]:
+def slow_union(graphs: list[GraphParts]) -> dict[str, Any]:
     """Graph by graph and edge by edge: a pair weighs the mean of what is given for it, in either direction."""
     weights: dict[tuple[int, int], list[float]] = {}
     rows: list[Any] = []
@@ -62,7 +63,7 @@ def slow_union(graphs: list[OneGraph]) -> dict[str, Any]:
 
 
 @given(one_graphs())
-def test_the_union_is_that_of_loops(graphs: list[OneGraph]) -> None:
+def test_the_union_is_that_of_loops(graphs: list[GraphParts]) -> None:
     data = join_graphs(graphs)
     for key, wanted in slow_union(graphs).items():
         assert (wanted is None and key not in data) or data[key].tolist() == wanted
@@ -70,7 +71,7 @@ def test_the_union_is_that_of_loops(graphs: list[OneGraph]) -> None:
 
 
 @given(one_graphs())
-def test_every_graph_is_in_it_as_it_is_alone(graphs: list[OneGraph]) -> None:
+def test_every_graph_is_in_it_as_it_is_alone(graphs: list[GraphParts]) -> None:
     data = join_graphs(graphs)
     for g, graph in enumerate(graphs):
         start, stop = data.ptr[g], data.ptr[g + 1]
@@ -89,7 +90,7 @@ def test_it_is_the_batch_of_torch_geometric() -> None:
         edges = both[:, (both[0] * size + both[1]).argsort()]
         graphs.append(Data(x=torch.rand(size, 3), edge_index=edges, y=torch.tensor([size % 2])))
     batch = Batch.from_data_list(graphs)
-    data = join_graphs([OneGraph(graph.edge_index, x=graph.x) for graph in graphs], y=batch.y)
+    data = join_graphs([GraphParts(graph.edge_index, x=graph.x) for graph in graphs], y=batch.y)
     for key in ("x", "edge_index", "ptr", "batch", "y"):
         assert torch.equal(data[key], batch[key])
         assert data[key].dtype == batch[key].dtype
@@ -208,34 +209,42 @@ def test_what_is_no_graph_set_is_said(given: dict[str, Any], says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-PAIR = OneGraph([[0], [1]], x=np.ones((2, 3)))
+PAIR = GraphParts([[0], [1]], x=np.ones((2, 3)))
 
 
 @pytest.mark.parametrize(
     ("graph", "says"),
     [
-        (OneGraph([], x=np.empty((0, 3))), "In the graph 'b': there are no nodes; leave it out"),
-        (OneGraph([]), "In the graph 'b': there are no nodes"),
+        (GraphParts([], x=np.empty((0, 3))), "In the graph 'b': there are no nodes; leave it out"),
+        (GraphParts([]), "In the graph 'b': there are no nodes"),
         (
-            OneGraph([[0], [2]], x=np.ones((2, 3))),
+            GraphParts([[0], [2]], x=np.ones((2, 3))),
             "In the graph 'b': the edge index holds node 2, but there are 2 nodes",
         ),
-        (OneGraph([[0], [-1]], x=np.ones((2, 3))), "In the graph 'b': the edge index holds node -1"),
-        (OneGraph([0, 1], x=np.ones((2, 3))), r"In the graph 'b': the edge index has shape \[2\]"),
-        (OneGraph([[0], [1]], [1, 2], np.ones((2, 3))), r"In the graph 'b': the edge weights have shape \[2\]"),
-        (OneGraph([[0], [1]], x=np.ones(2)), r"In the graph 'b': the features have shape \[2\]"),
-        (OneGraph([[0], [1]], x=np.ones((2, 3)), num_nodes=3), "In the graph 'b': there are 2 rows of features for 3"),
-        (OneGraph([[0], [1]], x=np.ones((2, 4))), "'a' has 3 features a node, but the graph 'b' has 4 features a node"),
-        (OneGraph([[0], [1]]), "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many"),
+        (GraphParts([[0], [-1]], x=np.ones((2, 3))), "In the graph 'b': the edge index holds node -1"),
+        (GraphParts([0, 1], x=np.ones((2, 3))), r"In the graph 'b': the edge index has shape \[2\]"),
+        (GraphParts([[0], [1]], [1, 2], np.ones((2, 3))), r"In the graph 'b': the edge weights have shape \[2\]"),
+        (GraphParts([[0], [1]], x=np.ones(2)), r"In the graph 'b': the features have shape \[2\]"),
+        (
+            GraphParts([[0], [1]], x=np.ones((2, 3)), num_nodes=3),
+            "In the graph 'b': there are 2 rows of features for 3",
+        ),
+        (
+            GraphParts([[0], [1]], x=np.ones((2, 4))),
+            "'a' has 3 features a node, but the graph 'b' has 4 features a node",
+        ),
+        (GraphParts([[0], [1]]), "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many"),
     ],
 )
-def test_a_wrong_graph_is_named(graph: OneGraph, says: str) -> None:
+def test_a_wrong_graph_is_named(graph: GraphParts, says: str) -> None:
     with pytest.raises(InputError, match=says):
         join_graphs([PAIR, graph], graph_ids=["a", "b"])
 
 
 def test_graphs_without_features_are_counted_by_what_they_say_or_name() -> None:
-    data = join_graphs([OneGraph([[0], [2]]), OneGraph([], num_nodes=2), OneGraph([[1], [0]], x=np.empty((4, 0)))])
+    data = join_graphs(
+        [GraphParts([[0], [2]]), GraphParts([], num_nodes=2), GraphParts([[1], [0]], x=np.empty((4, 0)))]
+    )
     assert data.ptr.tolist() == [0, 3, 5, 9]
     assert data.features_of == "degree"
 

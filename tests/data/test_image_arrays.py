@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfa.data import as_images, build_images, fingerprint, load, mapped, read_graph
+from sfa.data import arrays as mapped
+from sfa.data import as_images, build_images, fingerprint, load, read_graph
 from sfa.errors import InputError
 from tests.memory_maps import file_of
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from sfa.data.files import image_file
-from sfa.data.files.image_file import CorruptImage, check_image_size, read_image, read_size
+from sfa.data.readers import image_file
+from sfa.data.readers.image_file import CorruptImage, check_image_size, read_image, read_size
 from sfa.errors import InputError
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
@@ -331,7 +331,7 @@ def resized(image: NDArray[np.uint8], size: int) -> NDArray[np.float64]:
 @given(st.integers(1, 24), st.integers(1, 24), st.integers(4, 16), st.integers(0, 99))
 def test_an_image_is_brought_to_a_size(height: int, width: int, size: int, seed: int) -> None:
     image = np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    square = np.array(image_file._centre(Image.fromarray(image), size))
+    square = np.array(image_file._center(Image.fromarray(image), size))
     across_first, down_first = resized(image, size), resized(image.swapaxes(0, 1), size).swapaxes(0, 1)
     assert min(np.abs(square - wanted).max() for wanted in (across_first, down_first)) <= 2
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch_geometric.data import Data
 
-from sfa.data import fingerprint, load, mapped
-from sfa.data.files import image_pixels
-from sfa.data.files.image_file import read_image
-from sfa.data.files.image_folder import is_image_folder, left_out_remark, read_image_folder
+from sfa.data import arrays as mapped
+from sfa.data import fingerprint, load
+from sfa.data.readers import image_pixels
+from sfa.data.readers.image_file import read_image
+from sfa.data.readers.image_folder import is_image_folder, left_out_remark, read_image_folder
 from sfa.errors import InputError
 from tests.memory_maps import file_of
 
@@ -601,10 +602,10 @@ def test_a_look_into_a_folder_is_no_walk_through_it(tmp_path: Path, monkeypatch:
     write(tmp_path / "images", [f"{i}/0.png" for i in range(30)])
     for i in range(30):
         (tmp_path / "none" / str(i)).mkdir(parents=True)
-    monkeypatch.setattr("sfa.data.files.image_paths.os.scandir", counted)
+    monkeypatch.setattr("sfa.data.readers.image_paths.os.scandir", counted)
     assert is_image_folder(tmp_path / "images")
     assert len(looks) <= 4  # the folder's own list of files is one more look
     looks.clear()
-    monkeypatch.setattr("sfa.data.files.image_paths.LOOKS", 10)
+    monkeypatch.setattr("sfa.data.readers.image_paths.LOOKS", 10)
     assert not is_image_folder(tmp_path / "none")
     assert len(looks) <= 12

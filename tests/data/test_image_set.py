@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfa import matrices
+from sfa.data import arrays as mapped_module
 from sfa.data import as_graph, as_graphs, build_graphs, build_images, fingerprint, load, remark
-from sfa.data import mapped as mapped_module
 from sfa.data.fingerprint import _contents
 from sfa.errors import InputError
 from sfa.levels import item_word, level_of, num_items

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfa.data import load, locate, mapped, names
-from sfa.data.files.image_file import read_image
+from sfa.data import arrays as mapped
+from sfa.data import load, locate, names
 from sfa.data.imagenet import read_class_list
+from sfa.data.readers.image_file import read_image
 from sfa.errors import InputError
 
 BUNDLED = Path(mapped.__file__).parent / "bundled" / "imagenet100.txt"

@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 
 from sfa import matrices
-from sfa.data import as_graph, build_graph, fingerprint, mapped, read_graph
+from sfa.data import arrays as mapped
+from sfa.data import as_graph, build_graph, fingerprint, read_graph
 from sfa.errors import InputError
 from tests.memory_maps import file_of
 

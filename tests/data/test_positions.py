@@ -8,8 +8,9 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from sfa.data import build_graph, positions
-from sfa.data.positions import spectral_features
+from sfa.data import build_graph
+from sfa.data import structural as positions
+from sfa.data.structural import spectral_features
 
 GRAPHS = {
     "karate": nx.karate_club_graph(),

@@ -3,18 +3,16 @@
 It is one graph, (with `ptr`) a set of graphs, or (with `x` of four axes) a set of images.
 """
 
-from sfa.data.as_graphs import as_graphs
-from sfa.data.as_images import as_images
 from sfa.data.block_model import stochastic_block_model
-from sfa.data.convert import as_graph
-from sfa.data.datasets import DatasetInfo, find, load, locate, names
-from sfa.data.files import read_graph
-from sfa.data.files.image_folder import left_out_remark
+from sfa.data.convert import as_graph, as_graphs
+from sfa.data.downloads import data_root
 from sfa.data.fingerprint import fingerprint
 from sfa.data.graph import build_graph
-from sfa.data.graph_set import build_graphs
-from sfa.data.image_set import build_images
-from sfa.data.roots import data_root
+from sfa.data.graphs import build_graphs
+from sfa.data.images import as_images, build_images
+from sfa.data.load import DatasetInfo, find, load, locate, names
+from sfa.data.readers.graph import read_graph
+from sfa.data.readers.image_folder import left_out_remark
 from sfa.data.structural import NodeFeatures, remark
 
 __all__ = [

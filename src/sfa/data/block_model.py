@@ -1,4 +1,4 @@
-"""A stochastic block model with features: a graph of any size whose classes are known, since they were planted."""
+"""Draw a stochastic block model with features: a graph of any size whose classes are known."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def stochastic_block_model(
     degree_spread: float = 1.0,
     seed: int = 0,
 ) -> Data:
-    r"""A random graph of equally large classes, in which neighbours know more of a node than its own features do.
+    r"""Draw a random graph of equally large classes, in which neighbors know more of a node than its own features do.
 
     A share `homophily` of the edges joins nodes of one class, the rest nodes of two. Within that, node i is an end of
     an edge with probability in proportion to :math:`\theta_i` (degree-corrected: Karrer and Newman, 2011). A node's
-    features are its class's centre and noise,
+    features are its class's center and noise,
 
     .. math:: x_i = s \, c_{y_i} + \varepsilon_i, \qquad \varepsilon_i \sim \mathcal N(0, I_d), \qquad
               \ln \theta_i \sim \mathcal N(0, \sigma^2)
 
-    with centres :math:`c_k` evenly drawn from the unit sphere. The sizes are ogbn-arxiv's if none are given. Memory is
+    with centers :math:`c_k` evenly drawn from the unit sphere. The sizes are ogbn-arxiv's if none are given. Memory is
     linear in nodes · features + edges.
 
     Args:
@@ -42,12 +42,9 @@ def stochastic_block_model(
         features: number of features d.
         classes: number of classes, at least 2.
         homophily: share of the edges within a class; 1 / classes says nothing of the classes.
-        signal: s, the distance of the centres from the origin in standard deviations of the noise.
+        signal: s, the distance of the centers from the origin in standard deviations of the noise.
         degree_spread: σ, how unequal degrees are, from 0 (the plain model) to 2.
         seed: of all that is drawn.
-
-    Returns:
-        The graph as `build_graph` makes it: `x` [n, d], `edge_index` [2, 2·edges], `y` [n].
     """
     _check(nodes, edges, features, classes, homophily, degree_spread)
     within = round(homophily * edges)
@@ -56,11 +53,11 @@ def stochastic_block_model(
     blocks = _Blocks(y, np.exp(degree_spread * rng.standard_normal(nodes)))
     ends = [blocks.edges(within, True, rng), blocks.edges(edges - within, False, rng)]
 
-    centres = rng.standard_normal((classes, features))
-    centres *= signal / np.linalg.norm(centres, axis=1, keepdims=True)
+    centers = rng.standard_normal((classes, features))
+    centers *= signal / np.linalg.norm(centers, axis=1, keepdims=True)
     x = rng.standard_normal((nodes, features), dtype=np.float32)
-    for centre, (start, stop) in zip(centres, blocks.bounds, strict=True):
-        x[blocks.order[start:stop]] += centre.astype(np.float32)
+    for center, (start, stop) in zip(centers, blocks.bounds, strict=True):
+        x[blocks.order[start:stop]] += center.astype(np.float32)
     return build_graph(x, np.concatenate(ends, axis=1), y=y, name="block-model")
 
 
@@ -75,7 +72,7 @@ class _Blocks:
         self.bounds = np.stack([limits[:-1], limits[1:]], axis=1)
 
     def edges(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
-        """So many different pairs of nodes [2, count], each within a class or each between two."""
+        """Draw so many different pairs of nodes [2, count], each within a class or each between two."""
         keys = np.empty(0, dtype=np.int64)
         while keys.size < count:  # some pairs come up more than once
             first, second = self._pairs(count - keys.size + 16, within, rng)
@@ -85,7 +82,7 @@ class _Blocks:
         return np.stack(np.divmod(np.delete(keys, surplus), self.y.size))
 
     def _pairs(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
-        """About so many pairs: the first node by its weight among all, the second by its weight among those allowed."""
+        """Draw about so many pairs: the first node by its weight among all, the second among those allowed."""
         first = self._nodes_at(np.sort(rng.random(count)) * self.sums[-1])  # in order, look-ups are many times faster
         start, stop = self.sums[self.bounds[self.y[first]]].T
         place = rng.random(count) * (stop - start if within else self.sums[-1] - (stop - start))

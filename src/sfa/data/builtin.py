@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from torch_geometric.data import Data
 
-from sfa.data.array_sets import ArraySet
-from sfa.data.cifar import CIFAR10, CIFAR100
-from sfa.data.digits import Digits
-from sfa.data.files import read_graph
+from sfa.data.downloads import PathLike
+from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits
 from sfa.data.imagenet import ImageNet100
 from sfa.data.ogb_sets import OgbSet
-from sfa.data.origin import Origin, PathLike
-from sfa.data.pyg_sets import PygSet
-from sfa.data.tu_sets import TuSet
+from sfa.data.pyg_sets import PygSet, TuSet
+from sfa.data.readers.graph import read_graph
 from sfa.levels import Level
 from sfa.registry import register
+
+
+class Origin(Protocol):
+    """Where a named data set comes from."""
+
+    @property
+    def level(self) -> Level | None:
+        """Whether it is one graph, a set of graphs, or a set of images; None if only loading it tells."""
+
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Return where it would be read from; None if it is not on this machine."""
+
+    def load(self, root: PathLike | None) -> Data:
+        """Return the graph, graph set or image set."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +46,13 @@ class Bundled:
         return read_graph(self.locate(root))
 
 
+def _pyg_set(key: str, folder: str, *files: str, **options: object) -> PygSet:
+    return PygSet(key, folder, files, options or {"name": Path(folder).name})
+
+
 def _planetoid(key: str, name: str) -> PygSet:
     parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    return PygSet(key, f"Planetoid/{name}", tuple(f"ind.{key}.{part}" for part in parts), {"name": name})
-
-
-def _amazon(key: str, name: str) -> PygSet:
-    return PygSet(key, f"Amazon/{name}", (f"amazon_electronics_{key}.npz",), {"name": name})
-
-
-def _coauthor(key: str, name: str) -> PygSet:
-    return PygSet(key, f"Coauthor/{name}", (f"ms_academic_{name[:3].lower()}.npz",), {"name": name})
+    return _pyg_set(key, f"Planetoid/{name}", *(f"ind.{key}.{part}" for part in parts))
 
 
 def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
@@ -55,38 +63,31 @@ def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
 
 def _heterophilous(key: str) -> PygSet:
     name = key.replace("-", "_")
-    return PygSet(key, f"HeterophilousGraphDataset/{name}", (f"{name}.npz",), {"name": key})
+    return _pyg_set(key, f"HeterophilousGraphDataset/{name}", f"{name}.npz", name=key)
 
+
+HETEROPHILOUS = ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")
+TU = (
+    *("NCI1", "NCI109", "PROTEINS", "DD", "ENZYMES", "PTC_MR"),
+    *("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "REDDIT-MULTI-5K", "COLLAB"),
+)
 
 _ORIGINS: dict[str, Origin] = {
     "cora": Bundled("cora.npz"),
     "citeseer": _planetoid("citeseer", "CiteSeer"),
     "pubmed": _planetoid("pubmed", "PubMed"),
-    "photo": _amazon("photo", "Photo"),
-    "computers": _amazon("computers", "Computers"),
-    "wikics": PygSet("wikics", "WikiCS", ("data.json",), {"is_undirected": True}),
-    "coauthor-cs": _coauthor("coauthor-cs", "CS"),
-    "coauthor-physics": _coauthor("coauthor-physics", "Physics"),
+    "photo": _pyg_set("photo", "Amazon/Photo", "amazon_electronics_photo.npz"),
+    "computers": _pyg_set("computers", "Amazon/Computers", "amazon_electronics_computers.npz"),
+    "wikics": _pyg_set("wikics", "WikiCS", "data.json", is_undirected=True),
+    "coauthor-cs": _pyg_set("coauthor-cs", "Coauthor/CS", "ms_academic_cs.npz"),
+    "coauthor-physics": _pyg_set("coauthor-physics", "Coauthor/Physics", "ms_academic_phy.npz"),
     "ogbn-arxiv": OgbSet("ogbn-arxiv", "time"),
     "actor": _geom_gcn("actor", "Actor", "film"),
-    "chameleon": _geom_gcn("chameleon", "WikipediaNetwork/chameleon/geom_gcn"),
-    "squirrel": _geom_gcn("squirrel", "WikipediaNetwork/squirrel/geom_gcn"),
-    "cornell": _geom_gcn("cornell", "WebKB/cornell"),
-    "texas": _geom_gcn("texas", "WebKB/texas"),
-    "wisconsin": _geom_gcn("wisconsin", "WebKB/wisconsin"),
-    **{key: _heterophilous(key) for key in ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")},
+    **{key: _geom_gcn(key, f"WikipediaNetwork/{key}/geom_gcn") for key in ("chameleon", "squirrel")},
+    **{key: _geom_gcn(key, f"WebKB/{key}") for key in ("cornell", "texas", "wisconsin")},
+    **{key: _heterophilous(key) for key in HETEROPHILOUS},
     "mutag": Bundled("mutag.npz", "graph"),
-    "nci1": TuSet("nci1", "NCI1"),
-    "nci109": TuSet("nci109", "NCI109"),
-    "proteins": TuSet("proteins", "PROTEINS"),
-    "dd": TuSet("dd", "DD"),
-    "enzymes": TuSet("enzymes", "ENZYMES"),
-    "ptc-mr": TuSet("ptc-mr", "PTC_MR"),
-    "imdb-binary": TuSet("imdb-binary", "IMDB-BINARY"),
-    "imdb-multi": TuSet("imdb-multi", "IMDB-MULTI"),
-    "reddit-binary": TuSet("reddit-binary", "REDDIT-BINARY"),
-    "reddit-multi-5k": TuSet("reddit-multi-5k", "REDDIT-MULTI-5K"),
-    "collab": TuSet("collab", "COLLAB"),
+    **{key: TuSet.named(key, name) for name in TU for key in [name.lower().replace("_", "-")]},
     "digits": Digits(),
     "cifar10": CIFAR10,
     "cifar100": CIFAR100,

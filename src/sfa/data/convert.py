@@ -1,28 +1,34 @@
-"""Things in memory (PyG Data, a pair (X, A), a NetworkX graph) -> the one graph container."""
+"""Convert graphs in memory (PyG, NetworkX, pairs (X, A), lists and loaders of graphs) to the project's containers."""
 
 from __future__ import annotations
 
-import sys
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
 from torch_geometric.data import Data
+from torch_geometric.data.data import BaseData
 
-from sfa.data.adjacency import adjacency_edges
 from sfa.data.arrays import to_numpy
-from sfa.data.as_graphs import is_one_graph
-from sfa.data.from_networkx import networkx_arrays
-from sfa.data.graph import build_graph
-from sfa.data.masks import given_masks
+from sfa.data.edges import adjacency_edges
+from sfa.data.graphs import build_parts, join_graphs
+from sfa.data.parts import LABEL_KEYS, GraphParts, in_graph, is_networkx, networkx_parts, own_name, pyg_parts
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
 from sfa.levels import level_of
 
-ALLOWED = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
+ONE_GRAPH = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
+MANY_GRAPHS = (
+    "a list of torch_geometric Data or of NetworkX graphs, a torch_geometric data set, DataLoader or Batch of such, "
+    "or a graph set"
+)
 
 
 def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
-    """The graph in `obj`, checked and undirected.
+    """Return the graph in `obj`, checked and undirected.
 
     - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`, and the masks
       of public splits.
@@ -31,82 +37,108 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
       two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
-    Directed edges are made undirected. Other attributes (edge features, say) are left behind, and so are labels and
-    masks that are not asked for: these may then be anything.
-
-    A graph without features gets some if `node_features` says of what: `degree`, `random` or `spectral`, with a width
-    if wanted (`spectral:64`); see `sfa.data.structural`. In a pair, X is then None.
+    Other attributes (edge features, say) are left behind, and so are labels and masks that are not asked for: these may
+    then be anything. A graph without features (X is then None) gets some if `node_features` says of what: `degree`,
+    `random` or `spectral`, with a width if wanted (`spectral:64`); see `sfa.data.structural`.
     """
-    _refuse_many(obj)
-    if isinstance(obj, Data):
-        return _from_pyg(obj, name, labels, node_features)
-    if isinstance(obj, (tuple, list)):
-        if len(obj) != 2:
-            raise InputError(f"A {type(obj).__name__} of {len(obj)} things is no graph; allowed is {ALLOWED}.")
-        return _from_pair(obj[0], obj[1], name, node_features)
-    # A NetworkX graph can only exist once networkx is imported, so this never pays for the import.
-    networkx = sys.modules.get("networkx")
-    if networkx is not None and isinstance(obj, networkx.Graph):
-        return _from_networkx(obj, name, labels, node_features)
-    raise InputError(f"A {type(obj).__name__} is no graph; allowed is {ALLOWED}.")
-
-
-def _refuse_many(obj: Any) -> None:
-    if isinstance(obj, Data) and level_of(obj) == "image":
-        raise InputError(
-            "These are images, and a graph is needed: embed images with ImageEmbedder (sfa.data.as_images)."
-        )
+    _refuse_images(obj, "a graph is")
     is_list = isinstance(obj, (tuple, list)) and len(obj) > 0 and all(is_one_graph(one) for one in obj)
     if is_list or (isinstance(obj, Data) and level_of(obj) == "graph"):
-        count = len(obj) if is_list else len(obj.ptr) - 1
         raise InputError(
-            f"These are {count} graphs, and one is needed: embed graphs with GraphEmbedder (sfa.data.as_graphs), or "
-            "give one of them to embed its nodes."
+            f"These are {len(obj) if is_list else len(obj.ptr) - 1} graphs, and one is needed: embed graphs with "
+            "GraphEmbedder (sfa.data.as_graphs), or give one of them to embed its nodes."
         )
-
-
-def _from_pyg(data: Data, name: str | None, labels: bool, node_features: str | None) -> Data:
-    if data.x is None and node_features is None:
-        raise InputError(f"The Data has no node features; set data.x to a table [nodes, features], {OR_MAKE_THEM}.")
-    if data.edge_index is None:
+    if isinstance(obj, (tuple, list)) and len(obj) == 2:
+        parts = _pair_parts(obj[0], obj[1], node_features)
+    elif isinstance(obj, (tuple, list)):
+        raise InputError(f"A {type(obj).__name__} of {len(obj)} things is no graph; allowed is {ONE_GRAPH}.")
+    elif isinstance(obj, Data):
+        parts, what, fix = pyg_parts(obj, labels=labels), "Data", "set data.x to a table [nodes, features]"
+    elif is_networkx(obj):
+        parts, what = networkx_parts(obj, labels=labels), "NetworkX graph"
+        fix = "set them with networkx.set_node_attributes(graph, {node: [0.5, 1.0, ...]}, 'x')"
+    else:
+        raise InputError(f"A {type(obj).__name__} is no graph; allowed is {ONE_GRAPH}.")
+    if parts.x is None and node_features is None:
+        raise InputError(f"The {what} has no node features; {fix}, {OR_MAKE_THEM}.")
+    if parts.edges is None:
         raise InputError("The Data has no edges; set data.edge_index to an integer tensor [2, edges].")
-    return build_graph(
-        data.x,
-        data.edge_index,
-        edge_weight=data.edge_weight,
-        y=data.y if labels else None,
-        masks=given_masks(data.to_dict()) if labels else None,
-        node_ids=getattr(data, "node_ids", None),
-        class_names=getattr(data, "class_names", None) if labels else None,
-        name=name or (data.name if isinstance(getattr(data, "name", None), str) and data.name else "graph"),
-        mapped=getattr(data, "mapped_features", False) is True,
+    return build_parts(replace(parts, name=name or parts.name), name="graph", node_features=node_features)
+
+
+def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
+    """Return the graph set in `obj`, checked, each of its graphs undirected; see `build_graphs` for its form.
+
+    - A list (or anything to go through) of PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `num_nodes`, and
+      `y` with one label, the graph's.
+    - A list of NetworkX graphs: node attributes `x` (or `features`), edge attribute `weight`, and the graph's label in
+      `graph.graph["y"]` (or `["label"]`).
+    - A PyG data set of many graphs, such as `TUDataset`; a `DataLoader`: all of the data set behind it, in its order.
+    - A PyG `Batch`, or a graph set, which comes back as it is.
+
+    Graphs that all have a name (`data.name`, `graph.name`), each its own, keep it as `graph_ids`. Other attributes are
+    left behind, and so are labels that are not asked for: these may then be anything. If no graph has features, they
+    are made of the number of neighbors, in as many columns as `node_features` says (`degree:50`).
+    """
+    if isinstance(obj, DataLoader):
+        obj = obj.dataset
+    _refuse_images(obj, "graphs are")
+    if isinstance(obj, Data) and level_of(obj) == "graph":
+        return _from_union(obj, name, labels, node_features)
+    if is_one_graph(obj):
+        raise InputError(
+            f"A {type(obj).__name__} is one graph, and many are needed: embed its nodes with NodeEmbedder "
+            "(sfa.data.as_graph), or give a list of graphs."
+        )
+    graphs = _list_graphs(obj)
+    names = [own_name(graph) for graph in graphs]
+    ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(graphs))
+    return join_graphs(
+        [_one_of_many(graph, one) for graph, one in zip(graphs, ids, strict=True)],
+        y=_graph_labels(graphs, ids) if labels else None,
+        graph_ids=ids,
+        name=name or own_name(obj) or "graphs",
         node_features=node_features,
-        num_nodes=data.get("num_nodes"),  # the attribute guesses where nothing is said
     )
 
 
-def _from_pair(x: Any, a: Any, name: str | None, node_features: str | None) -> Data:
+def is_one_graph(obj: Any) -> bool:
+    """Tell whether this is a PyG `Data` of one graph, or a NetworkX graph."""
+    return (isinstance(obj, Data) and level_of(obj) == "node") or is_networkx(obj)
+
+
+def _refuse_images(obj: Any, needed: str) -> None:
+    if isinstance(obj, Data) and level_of(obj) == "image":
+        raise InputError(
+            f"These are images, and {needed} needed: embed images with ImageEmbedder (sfa.data.as_images)."
+        )
+
+
+def _pair_parts(x: Any, a: Any, node_features: str | None) -> GraphParts:
     if a is None or (x is None and node_features is None):
         missing = "adjacency A (or edge index [2, edges])" if a is None else "features X (a table [nodes, features])"
         raise InputError(
             f"The pair (X, A) has None for the {missing}; both are required{'' if a is None else f', {OR_MAKE_THEM}'}."
         )
-    node_ids = None
+    ids = None
     if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
-        node_ids = x.index.tolist()
-        x = _frame_values(x)
+        ids = x.index.tolist()
+        # Sparse if all of its columns are sparse ones, of which most entries are 0.
+        is_sparse = len(x.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in x.dtypes)
+        x = x.sparse.to_coo() if is_sparse else x.to_numpy()
     if x is not None and not hasattr(x, "shape"):
         x = to_numpy(x)
     if not hasattr(a, "shape"):
         a = to_numpy(a)
     is_sparse = hasattr(a, "tocoo") or getattr(a, "is_sparse", False) or getattr(a, "is_sparse_csr", False)
-    num_nodes = _rows(a if x is None and (is_sparse or _is_square(a)) else x)
-    build = partial(build_graph, x, node_ids=node_ids, name=name or "graph", node_features=node_features)
+    is_square = len(a.shape) == 2 and a.shape[0] == a.shape[1]
+    counted = a if x is None and (is_sparse or is_square) else x
+    num_nodes = counted.shape[0] if counted is not None and len(counted.shape) else 0
     if is_sparse or tuple(a.shape) == (num_nodes, num_nodes):
         edges, weight = adjacency_edges(a, num_nodes)
-        return build(edges, edge_weight=weight, num_nodes=num_nodes)
+        return GraphParts(edges, weight, x, ids=ids, num_nodes=num_nodes)
     if len(a.shape) == 2 and a.shape[0] == 2:
-        return build(a)
+        return GraphParts(a, x=x, ids=ids)
     rows = "" if x is None else f"with {num_nodes} rows of features "
     n = "n" if x is None else num_nodes
     raise InputError(
@@ -114,34 +146,54 @@ def _from_pair(x: Any, a: Any, name: str | None, node_features: str | None) -> D
     )
 
 
-def _rows(table: Any) -> int:
-    return table.shape[0] if table is not None and len(table.shape) else 0
+def _from_union(data: Data, name: str | None, labels: bool, node_features: str | None) -> Data:
+    """Return a graph set or a Batch, whose nodes are counted through all of its graphs, as a graph set."""
+    parts = pyg_parts(data, labels=labels)
+    if parts.edges is None:
+        raise InputError("The graphs have no edge_index; set it to an integer tensor [2, edges], which may be empty.")
+    if parts.x is not None and parts.x.shape[1:] == (0,):
+        parts.x = None
+    graphs = build_parts(replace(parts, name=name or parts.name), name="graphs", node_features=node_features)
+    if "features_of" in data:
+        graphs.features_of = data.features_of
+    return graphs
 
 
-def _is_square(a: Any) -> bool:
-    return len(a.shape) == 2 and a.shape[0] == a.shape[1]
+def _list_graphs(obj: Any) -> list[Any]:
+    is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
+    if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
+        raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
+    graphs = []
+    for i, graph in enumerate(obj):
+        if not is_one_graph(graph):
+            raise InputError(
+                f"Item {i} of the {type(obj).__name__} is a {type(graph).__name__}, which is not one graph; allowed is "
+                f"{MANY_GRAPHS}."
+            )
+        graphs.append(graph)
+    return graphs
 
 
-def _frame_values(frame: Any) -> Any:
-    """A DataFrame's values; sparse if all of its columns are sparse ones, of which most entries are 0."""
-    if len(frame.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in frame.dtypes):
-        return frame.sparse.to_coo()
-    return frame.to_numpy()
+def _one_of_many(graph: Any, one: int | str) -> GraphParts:
+    with in_graph(one):
+        parts = networkx_parts(graph, labels=False) if is_networkx(graph) else pyg_parts(graph, labels=False)
+        if parts.edges is None:
+            raise InputError("There is no edge_index; set it to an integer tensor [2, edges], which may be empty.")
+        return parts
 
 
-def _from_networkx(graph: Any, name: str | None, labels: bool, node_features: str | None) -> Data:
-    arrays = networkx_arrays(graph)
-    if arrays.x is None and node_features is None:
-        raise InputError(
-            "The NetworkX graph has no node features; set them with "
-            f"networkx.set_node_attributes(graph, {{node: [0.5, 1.0, ...]}}, 'x'), {OR_MAKE_THEM}."
-        )
-    return build_graph(
-        arrays.x,
-        arrays.edges,
-        edge_weight=arrays.edge_weight,
-        y=arrays.y if labels else None,
-        node_ids=arrays.node_ids,
-        name=name or graph.name or "graph",
-        node_features=node_features,
-    )
+def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[Any]:
+    """Return the label of each graph, None where it has none."""
+    labels = np.empty(len(graphs), dtype=object)
+    for i, (graph, one) in enumerate(zip(graphs, ids, strict=True)):
+        holder = graph.graph if is_networkx(graph) else {"y": graph.y}
+        label = next((holder[key] for key in LABEL_KEYS if key in holder), None)
+        if label is None:
+            continue
+        values = to_numpy(label)
+        if values.size != 1:
+            raise InputError(
+                f"The graph {one!r} has labels of shape {list(values.shape)}, but one label a graph is needed, or none."
+            )
+        labels[i] = values.reshape(-1)[0]
+    return labels

@@ -1,19 +1,23 @@
-"""Edges as given -> the one form used everywhere: both directions present, sorted, no loop, no duplicate."""
+"""Check edges, and bring them to the one form used everywhere: both directions, sorted, no loop, no duplicate."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from sfa.data.arrays import to_scipy
 from sfa.errors import InputError
+
+NO_EDGES = np.empty((2, 0), dtype=np.int64)
 
 
 def undirected_edges(
     edges: NDArray[np.int64], weight: NDArray[np.float32] | None, num_nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-    """The edges [2, m] in both directions, sorted by (row, column), and their weights or None if all are 1.
+    """Return the edges [2, m] in both directions, sorted by (row, column), and their weights or None if all are 1.
 
     A self-loop is dropped, and so is an edge of weight 0 (it is no edge). The weight of a pair {u, v} is the MEAN of
     all the weights given for it, in either direction: an edge listed twice does not grow heavier, and a symmetric
@@ -26,8 +30,7 @@ def undirected_edges(
     source, target = edges[:, keep]
     keys = np.minimum(source, target) * num_nodes + np.maximum(source, target)  # one number a pair {u, v}
     if weight is None:
-        pairs = distinct(keys)
-        both = np.sort(_both_directions(pairs, num_nodes))
+        both = np.sort(_both_directions(distinct(keys), num_nodes))
         return np.stack(np.divmod(both, num_nodes)), None
     pairs, pair_of_edge = np.unique(keys, return_inverse=True)
     both = _both_directions(pairs, num_nodes)
@@ -39,7 +42,7 @@ def undirected_edges(
 
 
 def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers >= 0 without repeats, ascending; for millions of them far faster than `numpy.unique`, which hashes."""
+    """Return numbers >= 0 without repeats, ascending; for millions far faster than `numpy.unique`, which hashes."""
     keys = np.sort(keys)
     return np.asarray(keys[np.diff(keys, prepend=-1) != 0])
 
@@ -49,8 +52,26 @@ def _both_directions(pairs: NDArray[np.int64], num_nodes: int) -> NDArray[np.int
     return np.concatenate([pairs, high * num_nodes + low])
 
 
+def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the edges [2, m] and weights [m] of an n x n adjacency matrix; an entry that is not 0 is an edge."""
+    from scipy import sparse
+
+    if isinstance(adjacency, torch.Tensor):
+        adjacency = adjacency.detach().cpu() if adjacency.layout == torch.strided else to_scipy(adjacency)
+    if tuple(adjacency.shape) != (num_nodes, num_nodes):
+        raise InputError(
+            f"The adjacency matrix has shape {list(adjacency.shape)}, but with {num_nodes} nodes it must be "
+            f"[{num_nodes}, {num_nodes}]."
+        )
+    if not sparse.issparse(adjacency) and np.asarray(adjacency).dtype.kind not in "fiub":
+        raise InputError(f"The adjacency matrix holds {np.asarray(adjacency).dtype} values, but they must be numbers.")
+    entries = sparse.coo_array(adjacency)
+    entries.sum_duplicates()
+    return np.stack([entries.row, entries.col]).astype(np.int64), entries.data
+
+
 def check_edges(edges: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
-    """The edge index as int64 [2, m], or a sentence on why it is none."""
+    """Return the edge index as int64 [2, m]."""
     if edges.ndim != 2 or edges.shape[0] != 2:
         raise InputError(
             f"The edge index has shape {list(edges.shape)}, but it must be [2, number of edges] "
@@ -64,16 +85,15 @@ def check_edges(edges: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
         )
     lowest, highest = int(edges.min()), int(edges.max())
     if lowest < 0 or highest >= num_nodes:
-        wrong = lowest if lowest < 0 else highest
         raise InputError(
-            f"The edge index holds node {wrong}, but there are {num_nodes} nodes (as many as rows of features, where "
-            f"there are any): 0 to {num_nodes - 1} are allowed."
+            f"The edge index holds node {lowest if lowest < 0 else highest}, but there are {num_nodes} nodes (as many "
+            f"as rows of features, where there are any): 0 to {num_nodes - 1} are allowed."
         )
     return edges.astype(np.int64)
 
 
 def check_weight(weight: NDArray[Any], num_edges: int) -> NDArray[np.float32]:
-    """The edge weights as float32 [m], or a sentence on why they are none."""
+    """Return the edge weights as float32 [m]."""
     if weight.ndim == 2 and weight.shape[1] == 1:
         weight = weight[:, 0]
     if weight.shape != (num_edges,):

@@ -1,4 +1,4 @@
-"""Node features as given -> float32 [n, d]: dense, in compressed rows (CSR) where most are zero, or left on disk."""
+"""Bring node features to float32 [n, d]: dense, in compressed rows (CSR) where most are zero, or left on disk."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sfa.data.arrays import to_numpy
-from sfa.data.mapped import is_large, is_map, tensor_over
+from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy, to_scipy
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix, on_disk, row_chunks
 
@@ -25,15 +24,15 @@ ENTRY_BYTES = 12
 def check_features(
     x: Any, *, mapped: bool = False, dense: bool = False, place: Callable[[int], str] = "row {}".format
 ) -> tuple[Tensor, bool]:
-    """The features as a tensor [n, d] and whether they lie on disk, or a sentence on why they are none.
+    """Return the features as a tensor [n, d], and whether they lie on disk.
 
     The form depends on the values and not on the form they come in, so that equal features are equal tensors:
 
     - At most `SPARSE_SHARE` of the entries are not zero: `torch.sparse_csr`, int64 indices, columns sorted within
       rows, no zero and no duplicate among the entries. What comes sparse is never made dense on the way.
+    - A large map of a file (`numpy.memmap`; `sfa.data.arrays` says what is large) that is not small as CSR stays on
+      disk. It is shared if it is float32 in C order, and otherwise converted into a temporary file.
     - Otherwise a dense tensor, C-contiguous, a copy of what was given.
-    - A large map of a file (`numpy.memmap`; what is large `sfa.data.mapped` says) stays on disk, unless it is sparse
-      and small as CSR. It is shared if it is float32 in C order, and otherwise converted into a temporary file.
 
     Args:
         x: NumPy array or map, torch tensor, SciPy sparse matrix, each of any numeric dtype, layout and order.
@@ -43,7 +42,7 @@ def check_features(
     """
     if isinstance(x, Tensor) and x.layout == torch.sparse_coo and x.dense_dim():
         x = x.to_dense()  # its entries are whole rows
-    if _is_sparse(x):
+    if x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr"):
         features = _from_sparse(x, place)
         return features.to_dense() if dense else features, False
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
@@ -51,34 +50,25 @@ def check_features(
     _check_shape(array.shape)
     _check_dtype(array.dtype)
     entries = _count_entries(array, place)
-    if dense:
-        return _copy(array), False
-    if entries <= SPARSE_SHARE * array.size and not (mapped and is_large(ENTRY_BYTES * entries)):
-        return _compress(array), False
-    if not mapped:
-        return _copy(array), False
+    is_sparse = entries <= SPARSE_SHARE * array.size and not (mapped and is_large(ENTRY_BYTES * entries))
+    if is_sparse and not dense:
+        from scipy import sparse
+
+        chunks = [sparse.csr_array(rows) for rows in _float32_rows(array)]
+        return _csr_tensor(sparse.vstack(chunks, format="csr")), False
+    if dense or not mapped:
+        return torch.from_numpy(np.array(array, dtype=np.float32, order="C")), False
     if array.dtype == np.float32 and array.flags.c_contiguous:
         return tensor_over(array), True
     return on_disk(_float32_rows(array), array.shape), True
 
 
-def csr_tensor(matrix: Any) -> Tensor:
-    """A SciPy CSR matrix in canonical form as a `torch.sparse_csr` tensor with int64 indices; the values are shared."""
-    rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
-    return csr_matrix(rowptr, col, torch.from_numpy(matrix.data), matrix.shape)
-
-
-def _copy(array: NDArray[Any]) -> Tensor:
-    return torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
-
-
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise InputError(f"The features have shape {list(shape)}, but a table [nodes, features] is needed.")
-    num_nodes, num_features = shape
-    if num_nodes < 2:
-        raise InputError(f"The graph has {num_nodes} node{'' if num_nodes == 1 else 's'}; at least 2 are needed.")
-    if num_features == 0:
+    if shape[0] < 2:
+        raise InputError(f"The graph has {shape[0]} node{'' if shape[0] == 1 else 's'}; at least 2 are needed.")
+    if shape[1] == 0:
         raise InputError(
             f"The features have no columns (shape {list(shape)}); give at least one feature a node, or none at all and "
             "have some made with node_features='degree', 'random' or 'spectral' (--node-features)."
@@ -93,7 +83,7 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
 
 
 def _count_entries(array: NDArray[Any], place: Callable[[int], str]) -> int:
-    """How many values are not zero as float32; all of them must be finite."""
+    """Count the values that are not zero as float32; all of them must be finite."""
     entries, wrong, first = 0, 0, 0
     for chunk, rows in zip(row_chunks(array.shape), _float32_rows(array), strict=True):
         entries += int(np.count_nonzero(rows))
@@ -113,20 +103,10 @@ def _float32_rows(array: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
         yield rows
 
 
-def _compress(array: NDArray[Any]) -> Tensor:
-    from scipy import sparse
-
-    return csr_tensor(sparse.vstack([sparse.csr_array(rows) for rows in _float32_rows(array)], format="csr"))
-
-
-def _is_sparse(x: Any) -> bool:
-    return x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr")
-
-
 def _from_sparse(x: Any, place: Callable[[int], str]) -> Tensor:
     _check_shape(tuple(x.shape))
     try:  # a wrong index would otherwise read beyond the arrays
-        matrix = _as_scipy(x) if isinstance(x, Tensor) else x.copy()  # the caller's stays as it is
+        matrix = to_scipy(x) if isinstance(x, Tensor) else x.copy()  # the caller's stays as it is
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
     except ValueError as error:
@@ -142,21 +122,12 @@ def _from_sparse(x: Any, place: Callable[[int], str]) -> Tensor:
         first = int(np.searchsorted(matrix.indptr, wrong.argmax(), side="right")) - 1
         raise _not_finite(int(wrong.sum()), place(first))
     is_sparse = matrix.nnz <= SPARSE_SHARE * matrix.shape[0] * matrix.shape[1]
-    return csr_tensor(matrix) if is_sparse else torch.from_numpy(matrix.toarray())
+    return _csr_tensor(matrix) if is_sparse else torch.from_numpy(matrix.toarray())
 
 
-def _as_scipy(x: Any) -> Any:
-    """A copy of a torch tensor [n, d] of any sparse layout as a SciPy matrix."""
-    from scipy import sparse
-
-    x = x.detach().cpu()
-    if x.dtype in (torch.float16, torch.bfloat16):  # which SciPy does not have
-        x = x.float()
-    if x.layout == torch.sparse_csr:
-        parts = x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()
-        return sparse.csr_array(parts, shape=tuple(x.shape), copy=True)
-    x = x.to_sparse_coo().coalesce()
-    return sparse.coo_array((x.values().numpy(), x.indices().numpy()), shape=tuple(x.shape), copy=True)
+def _csr_tensor(matrix: Any) -> Tensor:
+    rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
+    return csr_matrix(rowptr, col, torch.from_numpy(matrix.data), matrix.shape)
 
 
 def _not_finite(count: int, first: str) -> InputError:

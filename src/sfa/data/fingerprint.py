@@ -1,4 +1,4 @@
-"""The content of a graph, graph set or image set in one line of text, by which a run knows its data again."""
+"""Hash the content of a graph, graph set or image set, by which a run knows its data again."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ KEYS: dict[Level, tuple[str, ...]] = {
 
 
 def fingerprint(data: Data) -> str:
-    """The SHA-256 of x, edge_index, edge_weight and y, with shapes and dtypes; not of what anything is called.
+    """Return the SHA-256 of x, edge_index, edge_weight and y, with shapes and dtypes; not of what anything is called.
 
-    Masks do not count either: a split belongs to how embeddings are scored, and nothing that is learnt depends on it.
+    Masks do not count either: a split belongs to how embeddings are scored, and nothing that is learned depends on it.
     Features count by their non-zero entries: a graph has the same fingerprint with dense and with sparse ones. Of a
     graph set counts `ptr` as well, where each graph begins. Of an image set count x, all of it, and y, and the one mask
-    that does decide what is learnt: `train_mask`.
+    that does decide what is learned: `train_mask`.
     """
     digest = hashlib.sha256()
     for key in KEYS[level_of(data)]:
@@ -49,14 +49,15 @@ def _contents(key: str, value: Any) -> Iterator[NDArray[Any]]:
     if key != "x":
         yield np.ascontiguousarray(to_numpy(value))
     elif value.dim() == 4:
-        yield from _pixels(value)
+        for chunk in row_chunks((len(value), value[0].numel())):
+            yield np.ascontiguousarray(value[chunk].detach().cpu().numpy())
     else:
         yield from (places for places, _ in _entries(value))
         yield from (values for _, values in _entries(value))
 
 
 def _entries(x: Tensor) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """The places (row · d + column, ascending) and the values of the non-zero entries, by chunks of dense rows."""
+    """Return the places (row · d + column, ascending) and values of the non-zero entries, by chunks of dense rows."""
     x = x.detach().cpu()
     if x.layout == torch.sparse_csr:
         rows = np.repeat(np.arange(x.shape[0]), np.diff(x.crow_indices().numpy()))
@@ -68,9 +69,3 @@ def _entries(x: Tensor) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
         values = rows[places]
         places += chunk.start * x.shape[1]
         yield places, values
-
-
-def _pixels(x: Tensor) -> Iterator[NDArray[np.uint8]]:
-    """The bytes of the images, by chunks of images."""
-    for chunk in row_chunks((len(x), x[0].numel())):
-        yield np.ascontiguousarray(x[chunk].detach().cpu().numpy())

@@ -1,4 +1,4 @@
-"""Arrays -> the one graph container. Every graph of the project is made here, so what holds here holds everywhere."""
+"""Build the one graph container of arrays. Every graph of the project is made here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from torch_geometric.data import Data
 from sfa.data.arrays import to_numpy
 from sfa.data.edges import check_edges, check_weight, undirected_edges
 from sfa.data.features import check_features
-from sfa.data.labels import a, encode_labels
-from sfa.data.masks import check_masks
+from sfa.data.labels import check_ids, set_labels, set_masks
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 
@@ -33,32 +32,37 @@ def build_graph(
     node_features: str | None = None,
     num_nodes: int | None = None,
 ) -> Data:
-    """A checked, undirected graph.
+    """Build a checked, undirected graph.
 
     Args:
-        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; see `check_features` for their form.
-            None if there are none and `node_features` are to stand in for them.
+        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; None if `node_features` stand in.
         edges: node positions [2, m], in any order and direction; loops and duplicates are dropped.
         edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
         y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
-        masks: public splits, `train_mask`, `val_mask` and `test_mask` or some of them; see `check_masks`.
+        masks: public splits, `train_mask`, `val_mask` and `test_mask` or some of them; see `set_masks`.
         node_ids: a name (str or int) for each node; 0..n-1 if not given.
         class_names: the names of the classes that integer labels count.
         name: what the graph is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a graph with `mapped_features` does, and is to stay there.
-        node_features: what to make features of where there are none, `degree`, `random` or `spectral`, with a width if
-            wanted (`spectral:64`); see `sfa.data.structural`.
-        num_nodes: how many nodes there are, where `x` does not say it; else there are as many as node ids or labels, or
-            as the edges name.
+        node_features: what to make features of: `degree`, `random` or `spectral`, with a width if wanted
+            (`spectral:64`); see `sfa.data.structural`.
+        num_nodes: how many nodes there are, where neither `x` nor node ids nor labels say it; else what the edges name.
 
     Returns:
-        Data with `x` float32 [n, d], dense or CSR; `edge_index` int64 [2, 2·pairs], sorted; `node_ids`; `name`; and,
-        only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1 unknown), `class_names`,
-        and the masks, boolean [n] or [n, splits]. `features_of` tells what features were made of, if they were.
-        `mapped_features` is there, and True, only if `x` lies on disk: it may be larger than the memory, is to be read
-        by rows, and must never be written to.
+        Data with `x` float32 [n, d], dense or CSR (see `check_features`); `edge_index` int64 [2, 2·pairs], sorted;
+        `node_ids`; `name`; and, only where there are any, `edge_weight` float32 (symmetric, not all 1), `y` int64 (-1
+        unknown), `class_names`, the masks, boolean [n] or [n, splits], and `features_of`, what features were made of.
+        `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
     """
-    kind, edges = _kind_of_features(x, node_features), to_numpy(edges)
+    if x is None and node_features is None:
+        raise InputError(f"The graph has no node features; give a table [nodes, features], {OR_MAKE_THEM}.")
+    if x is not None and node_features is not None:
+        raise InputError(
+            f"The graph has features of its own, so none are made of {node_features!r}: leave out node_features "
+            "(--node-features)."
+        )
+    kind = None if node_features is None else NodeFeatures.parse(node_features)
+    edges = to_numpy(edges)
     if kind is None:
         features, mapped = check_features(x, mapped=mapped)
         num_nodes = features.shape[0]
@@ -72,70 +76,26 @@ def build_graph(
             f"The graph has no edges: all {index.shape[1]} given are self-loops or have weight 0; "
             "at least one edge between two different nodes is needed."
         )
-
     if kind is not None:
         features, mapped = check_features(kind.make(undirected, weight, num_nodes))
-    data = Data(x=features, edge_index=torch.from_numpy(undirected))
+    data = Data(x=features, edge_index=torch.from_numpy(undirected), name=str(name))
     if kind is not None:
         data.features_of = kind.name
     if mapped:
         data.mapped_features = True
     if weight is not None:
         data.edge_weight = torch.from_numpy(weight)
-    if y is not None:
-        labels, names = encode_labels(to_numpy(y), num_nodes, class_names)
-        if labels is not None:
-            data.y = torch.from_numpy(labels)
-        if names is not None:
-            data.class_names = names
-    for mask, nodes in check_masks(masks or {}, num_nodes).items():
-        data[mask] = nodes
-    data.node_ids = list(range(num_nodes)) if node_ids is None else check_ids(node_ids, num_nodes)
-    data.name = str(name)
+    set_labels(data, y, num_nodes, class_names)
+    set_masks(data, masks or {}, num_nodes)
+    data.node_ids = check_ids(node_ids, num_nodes)
     return data
 
 
-def _kind_of_features(x: Any, node_features: str | None) -> NodeFeatures | None:
-    """What to make features of, None if they are given; exactly one of the two must be."""
-    if x is None and node_features is None:
-        raise InputError(f"The graph has no node features; give a table [nodes, features], {OR_MAKE_THEM}.")
-    if x is not None and node_features is not None:
-        raise InputError(
-            f"The graph has features of its own, so none are made of {node_features!r}: leave out node_features "
-            "(--node-features)."
-        )
-    return None if node_features is None else NodeFeatures.parse(node_features)
-
-
 def count_nodes(given: int | None, others: Sequence[Any], edges: NDArray[Any]) -> int:
-    """How many nodes there are if no features say it: the number given, the length of others, or what edges name."""
+    """Return the number of nodes where no features say it: the one given, the length of others, or what edges name."""
     counts = [given, *(size for other in others if other is not None for size in np.shape(other)[:1])]
     named = int(edges.max()) + 1 if edges.size and edges.dtype.kind in "iu" else 2
     count = next((count for count in counts if count is not None), named)
     if count < 2:
         raise InputError(f"The graph has {count} node{'' if count == 1 else 's'}; at least 2 are needed.")
     return int(count)
-
-
-def check_ids(given: Sequence[Any], count: int, item: str = "node") -> list[int | str]:
-    """A name for each of so many nodes (or other items), text or an integer, or a sentence on why they are none."""
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise InputError(f"The {item} ids are {given!r}, but a list with one {a(item)} is needed.")
-    ids = [_id(one) for one in given]
-    if len(ids) != count:
-        raise InputError(f"There are {len(ids)} {item} ids for {count} {item}s; give one {a(item)}.")
-    seen: set[str] = set()
-    for one in ids:
-        if str(one) in seen:  # 1 and "1" would be the same in a table
-            raise InputError(f"The {item} id {one!r} is given to more than one {item}; ids must be unique.")
-        seen.add(str(one))
-    return ids
-
-
-def _id(one: Any) -> int | str:
-    if isinstance(one, bytes):
-        return one.decode("utf-8", "replace")
-    is_integer = isinstance(one, (int, np.integer)) and -(2**63) <= int(one) < 2**63
-    return int(one) if is_integer else str(one)

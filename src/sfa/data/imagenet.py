@@ -1,19 +1,18 @@
-"""ImageNet-100: a hundred classes of ImageNet, as folders of photographs on this machine."""
+"""Read ImageNet-100: a hundred classes of ImageNet, as folders of photographs on this machine."""
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from torch_geometric.data import Data
 
-from sfa.data.files.graph_file import reading
-from sfa.data.files.image_folder import read_image_folder
-from sfa.data.files.image_pixels import OnImage
-from sfa.data.roots import VARIABLE, cache_folder, data_root
+from sfa.data.downloads import VARIABLE, PathLike, cache_folder, data_root
+from sfa.data.readers.image_folder import read_image_folder
+from sfa.data.readers.tables import reading
 from sfa.errors import InputError
 from sfa.levels import Level
 
@@ -39,38 +38,28 @@ class ImageNet100:
     may have a name. The images of `val/` are the part to test on.
 
     It is never downloaded: ImageNet gives it to those who agree to its terms of access.
-
-    Args:
-        key: our name of it.
-        image_size: the pixels a side that its images are brought to; the views for training are cut out of these.
     """
 
     key: str = "imagenet-100"
     image_size: int = 224
+    """The pixels a side that its images are brought to; the views for training are cut out of these."""
     level: ClassVar[Level] = "image"
 
-    def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
-        """The folder that holds `train/` and `val/`, in the root or else in the cache; None if it is not there."""
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Return the folder that holds `train/` and `val/`, in the root or else in the cache; None if there is none."""
         bases = (data_root(root), cache_folder())
         places = (base / under / name for base in bases for name in (*FOLDERS, WHOLE) for under in ("images", ""))
         return next((folder for folder in places if folder.is_dir()), None)
 
     def load(
         self,
-        root: str | os.PathLike[str] | None,
+        root: PathLike | None,
         *,
         image_size: int | None = None,
         skip_corrupt: bool = False,
-        on_image: OnImage | None = None,
+        on_image: Callable[[int, int], None] | None = None,
     ) -> Data:
-        """The images as an image set; nothing is written outside the cache folder.
-
-        Args:
-            root: where it is looked for.
-            image_size: pixels a side, if not the set's own.
-            skip_corrupt: see `read_image_folder`.
-            on_image: see `read_image_folder`.
-        """
+        """Return the images as an image set; see `read_image_folder` for the options."""
         folder = self.locate(root)
         if folder is None:
             raise InputError(
@@ -81,11 +70,14 @@ class ImageNet100:
         for part in ("train", "val"):
             if not (folder / part).is_dir():
                 raise InputError(f"The folder {folder} has no folder {part} in it; {self.key} needs train and val.")
+        bundled = [Path(__file__).parent / "bundled" / CLASSES] if folder.name == WHOLE else []
+        lists = (folder / CLASSES, folder.parent / CLASSES, *bundled)
+        listed = next((file for file in lists if file.is_file()), None)
         data = read_image_folder(
             folder,
             image_size=self.image_size if image_size is None else image_size,
             skip_corrupt=skip_corrupt,
-            classes=_classes(folder),
+            classes=None if listed is None else reading(listed, read_class_list),
             test=("val",),
             on_image=on_image,
         )
@@ -94,7 +86,7 @@ class ImageNet100:
 
 
 def read_class_list(path: Path) -> dict[str, str]:
-    """The classes that a file lists, a WordNet id a line, with the names that follow; the id where none does."""
+    """Return the classes that a file lists, a WordNet id a line, with the names that follow; the id where none does."""
     classes: dict[str, str] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -112,11 +104,3 @@ def read_class_list(path: Path) -> dict[str, str]:
     if not classes:
         raise InputError(f"{path} lists no classes; it should have a WordNet id, such as n01558993, in each line.")
     return classes
-
-
-def _classes(folder: Path) -> dict[str, str] | None:
-    """The classes to read and their names; None for all there are."""
-    bundled = [Path(__file__).parent / "bundled" / CLASSES] if folder.name == WHOLE else []
-    lists = (folder / CLASSES, folder.parent / CLASSES, *bundled)
-    found = next((file for file in lists if file.is_file()), None)
-    return None if found is None else reading(found, read_class_list)

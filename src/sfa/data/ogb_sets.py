@@ -1,25 +1,23 @@
-"""Data sets of the Open Graph Benchmark: downloaded by the package ogb where it is installed, read here without it."""
+"""Read data sets of the Open Graph Benchmark, which the package ogb downloads where it is installed."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
 from sfa.data.graph import build_graph
-from sfa.data.masks import MASKS
-from sfa.data.raw_files import damage_is_said, find_raw, move, processed, quiet, require_files
-from sfa.data.roots import VARIABLE, cache_folder, writable_cache
+from sfa.data.labels import MASKS
 from sfa.errors import InputError
 from sfa.levels import Level
+
+TABLES = ("edges", "x", "y", "train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -41,67 +39,53 @@ class OgbSet:
     @property
     def files(self) -> tuple[str, ...]:
         tables = [f"raw/{table}.csv.gz" for table in ("edge", "node-feat", "node-label")]
-        return (*tables, *(f"split/{self.split}/{part}.csv.gz" for part in ("train", "valid", "test")))
+        return (*tables, *(f"split/{self.split}/{part}.csv.gz" for part in TABLES[3:]))
 
-    def locate(self, root: str | os.PathLike[str] | None) -> Path | None:
-        """The folder of its files, in the root or else among earlier downloads; None if it must be downloaded."""
-        raw = find_raw(Path(self.folder, "raw"), root)
+    def locate(self, root: PathLike | None) -> Path | None:
+        """Return the folder of its files, in the root or among earlier downloads; None if it must be downloaded."""
+        raw = find_raw(f"{self.folder}/raw", root)
         return None if raw is None else raw.parent
 
-    def load(self, root: str | os.PathLike[str] | None) -> Data:
-        """The data set as a graph, undirected; nothing is written outside the cache folder."""
-        folder = self.locate(root) or _download(self)
+    def load(self, root: PathLike | None) -> Data:
+        """Return the data set as a graph, undirected; nothing is written outside the cache folder."""
+        folder = self.locate(root) or self._download()
         require_files(self.key, folder, self.files)
-        with damage_is_said(self.key, folder):
-            edges, x, y, *parts = _arrays(self, folder)
-            masks = {mask: _mask(nodes, len(x)) for mask, nodes in zip(MASKS, parts, strict=True)}
+        with explain_damage(self.key, folder):
+            edges, x, y, *parts = self._arrays(folder)
+            masks = {mask: np.zeros(len(x), dtype=bool) for mask in MASKS}
+            for mask, nodes in zip(masks.values(), parts, strict=True):
+                mask[nodes.ravel()] = True
             return build_graph(x, edges.T, y=y, masks=masks, name=self.key)
 
+    def _arrays(self, folder: Path) -> list[NDArray[Any]]:
+        """Return the tables in the order of `TABLES`, from the cache: to read the text takes many times as long."""
+        import pandas as pd
 
-TABLES = ("edges", "x", "y", "train", "valid", "test")
+        def make(made: Path) -> None:
+            for name, file in zip(TABLES, self.files, strict=True):
+                table = np.asarray(pd.read_csv(folder / file, header=None).to_numpy())
+                np.save(made / f"{name}.npy", table.astype(np.float32) if name == "x" else table)
 
+        cached = processed(self.key, [folder / file for file in self.files], "tables 1", make)
+        return [np.load(cached / f"{name}.npy", allow_pickle=False) for name in TABLES]
 
-def _arrays(item: OgbSet, folder: Path) -> list[NDArray[Any]]:
-    """The tables in this order, from the cache: to read the text takes many times as long."""
-    import pandas as pd
-
-    def make(made: Path) -> None:
-        for name, file in zip(TABLES, item.files, strict=True):
-            table = np.asarray(pd.read_csv(folder / file, header=None).to_numpy())
-            np.save(made / f"{name}.npy", table.astype(np.float32) if name == "x" else table)
-
-    cached = processed(item.key, [folder / file for file in item.files], "tables 1", make)
-    return [np.load(cached / f"{name}.npy", allow_pickle=False) for name in TABLES]
-
-
-def _mask(nodes: NDArray[np.int64], num_nodes: int) -> torch.Tensor:
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    mask[torch.from_numpy(nodes.ravel())] = True
-    return mask
-
-
-def _download(item: OgbSet) -> Path:
-    """The files by ogb's own download, whole or not at all, in the cache."""
-    where = (
-        f"give the folder that holds {item.folder}/{item.files[0]} (and the rest of its layout) with --data-root or "
-        f"{VARIABLE}"
-    )
-    try:
-        ogb = importlib.import_module("ogb.nodeproppred")
-    except ImportError as error:
-        raise InputError(
-            f"{item.key} is not on this machine, and the package ogb, which downloads it, is not installed: "
-            f"pip install ogb, or {where}."
-        ) from error
-    target = writable_cache() / item.folder
-    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="download-") as temporary:
+    def _download(self) -> Path:
+        where = (
+            f"give the folder that holds {self.folder}/{self.files[0]} (and the rest of its layout) with --data-root "
+            f"or {VARIABLE}"
+        )
         try:
-            with quiet():
-                ogb.NodePropPredDataset(item.key, root=temporary)
-            require_files(item.key, Path(temporary, item.folder), item.files)
-        except Exception as error:  # whatever the network raises
+            ogb = importlib.import_module("ogb.nodeproppred")
+        except ImportError as error:
             raise InputError(
-                f"{item.key} is not on this machine and could not be downloaded ({type(error).__name__}): {where}."
+                f"{self.key} is not on this machine, and the package ogb, which downloads it, is not installed: "
+                f"pip install ogb, or {where}."
             ) from error
-        move(Path(temporary, item.folder), target)
-    return target
+
+        def fill(temporary: Path) -> None:
+            with quiet():
+                ogb.NodePropPredDataset(self.key, root=str(temporary))
+            for file in self.files:
+                (temporary / self.folder / file).stat()  # one that is missing is a failure of the download
+
+        return download(self.key, self.folder, fill, missing="on this machine and", otherwise=f": {where}")

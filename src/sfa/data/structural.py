@@ -1,15 +1,16 @@
-"""Features of nodes that have none: made of the graph's structure, or of chance."""
+"""Make features of nodes that have none: of the graph's structure, or of chance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch_geometric.data import Data
 
-from sfa.data.positions import spectral_features
 from sfa.errors import InputError, unknown_name
 from sfa.levels import level_of
 from sfa.seeding import derive_seed
@@ -17,7 +18,13 @@ from sfa.seeding import derive_seed
 Edges = NDArray[np.int64]
 Weights = NDArray[np.float32] | None
 Features = NDArray[np.float32]
+Floats = NDArray[np.float64]
 
+# Components of so few nodes have all their eigenvectors computed at once.
+DENSE_NODES = 64
+# Of the subspace iteration for larger ones: columns beyond those asked for, which speed it up; rounds at most; degree
+# of the filter at most; the residual |A u - lambda u| that is small enough.
+SPARE, ROUNDS, DEGREE, TOLERANCE = 8, 40, 12, 1e-5
 OR_MAKE_THEM = "or have some made with node_features='degree', 'random' or 'spectral' (--node-features)"
 """What else can be done where there are no features, for the end of an error's sentence."""
 
@@ -31,41 +38,41 @@ class NodeFeatures:
 
     @classmethod
     def parse(cls, text: str) -> NodeFeatures:
-        """The kind and its width, which is the kind's own if none is given after a colon."""
+        """Return the kind and its width, which is the kind's own if none is given after a colon."""
         name, colon, width = str(text).partition(":")
         if name not in KINDS:
             raise unknown_name("kind of node features", name, KINDS)
         if not colon:
-            return cls(name, KINDS[name].width)
+            return cls(name, KINDS[name][1])
         if not width.isdecimal() or not 2 <= int(width) <= 65536:
             raise InputError(
                 f"The node features {text!r} have no usable width: after the colon comes a number from 2 to 65536, for "
-                f"instance {name}:{KINDS[name].width}."
+                f"instance {name}:{KINDS[name][1]}."
             )
         return cls(name, int(width))
 
     def make(self, edges: Edges, weight: Weights, num_nodes: int) -> Features:
-        """Features [n, width] of an undirected graph, its edges in both directions, without loops and duplicates."""
-        return KINDS[self.name].make(edges, weight, num_nodes, self.width)
+        """Return features [n, width] of an undirected graph, its edges in both directions, without loops."""
+        return KINDS[self.name][0](edges, weight, num_nodes, self.width)
 
     def __str__(self) -> str:
         return f"{self.name} features, {self.width} columns"
 
 
-def remark(graph: Data) -> str | None:
-    """What is to be said aloud of a graph's or graph set's features: what they were made of; None if it has its own.
+def remark(data: Data) -> str | None:
+    """Say what the features of a graph or graph set were made of; None if it has its own.
 
     As in "No node features in this set: degree features, 33 columns".
     """
-    made_of = getattr(graph, "features_of", None)
+    made_of = getattr(data, "features_of", None)
     if made_of is None:
         return None
-    what = "set" if level_of(graph) == "graph" else "graph"
-    return f"No node features in this {what}: {NodeFeatures(made_of, graph.x.shape[1])}"
+    what = "set" if level_of(data) == "graph" else "graph"
+    return f"No node features in this {what}: {NodeFeatures(made_of, data.x.shape[1])}"
 
 
 def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """One-hot number of neighbours, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, 16–23, …
+    """Return the one-hot number of neighbors, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, 16–23, …
 
     There are two bins for each doubling, and the last takes all beyond; of 33, from 65,536 on. A bin means the same in
     every graph, so an encoder trained on one graph can embed another. Weights do not count.
@@ -80,24 +87,116 @@ def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -
 
 
 def random_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """Standard normal numbers, the same on every call: they tell nodes apart and say nothing of them.
+    """Return standard normal numbers, the same on every call: they tell nodes apart and say nothing of them.
 
-    Row i is the same in every graph, whatever node stands there: what is learnt belongs to one graph.
+    Row i is the same in every graph, whatever node stands there: what is learned belongs to one graph.
     """
     rng = np.random.default_rng(derive_seed(0, 5))
     return rng.standard_normal((num_nodes, width), dtype=np.float32)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A function that makes features, and how many columns they have unless a user says."""
+def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
+    r"""Return leading eigenvectors of the normalized adjacency (Belkin and Niyogi, 2003), where nodes lie in the graph.
 
-    make: Callable[[Edges, Weights, int, int], Features]
-    width: int
+    .. math:: D^{-1/2} A D^{-1/2} u_j = \lambda_j u_j, \qquad \lambda_0 > \lambda_1 \ge \lambda_2 \ge \dots, \qquad
+              x_{ij} = \sqrt n \, u_{ij}
+
+    Each connected component is treated for itself, or small ones would take up the columns of all. Its first
+    eigenvector is left out, for it only tells of degrees; of n nodes there are n - 1 others, and columns beyond these
+    are 0. So is everything for an isolated node. Of each eigenvector the first entry of largest size is made positive.
+    Eigenvectors of equal eigenvalues (symmetric graphs) are one choice of many, the same on every call. They belong to
+    one graph: those of another are not comparable.
+    """
+    from scipy import sparse
+
+    values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
+    adjacency = sparse.csr_array((values, (edges[0], edges[1])), shape=(num_nodes, num_nodes))
+    root = np.sqrt(adjacency.sum(axis=1))
+    scale = sparse.diags_array(np.divide(1, root, out=np.zeros(num_nodes), where=root > 0))
+    normalized = (scale @ adjacency @ scale).tocsr()
+    _, component = sparse.csgraph.connected_components(adjacency, directed=False)
+    size = np.bincount(component)[component]
+
+    features = np.zeros((num_nodes, width), dtype=np.float32)
+    # One thread: with another number of them the last digits differ, and a run would not know its data again.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for n in np.unique(size[size > 1]).tolist():
+            members = np.flatnonzero(size == n)
+            nodes = members[np.argsort(component[members], kind="stable")].reshape(-1, n)  # one component a row
+            count = min(width, n - 1)
+            if n <= DENSE_NODES:
+                vectors = np.linalg.eigh(_dense_blocks(normalized, nodes))[1][:, :, ::-1][:, :, 1 : count + 1]
+                features[nodes, :count] = _with_signs(vectors)
+                continue
+            for own in nodes:
+                matrix = normalized[own][:, own]
+                features[own, :count] = _with_signs(_leading_eigenvectors(matrix, root[own], count))
+    return features
 
 
-KINDS = {
-    "degree": Kind(degree_features, 33),
-    "random": Kind(random_features, 64),
-    "spectral": Kind(spectral_features, 32),
+def _dense_blocks(matrix: Any, nodes: NDArray[np.int64]) -> Floats:
+    """Return the rows and columns of each of k groups of n nodes that have no entries elsewhere, [k, n, n]."""
+    groups, n = nodes.shape
+    part = matrix[nodes.ravel()].tocoo()
+    place = np.empty(matrix.shape[0], dtype=np.int64)
+    place[nodes] = np.arange(n)
+    blocks = np.zeros((groups, n, n))
+    blocks[part.row // n, part.row % n, place[part.col]] = part.data
+    return blocks
+
+
+def _with_signs(vectors: Floats) -> Floats:
+    """Return vectors [..., n, count] of length 1 with length sqrt(n) and signs that are settled."""
+    size = np.abs(vectors)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=-2, keepdims=True), axis=-2, keepdims=True)
+    signs = np.sign(np.take_along_axis(vectors, first, axis=-2))
+    return np.asarray(np.sqrt(vectors.shape[-2]) * vectors * signs)
+
+
+def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
+    r"""Return the eigenvectors [n, count] of largest eigenvalue that are orthogonal to the trivial one [n].
+
+    By subspace iteration with a Chebyshev filter (Zhou and Saad, 2007): rounds of :math:`V \leftarrow
+    \operatorname{orth}(T_m(A) V)`, where the polynomial :math:`T_m` is small from -1 to the least eigenvalue found so
+    far and grows fast above it. Unlike ARPACK's, which starts anew from random vectors of its own where eigenvalues
+    are repeated, the result is the same on every call. Where eigenvalues hardly differ, as those of a long path, it
+    stops at combinations of their eigenvectors, which tell of positions too.
+    """
+    n = len(trivial)
+    trivial = trivial / np.linalg.norm(trivial)
+
+    def orthonormal(v: Floats) -> Floats:
+        for _ in range(2):  # once more, for what rounding leaves
+            v, _ = np.linalg.qr(v - np.outer(trivial, trivial @ v))
+        return v
+
+    v = orthonormal(np.random.default_rng(derive_seed(0, 6)).standard_normal((n, min(count + SPARE, n - 1))))
+    for _ in range(ROUNDS):
+        image = matrix @ v
+        eigenvalues, rotation = np.linalg.eigh(v.T @ image)
+        eigenvalues, rotation = eigenvalues[::-1], rotation[:, ::-1]
+        v, image = v @ rotation, image @ rotation
+        residual = np.linalg.norm((image - v * eigenvalues)[:, :count], axis=0).max()
+        if residual < TOLERANCE:
+            break
+        v = orthonormal(_chebyshev(matrix, v, eigenvalues[-1]))
+    return np.asarray(v[:, :count])
+
+
+def _chebyshev(matrix: Any, v: Floats, high: float) -> Floats:
+    """Compute T_m(A) v, where T_m is at most 1 in size from -1 to `high` and at most some 10^8 at 1."""
+    high = np.clip(high, -1 + 1e-6, 1 - 1e-9)  # rounding may leave less room than there is
+    centre, half = (high - 1) / 2, (high + 1) / 2
+    degree = int(np.clip(18 / np.arccosh((1 - centre) / half), 1, DEGREE))
+    before, v = v, (matrix @ v - centre * v) / half
+    for _ in range(degree - 1):
+        before, v = v, 2 * (matrix @ v - centre * v) / half - before
+    return v
+
+
+KINDS: dict[str, tuple[Callable[[Edges, Weights, int, int], Features], int]] = {
+    "degree": (degree_features, 33),
+    "random": (random_features, 64),
+    "spectral": (spectral_features, 32),
 }
+"""Functions that make features, and how many columns these have unless a user says."""

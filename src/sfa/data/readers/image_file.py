@@ -1,4 +1,4 @@
-"""One image file -> its pixels: red, green and blue in bytes, upright, whatever the file holds. Decoded by Pillow."""
+"""Decode one image file by Pillow: red, green and blue in bytes, upright, whatever the file holds."""
 
 from __future__ import annotations
 
@@ -21,39 +21,14 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 # Known by name only, so that it can be said that they are not read.
 OTHER_SUFFIXES = (
-    *(
-        ".heic",
-        ".heif",
-        ".avif",
-        ".jxl",
-        ".jp2",
-        ".j2k",
-        ".jfif",
-        ".svg",
-        ".eps",
-        ".psd",
-        ".xcf",
-        ".tga",
-        ".ico",
-        ".exr",
-    ),
-    *(".hdr", ".dcm", ".nii", ".fits", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
+    *(".heic", ".heif", ".avif", ".jxl", ".jp2", ".j2k", ".jfif", ".svg", ".eps", ".psd", ".xcf", ".tga", ".ico"),
+    *(".exr", ".hdr", ".dcm", ".nii", ".fits", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
 )
 # No other format is tried, whatever a file is called: some that Pillow knows start other programs (EPS).
 FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PPM")
 # A small file can be made to unfold into more than the memory holds.
 MAX_PIXELS = 1 << 27
 SIDES = range(4, 2049)
-ORIENTATION = 0x0112  # among EXIF's tags
-TURNS = {
-    2: "FLIP_LEFT_RIGHT",
-    3: "ROTATE_180",
-    4: "FLIP_TOP_BOTTOM",
-    5: "TRANSPOSE",
-    6: "ROTATE_270",
-    7: "TRANSVERSE",
-    8: "ROTATE_90",
-}
 
 Pixels = NDArray[np.uint8]
 
@@ -67,7 +42,7 @@ class CorruptImage(InputError):
 
 
 def check_image_size(image_size: int | None) -> None:
-    """Raises unless images can be brought to this size; None leaves them as they are."""
+    """Raise unless images can be brought to this size; None leaves them as they are."""
     if image_size is None or (isinstance(image_size, int | np.integer) and image_size in SIDES):
         return
     raise InputError(
@@ -76,35 +51,44 @@ def check_image_size(image_size: int | None) -> None:
 
 
 def read_size(path: Path) -> tuple[int, int]:
-    """Height and width of the upright image, from the file's header alone."""
+    """Return height and width of the upright image, from the file's header alone."""
     with _opened(path) as image:
         width, height = image.size
-        return (width, height) if _orientation(image) in (5, 6, 7, 8) else (height, width)
+        orientation: int | None = None
+        if image.format != "TIFF":  # which Pillow turns upright by itself
+            with suppress(Exception):  # metadata are often damaged where the image is not
+                # Not `image.getexif`: that of a PNG decodes the image to look for more behind it.
+                orientation = _pillow().Image.getexif(image).get(0x0112)
+        return (width, height) if orientation in (5, 6, 7, 8) else (height, width)
 
 
 def read_image(path: Path, *, image_size: int | None = None) -> Pixels:
-    """The pixels [height, width, 3] of an image file, all of it decoded, so that one cut short is found out.
+    """Return the pixels [height, width, 3] of an image file, all of it decoded, so that one cut short is found out.
 
-    EXIF's orientation is applied, and of several frames the first is taken; for the colours see `in_colour`.
+    EXIF's orientation is applied, and of several frames the first is taken; for the colors see `to_rgb`.
 
     Args:
         path: a file in one of `FORMATS`, whatever its suffix.
-        image_size: the shorter side is brought to so many pixels (bicubic, antialiased) and the centre square kept.
+        image_size: the shorter side is brought to so many pixels (bicubic, antialiased) and the center square kept.
     """
     with _opened(path) as image:
+        from PIL import ImageOps
+
         image.load()
-        colours = in_colour(_upright(image))
-        return np.array(colours if image_size is None else _centre(colours, image_size), dtype=np.uint8)
+        with suppress(Exception):  # damaged metadata
+            ImageOps.exif_transpose(image, in_place=True)
+        colors = to_rgb(image)
+        return np.array(colors if image_size is None else _center(colors, image_size), dtype=np.uint8)
 
 
-def in_colour(image: Image) -> Image:
-    """A PIL image of any mode as RGB; a ValueError says, in a clause, what is wrong with one that cannot be that.
+def to_rgb(image: Image) -> Image:
+    """Return a PIL image of any mode as RGB; a ValueError says, in a clause, why one cannot be that.
 
-    Grey becomes three equal channels, 16 bits become 8 (65535 is white), palettes and CMYK become colours, and what is
+    Grey becomes three equal channels, 16 bits become 8 (65535 is white), palettes and CMYK become colors, and what is
     transparent is laid on white.
     """
     if image.mode.startswith("I"):
-        image = _eight_bits(image)
+        image = _to_eight_bits(image)
     elif image.mode == "F":
         raise ValueError("its pixels are floating-point numbers, which have no agreed white; save it with 8 or 16 bits")
     if image.has_transparency_data:
@@ -115,7 +99,7 @@ def in_colour(image: Image) -> Image:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[ImageFile]:
-    """The image with its header read; whatever its decoder raises, here or later, becomes one sentence.
+    """Open an image and read its header; whatever its decoder raises, here or later, becomes one sentence.
 
     What the system raises (no permission, a disk that fails) does so too, but says nothing about the image.
     """
@@ -148,34 +132,16 @@ def _reason(path: Path, error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
 
 
-def _orientation(image: ImageFile) -> int | None:
-    """EXIF's, as far as it has been read; None if Pillow sees to it by itself, as it does for a TIFF."""
-    orientation: int | None = None
-    if image.format != "TIFF":
-        with suppress(Exception):  # metadata are often damaged where the image is not
-            # Not `image.getexif`: that of a PNG decodes the image to look for more behind it.
-            orientation = _pillow().Image.getexif(image).get(ORIENTATION)
-    return orientation
-
-
-def _upright(image: ImageFile) -> Image:
-    turn = TURNS.get(_orientation(image) or 1)
-    return image if turn is None else image.transpose(_pillow().Transpose[turn])
-
-
-def _centre(image: Image, side: int) -> Image:
-    """The largest square in the middle, brought to a size; an image with that shorter side is cut and not resampled."""
+def _center(image: Image, side: int) -> Image:
+    """Resize the largest square in the middle; an image with that shorter side is cut and not resampled."""
     width, height = image.size
     square = min(width, height)
     left, top = (width - square) // 2, (height - square) // 2
     return image.resize((side, side), _pillow().Resampling.BICUBIC, (left, top, left + square, top + square))
 
 
-def _eight_bits(image: Image) -> Image:
-    """Grey of 16 bits, which Pillow's own conversion would cut off at 255 instead of scaling it.
-
-    Depending on format and version Pillow has it as `I;16` or as integers of 32 bits.
-    """
+def _to_eight_bits(image: Image) -> Image:
+    """Scale grey of 16 bits (`I;16`, or `I` depending on format and version), which Pillow would cut off at 255."""
     values = np.array(image, dtype=np.int64)
     if values.min() < 0 or values.max() > 65535:
         raise ValueError("its pixels are integers beyond 16 bits, which have no agreed white; save it with 8 or 16")

@@ -1,4 +1,4 @@
-"""A folder of images -> which files they are, the class of each, and the part of the set that each belongs to."""
+"""Find the images of a folder: which files they are, the class of each, and the part of the set it belongs to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sfa.data.files.image_file import SUFFIXES
+from sfa.data.readers.image_file import SUFFIXES
 from sfa.errors import InputError
 
 TRAIN = "train"
@@ -25,26 +25,18 @@ class ImagePaths:
 
     `ids` are their paths within it, with `/` and suffix. `classes` are the names of the class folders, sorted, and
     `labels` [n] the positions among them of the images' classes; both None if the images lie in no class folders.
-    `train` and `test` [n] are the masks of the parts, both None if there are no two parts, and `validation` is the mask
-    of a third.
+    `masks` [n] are those of the parts: none, or `train_mask` and `test_mask`, and perhaps `val_mask`.
     """
 
     folder: Path
     ids: list[str]
-    classes: list[str] | None = None
-    labels: NDArray[np.int64] | None = None
-    train: NDArray[np.bool_] | None = None
-    test: NDArray[np.bool_] | None = None
-    validation: NDArray[np.bool_] | None = None
+    classes: list[str] | None
+    labels: NDArray[np.int64] | None
+    masks: dict[str, NDArray[np.bool_]]
 
 
-def has_images(folder: Path) -> bool:
-    """Whether there is an image in a folder or below it, as far as a look into a thousand folders tells."""
-    return first_image(folder, SUFFIXES) is not None
-
-
-def first_image(folder: Path, suffixes: Collection[str]) -> Path | None:
-    """A file of such a suffix in a folder or below it, as far as a look into a thousand folders tells."""
+def first_image(folder: Path, suffixes: Collection[str] = SUFFIXES) -> Path | None:
+    """Return an image in a folder or below it, as far as a look into a thousand folders tells."""
     waiting = [folder]
     for _ in range(LOOKS):
         if not waiting:
@@ -61,28 +53,30 @@ def first_image(folder: Path, suffixes: Collection[str]) -> Path | None:
 
 
 def find_images(folder: Path, *, test: Sequence[str] = TEST, classes: Collection[str] | None = None) -> ImagePaths:
-    """The images of a folder in one of the layouts of `read_image_folder`, by their names: no file is opened.
+    """Find the images of a folder in one of the layouts of `read_image_folder`, by their names: no file is opened.
 
     Args:
         folder: it must be there.
         test: what the part to test on may be called, the first choice first.
         classes: the class folders to read, each of which must be there; any other is left alone. All if not given.
     """
-    parts = _parts(folder, test)
+    parts = _find_parts(folder, test)
     found = {part: _by_class(folder, part, classes) for part in parts or [""]}
     ids = [one for by_class in found.values() for images in by_class.values() for one in images]
-    _check_names(folder, ids)
-    names, labels = _labels(folder, found)
-    if len(parts) < 2:
-        return ImagePaths(folder, ids, names, labels)
+    for one in ids:  # they go into tables and files of text
+        try:
+            one.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"The file name {os.fsencode(one)!r} in {folder} is not in UTF-8; rename it.") from error
+    names, labels = _find_labels(folder, found)
     counts = [sum(map(len, by_class.values())) for by_class in found.values()]
-    part = np.repeat(np.arange(len(parts)), counts)
-    third = part == 2 if len(parts) == 3 else None
-    return ImagePaths(folder, ids, names, labels, train=part == 0, test=part == 1, validation=third)
+    part = np.repeat(np.arange(len(found)), counts)
+    masks = {mask: part == i for i, mask in enumerate(("train_mask", "test_mask", "val_mask")[: len(parts)])}
+    return ImagePaths(folder, ids, names, labels, masks if len(parts) > 1 else {})
 
 
-def _parts(folder: Path, test: Sequence[str]) -> list[str]:
-    """The folders of the parts: to train on, to test on, and perhaps to validate on; none if there are only classes.
+def _find_parts(folder: Path, test: Sequence[str]) -> list[str]:
+    """Return the folders of the parts: to train on, to test on, perhaps to validate on; none if there are only classes.
 
     `train` alone may be a class among others, of vehicles for instance.
     """
@@ -94,7 +88,7 @@ def _parts(folder: Path, test: Sequence[str]) -> list[str]:
         raise InputError(f"The folder {folder} has {parts[0]}/ in it but no {TRAIN}/, with the images to learn from.")
     if TRAIN not in named or (others and len(parts) < 2):
         return []
-    beside = images[0] if images else next((f"{name}/" for name in others if has_images(folder / name)), None)
+    beside = images[0] if images else next((f"{name}/" for name in others if first_image(folder / name)), None)
     if beside is not None:
         raise InputError(
             f"The folder {folder} has parts ({', '.join(f'{part}/' for part in parts)}), and images beside them in it "
@@ -109,7 +103,7 @@ def _parts(folder: Path, test: Sequence[str]) -> list[str]:
 
 
 def _by_class(folder: Path, part: str, classes: Collection[str] | None) -> dict[str | None, list[str]]:
-    """The sorted ids of a part's images by the name of their class folder; by None if they lie in no such."""
+    """Return the sorted ids of a part's images by the name of their class folder; by None if they lie in no such."""
     top = folder / part
     folders, images = _scan(top)
     if classes is not None:
@@ -119,7 +113,7 @@ def _by_class(folder: Path, part: str, classes: Collection[str] | None) -> dict[
             raise InputError(f"The folder {top} has no folder {missing[0]} in it{more}.")
         folders = sorted(classes)
     elif images:
-        inner = next((name for name in folders if has_images(top / name)), None)
+        inner = next((name for name in folders if first_image(top / name)), None)
         if inner is not None:
             raise InputError(
                 f"The folder {top} has images in it ({images[0]}) and in folders ({inner}/): put each into the folder "
@@ -134,30 +128,29 @@ def _by_class(folder: Path, part: str, classes: Collection[str] | None) -> dict[
     return found
 
 
-def _labels(
+def _find_labels(
     folder: Path, found: dict[str, dict[str | None, list[str]]]
 ) -> tuple[list[str] | None, NDArray[np.int64] | None]:
-    """The names of the classes, and the class of each image; those to learn from have every class."""
-    (first, learnt), *_ = found.items()
+    """Return the names of the classes, and the class of each image; those to learn from have every class."""
+    (first, learned), *_ = found.items()
     for part, by_class in found.items():
-        if (None in by_class) != (None in learnt):
+        if (None in by_class) != (None in learned):
             flat, deep = (part, first) if None in by_class else (first, part)
             raise InputError(f"The images in {folder / flat} lie in no class folders, but those in {folder / deep} do.")
-        strange = sorted(str(name) for name in by_class.keys() - learnt.keys())
+        strange = sorted(str(name) for name in by_class.keys() - learned.keys())
         if strange:
             raise InputError(
                 f"The folder {folder / part} has a class {strange[0]!r}, which {folder / first} does not have."
             )
-    if None in learnt:
+    if None in learned:
         return None, None
-    names = [str(name) for name in learnt]
-    number = {name: i for i, name in enumerate(names)}
-    labels = [number[str(name)] for by_class in found.values() for name, ids in by_class.items() for _ in ids]
-    return names, np.array(labels, dtype=np.int64)
+    number = {name: i for i, name in enumerate(learned)}
+    labels = [number[name] for by_class in found.values() for name, ids in by_class.items() for _ in ids]
+    return [str(name) for name in learned], np.array(labels, dtype=np.int64)
 
 
 def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """The ids of the images in a folder and below it; a link to a folder in which it lies itself is not followed."""
+    """Return the ids of the images in a folder and below it; a link to a folder that it lies in is not followed."""
     real = os.path.realpath(folder / name)
     if real in above:
         return
@@ -168,7 +161,7 @@ def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]
 
 
 def _scan(folder: Path, suffixes: Collection[str] = SUFFIXES) -> tuple[list[str], list[str]]:
-    """The names of a folder's folders and of its images, sorted; links are followed, what is hidden is left alone."""
+    """Return the names of a folder's folders and of its images, sorted; links are followed, the hidden left alone."""
     folders, images = [], []
     try:
         with os.scandir(folder) as entries:
@@ -186,12 +179,3 @@ def _scan(folder: Path, suffixes: Collection[str] = SUFFIXES) -> tuple[list[str]
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
-
-
-def _check_names(folder: Path, ids: list[str]) -> None:
-    """Ids go into tables and files of text."""
-    for one in ids:
-        try:
-            one.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"The file name {os.fsencode(one)!r} in {folder} is not in UTF-8; rename it.") from error

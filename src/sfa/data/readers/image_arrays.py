@@ -1,4 +1,4 @@
-"""Files of arrays that hold images: `.npz`, and `.npy`, which is mapped if it is large.
+"""Read files of arrays that hold images: `.npz`, and `.npy`, which is mapped if it is large.
 
 images     `x` [n, height, width] or [n, height, width, channels], uint8
 optional   `y` or `labels` [n], `classes` or `class_names` [C], `ids` [n], `train_mask` and `test_mask` [n],
@@ -18,28 +18,26 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.files.graph_file import DAMAGED, PathLike, existing, reading
-from sfa.data.files.join import read_labels
-from sfa.data.files.npz import check_keys, read_arrays
-from sfa.data.graph import check_ids
-from sfa.data.image_set import build_images
+from sfa.data.downloads import PathLike
+from sfa.data.images import build_images
+from sfa.data.labels import MASKS, check_ids
+from sfa.data.readers.graph_formats import check_keys, read_arrays
+from sfa.data.readers.tables import DAMAGED, existing, read_labels, reading
 from sfa.errors import InputError
 
 PARTS = ("x_train", "x_test", "y_train", "y_test")
-KEYS = {"x", "y", "labels", "classes", "class_names", "ids", "train_mask", "test_mask", "val_mask", *PARTS}
+KEYS = {"x", "y", "labels", "classes", "class_names", "ids", *MASKS, *PARTS}
 SAME = (
     *(("y", "labels"), ("classes", "class_names"), ("x", "x_train"), ("y", "y_train"), ("labels", "y_train")),
-    *(("train_mask", "x_train"), ("test_mask", "x_train"), ("val_mask", "x_train")),
+    *((mask, "x_train") for mask in ("train_mask", "test_mask", "val_mask")),
 )
 OF_GRAPHS = ("edge_index", "adj_data", "ptr")
 
 
 def holds_image_arrays(path: Path) -> bool:
-    """Whether the file is a `.npy`, or a `.npz` of images and not of a graph; of that, no array is read."""
-    if path.suffix.lower() == ".npy":
-        return True
+    """Tell whether the file is a `.npy`, or a `.npz` of images and not of a graph; of that, no array is read."""
     if path.suffix.lower() != ".npz":
-        return False
+        return path.suffix.lower() == ".npy"
     try:
         with zipfile.ZipFile(path) as archive:
             keys = {name.removesuffix(".npy") for name in archive.namelist()}
@@ -51,20 +49,17 @@ def holds_image_arrays(path: Path) -> bool:
 
 
 def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str | None = None) -> Data:
-    """The image set in the file; `labels` is a table (id, label) for a file that has none."""
+    """Read the images of a `.npz` or `.npy`; `labels` is a table (id, label) for a file that has none."""
     arrays = {"x": reading(path, _open_npy)} if path.suffix.lower() == ".npy" else reading(path, _read_npz)
     if labels is not None:
         if "y" in arrays:
             raise InputError(f"Labels are given twice: {path} has its own, so leave out labels= (--labels).")
-        count = len(arrays["x"])
-        ids = check_ids(arrays["image_ids"], count, "image") if "image_ids" in arrays else range(count)
-        table = functools.partial(read_labels, ids=ids, item="image")
-        arrays["y"] = reading(existing(labels, "label"), table)
+        ids = check_ids(arrays.get("image_ids"), len(arrays["x"]), "image")
+        arrays["y"] = reading(existing(labels, "label"), functools.partial(read_labels, ids=ids, item="image"))
     return build_images(**arrays, name=name or path.stem)
 
 
 def _num_axes(archive: zipfile.ZipFile, member: str) -> int:
-    """Of how many axes an array is, as its header says."""
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -72,7 +67,7 @@ def _num_axes(archive: zipfile.ZipFile, member: str) -> int:
 
 
 def _open_npy(path: Path) -> Any:
-    """A map of the file, which `build_images` reads if it is small."""
+    """Return a map of the file, which `build_images` reads if it is small."""
     mapped = np.lib.format.open_memmap(path, mode="r")
     if mapped.ndim not in (3, 4):
         raise InputError(
@@ -83,25 +78,15 @@ def _open_npy(path: Path) -> Any:
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
-    """The arguments of `build_images` that the file has."""
+    """Return the arguments of `build_images` that the file has."""
     arrays = read_arrays(path)
     check_keys(arrays, path, KEYS, SAME)
-    given = {
-        "x": arrays.get("x"),
-        "y": arrays.get("y", arrays.get("labels")),
-        "image_ids": arrays.get("ids"),
-        "class_names": arrays.get("classes", arrays.get("class_names")),
-        "train_mask": arrays.get("train_mask"),
-        "test_mask": arrays.get("test_mask"),
-        "val_mask": arrays.get("val_mask"),
-    }
-    if "x_train" in arrays:
-        given |= _joined(arrays, path)
-    return {key: array for key, array in given.items() if array is not None}
+    argument = {"labels": "y", "ids": "image_ids", "classes": "class_names"}
+    given = {argument.get(key, key): array for key, array in arrays.items() if key in KEYS and key not in PARTS}
+    return given | (_join_parts(arrays, path) if "x_train" in arrays else {})
 
 
-def _joined(arrays: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The two parts one after the other."""
+def _join_parts(arrays: dict[str, Any], path: Path) -> dict[str, Any]:
     wanted = PARTS if "y_train" in arrays or "y_test" in arrays else PARTS[:2]
     missing = next((key for key in wanted if key not in arrays), None)
     if missing is not None:

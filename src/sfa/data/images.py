@@ -1,0 +1,220 @@
+"""Build the one container of image sets, of arrays, tensors and lists of PIL images."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
+from sfa.data.labels import check_ids, set_labels, set_masks
+from sfa.data.readers.image_file import to_rgb
+from sfa.errors import InputError
+from sfa.levels import level_of
+
+CHANNELS = (1, 3)
+ALLOWED = (
+    "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "
+    "of such arrays of one image each, the name or path of an image set, or an image set"
+)
+
+
+def build_images(
+    x: Any,
+    *,
+    y: Any = None,
+    image_ids: Sequence[Any] | None = None,
+    class_names: Sequence[str] | None = None,
+    train_mask: Any = None,
+    test_mask: Any = None,
+    val_mask: Any = None,
+    name: str = "images",
+    mapped: bool = False,
+) -> Data:
+    """Build a checked set of images of one size.
+
+    Args:
+        x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (grey)
+            or 3 (red, green, blue). Grey ones may come as [n, height, width].
+        y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
+        image_ids: a name (str or int) for each image; 0..n-1 if not given.
+        class_names: the names of the classes that integer labels count.
+        train_mask: the images [n], boolean, of the set's own part for training; no other is ever learned from.
+        test_mask: those of its own part for testing. A set has both parts or neither, and no image is in both.
+        val_mask: those of its own part to choose a classifier's settings on, if it has one beside the other two.
+        name: what the set is called in tables and pictures.
+        mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
+
+    Returns:
+        Data with `x` uint8 [n, height, width, channels], contiguous, shared with what was given where possible;
+        `image_ids`; `name`; and, only where there are any, `y` int64 (-1 unknown), `class_names` and the masks.
+        `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
+    """
+    images, mapped = _check_images(x, mapped)
+    count = len(images)
+    data = Data(x=images, image_ids=check_ids(image_ids, count, "image"), name=str(name))
+    if mapped:
+        data.mapped_features = True
+    set_labels(data, y, count, class_names, "image")
+    _set_parts(data, {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}, count)
+    return data
+
+
+def as_images(X: Any, *, labels: bool = True) -> Data:
+    """Return the image set in `X`, checked; see `build_images` for its form.
+
+    - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
+    - A list of PIL images, arrays or tensors, all of one size. If some are in color and some grey, these get three
+      equal channels. Of PIL images, any kind is taken: those with transparency are laid on white.
+    - A text or path: what `sfa.data.load` makes of it.
+    - An image set, which comes back as it is.
+
+    Labels that are not asked for are left behind: these may then be anything. The parts of a set (`train_mask`,
+    `test_mask`, `val_mask`) stay, for they say what is to be learnt from.
+    """
+    if isinstance(X, (str, os.PathLike)):
+        from sfa.data.load import load  # which builds images by this module
+
+        return _from_set(load(X), labels, f"{os.fspath(X)} is")
+    if isinstance(X, Data):
+        return _from_set(X, labels, "This is")
+    if isinstance(X, (np.ndarray, torch.Tensor)) and X.dtype != object:
+        return build_images(X)
+    if isinstance(X, (Sequence, np.ndarray)) and not isinstance(X, bytes):
+        return build_images(_stack(list(X)))
+    if _is_pil(X):
+        raise InputError("This is one PIL image, and a set of them is needed: give a list, [image].")
+    raise InputError(f"A {type(X).__name__} is no set of images; allowed is {ALLOWED}.")
+
+
+def _check_images(x: Any, mapped: bool) -> tuple[Tensor, bool]:
+    """Return the images, and whether they lie on disk: a small map of a file is read, a large one stays a map."""
+    is_mapped = mapped or (is_map(x) and is_large(x.nbytes))
+    array = to_numpy(x)
+    _check_shape(array.shape)
+    _check_bytes(array.dtype)
+    if array.ndim == 3:
+        array = array[..., None]
+    if is_mapped and not array.flags.c_contiguous:
+        raise InputError(
+            "The images lie in a file in another order than one after the other; write them to a file of their own "
+            "(numpy.save), or give the map of the file as it is."
+        )
+    if is_map(x) and not is_mapped:
+        array = np.array(array)
+    return tensor_over(np.ascontiguousarray(array)), is_mapped
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    wanted = "[images, height, width, channels] with 1 or 3 channels, or [images, height, width], is needed"
+    given = f"The images have shape {list(shape)}"
+    if len(shape) not in (3, 4):
+        raise InputError(f"{given}, but {wanted}.")
+    if shape[0] == 0:
+        raise InputError("There is no image in the set; at least one is needed.")
+    if 0 in shape:
+        raise InputError(f"{given}, so there are no pixels in them; {wanted}.")
+    channels = shape[3] if len(shape) == 4 else 1
+    if len(shape) == 3 and shape[2] in (*CHANNELS, 4):
+        raise InputError(
+            f"{given}, which may be one image or grey ones {shape[2]} wide: give x[None] for the one image, or "
+            "x[..., None] for the grey ones."
+        )
+    if channels in CHANNELS:
+        return
+    if shape[1] in CHANNELS:
+        raise InputError(
+            f"{given}, channels first; they are needed last: give x.transpose(0, 2, 3, 1) of an array, or "
+            "x.permute(0, 2, 3, 1) of a tensor."
+        )
+    hint = "; leave out alpha, the transparency, with x[..., :3]" if channels == 4 else ""
+    raise InputError(f"The images have {channels} channels, but allowed are 1 (grey) and 3 (red, green, blue){hint}.")
+
+
+def _check_bytes(dtype: np.dtype[Any]) -> None:
+    if dtype == np.uint8:
+        return
+    integers = "if they go from 0 to 255, give x as uint8"
+    fix = {
+        "f": "if they go from 0 to 1, give (x * 255).round() as uint8, and if from 0 to 255, x.round() as uint8",
+        "i": integers,
+        "u": integers,
+        "b": "give x as uint8, times 255",
+    }.get(dtype.kind, "decode them first")
+    raise InputError(f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: {fix}.")
+
+
+def _set_parts(data: Data, given: dict[str, Any], count: int) -> None:
+    masks = {name: to_numpy(mask) for name, mask in given.items() if mask is not None}
+    missing = next((name for name in ("train_mask", "test_mask") if name not in masks), None)
+    if masks and missing is not None:
+        others = "none of the three masks" if "val_mask" in masks else "neither"
+        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or {others}.")
+    for name, mask in masks.items():
+        if mask.shape != (count,):
+            raise InputError(f"{name} has shape {list(mask.shape)}, but with {count} images it must be [{count}].")
+    set_masks(data, masks, count, "image")
+    empty = next((name for name in masks if not data[name].any()), None)
+    if empty is not None:
+        left_out = "this mask" if empty == "val_mask" else "all masks"
+        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {left_out}.")
+
+
+def _from_set(data: Data, labels: bool, given: str) -> Data:
+    level = level_of(data)
+    if level != "image":
+        what, embedder = ("a set of graphs", "Graph") if level == "graph" else ("one graph", "Node")
+        raise InputError(f"{given} {what}, and images are needed; {embedder}Embedder embeds it.")
+    keys = ["image_ids", "train_mask", "test_mask", "val_mask", *(["y", "class_names"] if labels else [])]
+    mapped = data.get("mapped_features") is True
+    return build_images(
+        data.x, **{key: data.get(key) for key in keys}, name=data.get("name") or "images", mapped=mapped
+    )
+
+
+def _stack(images: list[Any]) -> NDArray[Any]:
+    """Return the images of a list one after the other [n, height, width, channels]."""
+    if not images:
+        raise InputError("There is no image in the list; at least one is needed.")
+    arrays = [_one_image(number, image) for number, image in enumerate(images)]
+    shapes = dict.fromkeys(array.shape for array in arrays)
+    if len({shape[:2] for shape in shapes}) > 1 or not (len(shapes) == 1 or {shape[2] for shape in shapes} == {1, 3}):
+        sizes = " and ".join(" × ".join(map(str, shape)) for shape in list(shapes)[:2])
+        raise InputError(
+            f"The images of the list are of {len(shapes)} sizes (height × width × channels), among them {sizes}; make "
+            "them one size first, for instance with PIL's Image.resize."
+        )
+    channels = max(shape[2] for shape in shapes)
+    return np.stack([np.broadcast_to(array, (*array.shape[:2], channels)) for array in arrays])
+
+
+def _one_image(number: int, image: Any) -> NDArray[Any]:
+    """Return one image [height, width, channels], a grey one as such with one channel."""
+    if _is_pil(image):
+        is_grey = image.mode in ("1", "L") and not image.has_transparency_data
+        try:  # one that was only opened is decoded here, and may be cut short
+            array = np.asarray(image.convert("L") if is_grey else to_rgb(image))
+        except (OSError, ValueError, SyntaxError) as error:
+            raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
+    else:
+        array = to_numpy(image)
+    if array.ndim not in (2, 3):
+        raise InputError(
+            f"Item {number} of the list is a {type(image).__name__} of shape {list(array.shape)}, which is not one "
+            f"image; allowed is {ALLOWED}."
+        )
+    _check_bytes(array.dtype)
+    return array[..., None] if array.ndim == 2 else array
+
+
+def _is_pil(image: Any) -> bool:
+    # A PIL image can only exist once PIL is imported, so this never pays for the import.
+    pil = sys.modules.get("PIL.Image")
+    return pil is not None and isinstance(image, pil.Image)

@@ -1,0 +1,1 @@
+"""Read graphs, graph sets and image sets from files and folders."""

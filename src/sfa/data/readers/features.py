@@ -1,0 +1,149 @@
+"""Read a feature file (`.csv`, `.tsv`, `.parquet`, `.npy`), and join its features, ids and labels to a graph."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfa.data.arrays import open_npy
+from sfa.data.parts import GraphParts
+from sfa.data.readers.tables import ID_NAMES, is_number, parse_ids, parse_labels, text_layout
+from sfa.errors import InputError
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
+LABEL = "label"
+MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
+
+
+def read_features(path: Path) -> GraphParts:
+    """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
+
+    A `.npy` is numbers only, row i for node i. A large one (see `sfa.data.arrays`) is mapped, not read: it must not
+    change while in use.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
+    if suffix == ".npy":
+        table = GraphParts(x=open_npy(path))
+    else:
+        table = _from_frame(_read_parquet(path) if suffix == ".parquet" else _read_text(path), path)
+    if table.x.ndim != 2 or len(table.x) == 0:
+        raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
+    return table
+
+
+def join_features(parts: GraphParts, table: GraphParts) -> None:
+    """Put the table's rows into the order of the graph's nodes.
+
+    Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
+    taken row by row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
+    """
+    if parts.x is not None:
+        raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")
+    if parts.y is not None and table.y is not None:
+        raise InputError(f"Labels are given twice: in the graph file and in the feature file's column {LABEL!r}.")
+    parts.x, parts.y = table.x, parts.y if table.y is None else table.y
+    if table.ids is None:
+        return
+    row_of = {str(one): row for row, one in enumerate(table.ids)}
+    if len(row_of) != len(table.ids):
+        repeated = next(one for row, one in enumerate(table.ids) if row_of[str(one)] != row)
+        raise InputError(f"The feature file has the node id {repeated!r} more than once; ids must be unique.")
+    if parts.ids is None:
+        if row_of.keys() != {str(i) for i in range(len(row_of))}:
+            parts.ids = list(table.ids)
+            return
+        parts.ids = list(range(len(row_of)))
+    missing = next((one for one in parts.ids if str(one) not in row_of), None)
+    if missing is not None:
+        raise InputError(
+            f"The feature file has no row for the node {missing!r} of the graph; every node needs features."
+        )
+    order = [row_of[str(one)] for one in parts.ids]
+    if len(order) != len(table.ids):
+        strange = min(set(row_of) - {str(one) for one in parts.ids})
+        raise InputError(f"The feature file has a row for the node {strange!r}, which the graph does not have.")
+    parts.x = table.x[order]
+    if table.y is not None:
+        parts.y = table.y[order]
+
+
+def _read_text(path: Path) -> Any:
+    """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
+    import pandas as pd
+
+    skip, separator, names = text_layout(path)
+    counted = [str(i) for i in range(len(names) - 1)]  # how pandas heads columns that have no names
+    has_header = (
+        names[0].lower() in ID_NAMES
+        or (not is_number(names[0]) and names[1:] == counted)
+        or not all(is_number(cell or "nan") for cell in names[1:])
+    )
+    texts: set[Any] = {0, _label_column(names) if has_header else None} - {None}
+    missing: dict[Any, list[str]] = {column: MISSING for column in range(len(names)) if column not in texts}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop cells beyond the first row's columns
+        try:
+            frame = pd.read_csv(
+                path,
+                sep=separator or r"\s+",
+                skiprows=skip,
+                header=0 if has_header else None,
+                names=list(range(len(names))),
+                index_col=False,
+                dtype=dict.fromkeys(texts, str),
+                keep_default_na=False,
+                na_values=missing,
+                encoding="utf-8-sig",
+            )
+        except pd.errors.ParserWarning as warning:
+            raise InputError(
+                f"{path} has rows with more columns than its first row, which has {len(names)}."
+            ) from warning
+    frame[0] = frame[0].str.strip()
+    frame.columns = pd.Index(names if has_header else frame.columns.map(str))
+    return frame
+
+
+def _read_parquet(path: Path) -> Any:
+    import pandas as pd
+
+    frame = pd.read_parquet(path)
+    is_default = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    return frame if is_default else frame.reset_index()  # an index that was set is the node id
+
+
+def _from_frame(frame: Any, path: Path) -> GraphParts:
+    import pandas as pd
+
+    names = [str(name) for name in frame.columns]
+    if frame.empty:
+        raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
+    label = _label_column(names)
+    columns = [i for i in range(1, len(names)) if i != label]
+    for i in columns:
+        if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[i]):
+            texts = (one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one))
+            raise InputError(
+                f"{path} has {next(texts, 'text')!r} in its column {names[i]!r}, but every column after the first (the "
+                f"node id) must be numbers, but for one called {LABEL!r}."
+            )
+    ids = frame.iloc[:, 0]
+    if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
+        raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
+    x = frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan)
+    table = GraphParts(x=x, ids=parse_ids(ids))
+    if label is not None:
+        labels = frame.iloc[:, label]
+        is_numeric = pd.api.types.is_numeric_dtype(labels.dtype)
+        texts = [] if is_numeric else ["" if pd.isna(one) else str(one).strip() for one in labels]
+        table.y = labels.to_numpy(dtype=object) if is_numeric else np.array(parse_labels(texts), dtype=object)
+    return table
+
+
+def _label_column(names: list[str]) -> int | None:
+    return next((i for i, name in enumerate(names) if i > 0 and name.strip().lower() == LABEL), None)
