@@ -18,7 +18,7 @@ from torch_geometric.nn import GAT
 
 import sfa
 from sfa.data import load
-from sfa.evaluate.untrained import UNTRAINED
+from sfa.evaluate.baselines import UNTRAINED
 from sfa.registry import resolve
 
 if __name__ == "__main__":

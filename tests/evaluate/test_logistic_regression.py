@@ -16,12 +16,19 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sfa.errors import InputError, SfaError
-from sfa.evaluate.logistic_regression import LogisticPath, logistic_regression, regression
-from sfa.evaluate.logistic_regression.conjugate_gradients import Hessian, newton_direction
-from sfa.evaluate.logistic_regression.newton import gradient_of, line_search, objective_of, start
-from sfa.evaluate.logistic_regression.parts import Parts
-from sfa.evaluate.logistic_regression.problems import Problems
-from sfa.evaluate.logistic_regression.products import inner, part_by_part
+from sfa.evaluate import logistic_regression as regression
+from sfa.evaluate.logistic_regression import LogisticPath, Parts, logistic_regression
+from sfa.evaluate.newton import (
+    Hessian,
+    Problems,
+    gradient_of,
+    inner,
+    line_search,
+    newton_direction,
+    objective_of,
+    part_by_part,
+    start,
+)
 
 CS = (1e-3, 1e-1, 1.0, 30.0, 1e4)
 

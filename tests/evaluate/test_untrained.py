@@ -11,8 +11,8 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.data import build_graph
-from sfa.evaluate import untrained
-from sfa.evaluate.untrained import UNTRAINED
+from sfa.evaluate import baselines as untrained
+from sfa.evaluate.baselines import UNTRAINED
 
 raw_pixels = UNTRAINED["image"]["raw pixels"]
 

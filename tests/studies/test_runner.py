@@ -17,8 +17,8 @@ from sfa.data import build_graph
 from sfa.errors import TrainingError
 from sfa.evaluate import Classification
 from sfa.evaluate import supervised as supervised_module
+from sfa.evaluate.baselines import UNTRAINED
 from sfa.evaluate.supervised import supervised
-from sfa.evaluate.untrained import UNTRAINED
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
 from sfa.registry import resolve

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from sfa.data import stochastic_block_model
 from sfa.errors import InputError
 from sfa.evaluate import Classification
-from sfa.evaluate.labels import labels_of
+from sfa.evaluate.inputs import labels_of
 from sfa.registry import resolve
 from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
 

@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 
 from sfa.data import build_images, load, stochastic_block_model
 from sfa.errors import InputError
-from sfa.evaluate.labels import labels_of
+from sfa.evaluate.inputs import labels_of
 from sfa.ledger import Ledger
 from sfa.ledger.identity import LATER
 from sfa.recipes import Recipe, load_recipe

@@ -13,7 +13,7 @@ from sfa.cli.console import Display
 from sfa.cli.run import Run, Source, counted, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_data
 from sfa.errors import InputError
 from sfa.evaluate import Classification
-from sfa.evaluate.labels import labels_of
+from sfa.evaluate.inputs import labels_of
 from sfa.evaluate.protocols import default_protocol
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.levels import item_word, level_of

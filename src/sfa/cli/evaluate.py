@@ -15,9 +15,9 @@ from sfa.cli.run import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score, possible
+from sfa.evaluate.baselines import UNTRAINED
 from sfa.evaluate.protocols import Embedder, default_protocol
 from sfa.evaluate.supervised import Yardstick, can_be_supervised, supervised_score
-from sfa.evaluate.untrained import UNTRAINED
 from sfa.levels import ITEMS, Level, item_word, level_of
 from sfa.registry import registered, resolve
 from sfa.train import LambdaCallback, train

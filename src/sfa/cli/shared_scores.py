@@ -14,7 +14,7 @@ from sfa.cli.evaluate import baselines_of, score_all, score_run, tell_if_trained
 from sfa.cli.kept_scores import keep_scores, kept_scores
 from sfa.cli.run import Run
 from sfa.evaluate import Protocol, Score
-from sfa.evaluate.rows import is_sparse, sparse_rows
+from sfa.evaluate.inputs import is_sparse, sparse_rows
 from sfa.levels import num_items
 
 Known = dict[str, Score]

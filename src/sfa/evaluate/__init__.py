@@ -1,6 +1,5 @@
 """Scores and diagnostics of embeddings."""
 
-from sfa.evaluate.comparison import Difference, paired_difference, score_difference
 from sfa.evaluate.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
 from sfa.evaluate.label_signal import label_signal
 from sfa.evaluate.protocols import (
@@ -12,7 +11,7 @@ from sfa.evaluate.protocols import (
     default_protocol,
     possible,
 )
-from sfa.evaluate.scores import Score
+from sfa.evaluate.scores import Difference, Score, paired_difference, score_difference
 from sfa.evaluate.spectrum import effective_rank, singular_values
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.labels import class_name, labels_of
+from sfa.evaluate.inputs import class_name, labels_of
 from sfa.levels import Level, item_word
+from sfa.ranges import check_whole
 
 MAX_REDRAWS = 1000
 
@@ -107,3 +108,119 @@ def _draw(
     raise InputError(
         f"No random training part of {sizes[0]} {items} with all {classes} classes was found: a class is too rare."
     )
+
+
+def class_parts(
+    y: NDArray[np.int64],
+    items: NDArray[np.int64],
+    sizes: Callable[[int], Sequence[int]],
+    rng: np.random.Generator,
+) -> list[NDArray[np.int64]]:
+    """Some items in random parts, ascending: one for each size, and the rest.
+
+    Args:
+        y: Labels of all items.
+        items: The numbers of those to divide.
+        sizes: How many each part but the last gets of a class of so many members; no more in all than there are.
+        rng: Source of randomness.
+    """
+    shuffled = rng.permutation(items)
+    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+    members = np.unique(y[items], return_counts=True)[1]
+    pieces = [np.split(own, np.cumsum(sizes(len(own)))) for own in np.split(by_class, members.cumsum()[:-1])]
+    return [np.sort(np.concatenate(part)) for part in zip(*pieces, strict=True)]
+
+
+@dataclass(frozen=True)
+class FewPerClass(Splits):
+    """The same number of every class, however common it is; what is chosen is chosen by few labels too.
+
+    Split ``i`` depends on the labels and on ``(seed, i)`` alone: all embeddings get the same.
+
+    Attributes:
+        train: Items of every class to train on.
+        validation: Items of every class to validate on.
+        seed: Of the drawing.
+    """
+
+    train: int = 5
+    validation: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("train", self.train, 1)
+        check_whole("validation", self.validation, 1)
+
+    def of(self, graph: Data, count: int) -> list[Split]:
+        y = labels_of(graph)
+        labelled = np.flatnonzero(y >= 0)
+        self._check_members(y[labelled], getattr(graph, "class_names", None), item_word(graph))
+        generators = (np.random.default_rng([self.seed, i]) for i in range(count))
+        sizes = (self.train, self.validation)
+        return [Split(*class_parts(y, labelled, lambda members: sizes, rng)) for rng in generators]
+
+    def _check_members(self, y: NDArray[np.int64], names: Sequence[str] | None, items: str) -> None:
+        """At least two classes, and of each enough for the first two parts and one to test."""
+        classes, members = np.unique(y, return_counts=True)
+        if len(classes) < 2:
+            raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+        fewest, needed = int(members.min()), self.train + self.validation + 1
+        if fewest < needed:
+            rarest = class_name(int(classes[members.argmin()]), names)
+            raise InputError(
+                f"Class {rarest} has {fewest} labelled {items[:-1] if fewest == 1 else items}; a split needs at least "
+                f"{needed} of every class, {self.train} to train on, {self.validation} to validate on and 1 to test."
+            )
+
+
+@dataclass(frozen=True)
+class StratifiedFolds(Splits):
+    """Fold ``i`` is the test part of split ``i``, all others are its training part; there is no validation part.
+
+    Attributes:
+        folds: How many parts the labelled items are dealt into.
+        seed: Of the shuffling. The folds depend on the labels and on it alone: all embeddings get the same.
+    """
+
+    folds: int = 10
+    seed: int = 0
+    levels: ClassVar[tuple[Level, ...]] = ("graph",)
+
+    def __post_init__(self) -> None:
+        check_whole("folds", self.folds, 2)
+
+    def of(self, graph: Data, count: int) -> list[Split]:
+        names, items = getattr(graph, "class_names", None), item_word(graph)
+        folds = stratified_folds(labels_of(graph), folds=self.folds, seed=self.seed, class_names=names, items=items)
+        nothing = np.empty(0, dtype=np.int64)
+        return [
+            Split(np.sort(np.concatenate([*folds[:i], *folds[i + 1 :]])), nothing, folds[i])
+            for i in range(min(count, self.folds))
+        ]
+
+
+def stratified_folds(
+    y: NDArray[np.int64],
+    *,
+    folds: int = 10,
+    seed: int = 0,
+    class_names: Sequence[str] | None = None,
+    items: str = "graphs",
+) -> list[NDArray[np.int64]]:
+    """Numbers of the items with a label (``y ≥ 0``) in each fold, ascending.
+
+    The shuffled items are put in order of their classes and dealt out in turn, like cards: of any class, and in all, no
+    fold has two items more than another.
+    """
+    labelled = np.flatnonzero(y >= 0)
+    classes, members = np.unique(y[labelled], return_counts=True)
+    if len(classes) < 2:
+        raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+    if members.min() < folds:
+        rarest = class_name(int(classes[members.argmin()]), class_names)
+        raise InputError(
+            f"Class {rarest} has {members.min()} labelled {items}; {folds} folds need at least {folds} of each class."
+        )
+    shuffled = np.random.default_rng(seed).permutation(labelled)
+    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+    return [np.sort(by_class[fold::folds]) for fold in range(folds)]

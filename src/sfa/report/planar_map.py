@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from sfa.evaluate.probes.neighbours import nearest_rows
+from sfa.evaluate.probes.knn import nearest_rows
 from sfa.figures.embedding_map import plane
 from sfa.matrices import unit_rows
 

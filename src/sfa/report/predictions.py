@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.evaluate import Classification
-from sfa.evaluate.labels import labels_of
+from sfa.evaluate.inputs import labels_of
 from sfa.evaluate.protocols.base import no_news
 from sfa.evaluate.splits import Split
 from sfa.levels import item_word

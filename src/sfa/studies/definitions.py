@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfa.errors import InputError
-from sfa.evaluate.untrained import UNTRAINED
+from sfa.evaluate.baselines import UNTRAINED
 from sfa.recipes import Recipe
 from sfa.registry import registered
 from sfa.studies.variants import Base, Variant

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfa.errors import unknown_name
+from sfa.evaluate.baselines import UNTRAINED
 from sfa.evaluate.supervised import SETTINGS
-from sfa.evaluate.untrained import UNTRAINED
 from sfa.levels import Level
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe

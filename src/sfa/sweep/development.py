@@ -13,12 +13,9 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification
-from sfa.evaluate.class_parts import class_parts
-from sfa.evaluate.few_splits import FewPerClass
-from sfa.evaluate.folds import StratifiedFolds, stratified_folds
-from sfa.evaluate.held_out_splits import stratified_parts
-from sfa.evaluate.labels import class_name, labels_of
-from sfa.evaluate.splits import RandomSplits, Split, Splits
+from sfa.evaluate.inputs import class_name, labels_of
+from sfa.evaluate.masked_splits import stratified_parts
+from sfa.evaluate.splits import FewPerClass, RandomSplits, Split, Splits, StratifiedFolds, class_parts, stratified_folds
 from sfa.levels import Level, item_word
 
 SEED = 20230

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 from torch_geometric.data import Data
 
-from sfa.evaluate.probes import NeighbourProbe, neighbours
-from sfa.evaluate.probes.neighbours import nearest_votes
+from sfa.evaluate.probes import NeighbourProbe
+from sfa.evaluate.probes import knn as neighbours
+from sfa.evaluate.probes.knn import nearest_votes
 from sfa.evaluate.splits import random_splits
 from sfa.matrices import unit_rows
 

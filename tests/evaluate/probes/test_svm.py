@@ -18,10 +18,10 @@ from sklearn.svm import SVC, LinearSVC
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.folds import StratifiedFolds
-from sfa.evaluate.probes import SVMProbe, machines
-from sfa.evaluate.probes.machines import scale
-from sfa.evaluate.splits import Split
+from sfa.evaluate.probes import SVMProbe
+from sfa.evaluate.probes import svm as machines
+from sfa.evaluate.probes.svm import scale
+from sfa.evaluate.splits import Split, StratifiedFolds
 
 CS = (1e-2, 1e0, 1e2)
 

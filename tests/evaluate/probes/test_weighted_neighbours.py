@@ -14,8 +14,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.probes import WeightedNeighbourProbe, neighbours
-from sfa.evaluate.probes.weighted_neighbours import weighted_votes
+from sfa.evaluate.probes import WeightedNeighbourProbe
+from sfa.evaluate.probes import knn as neighbours
+from sfa.evaluate.probes.knn import weighted_votes
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 

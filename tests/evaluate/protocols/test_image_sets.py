@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, paired_difference
-from sfa.evaluate.held_out_splits import HeldOutSplits
+from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes import LogisticProbe, NeighbourProbe, SgdProbe, WeightedNeighbourProbe
 from sfa.evaluate.probes.base import best_labels, top_accuracy
 from sfa.evaluate.supervised import can_be_supervised

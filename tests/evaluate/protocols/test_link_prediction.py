@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.evaluate import LinkPrediction
-from sfa.evaluate.probes.links import predict_links
+from sfa.evaluate.protocols.link_prediction import predict_links
 from sfa.graph.edge_noise import replace_edges
 from sfa.registry import resolve
 

@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 from sfa.evaluate import Classification, Clustering, LinkPrediction
 from sfa.evaluate.links import Pairs
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
-from sfa.evaluate.probes.links import predict_links
 from sfa.evaluate.protocols import link_prediction
+from sfa.evaluate.protocols.link_prediction import predict_links
 from sfa.evaluate.splits import Split, Splits
 from sfa.levels import Level
 from sfa.matrices import unit_rows

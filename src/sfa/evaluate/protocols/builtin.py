@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfa.evaluate.few_splits import FewPerClass
-from sfa.evaluate.folds import StratifiedFolds
-from sfa.evaluate.held_out_splits import HeldOutSplits
+from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
 from sfa.evaluate.probes import (
     AdamProbe,
     LogisticProbe,
@@ -18,11 +16,9 @@ from sfa.evaluate.probes import (
 )
 from sfa.evaluate.protocols.base import Protocol
 from sfa.evaluate.protocols.classification import Classification
-from sfa.evaluate.protocols.clustering import Clustering
-from sfa.evaluate.protocols.label_signal import LabelSignal
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.public_splits import PublicSplits
-from sfa.evaluate.splits import RandomSplits
+from sfa.evaluate.protocols.unsupervised import Clustering, LabelSignal
+from sfa.evaluate.splits import FewPerClass, RandomSplits, StratifiedFolds
 from sfa.registry import register
 
 HONEST = Classification(

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.evaluate.labels import labels_of
+from sfa.evaluate.inputs import dense_rows, is_sparse, labels_of, sparse_rows
+from sfa.evaluate.masked_splits import PublicSplits
 from sfa.evaluate.probes import Prediction, Probe
 from sfa.evaluate.probes.base import RANKS, accuracy, top_accuracy
 from sfa.evaluate.protocols.base import Protocol, no_news
-from sfa.evaluate.public_splits import PublicSplits
-from sfa.evaluate.rows import dense_rows, is_sparse, sparse_rows
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
 from sfa.levels import Level, item_word, level_of

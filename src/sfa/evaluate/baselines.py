@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 from torch_geometric.data import Data
 
+from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.protocols import Embedder
-from sfa.evaluate.rows import MOST_BYTES
 from sfa.graph.histograms import degree_histogram, label_histogram
 from sfa.graph.products import feature_product
 from sfa.graph.propagation import propagation_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sfa.evaluate.probes.base import Prediction, Probe, accuracy
+from sfa.evaluate.probes.base import Prediction, Probe, accuracy, best_labels
 from sfa.evaluate.splits import Split
+from sfa.ranges import check_number
 
 BATCH_NUMBERS = 2**24
 """Similarities and votes that are held at a time."""
@@ -79,3 +81,65 @@ def nearest_rows(
     for piece in torch.split(queries, max(1, BATCH_NUMBERS // max(len(rows), numbers))):
         largest = torch.addmm(shift, piece, rows.mT, beta=-1).topk(most, 1)
         yield largest.values, largest.indices
+
+
+@dataclass(frozen=True)
+class WeightedNeighbourProbe(Probe):
+    r"""Weighted votes of the ``k`` nearest (Wu, Xiong, Yu and Lin, 2018): the class with the largest sum.
+
+    .. math::
+        s_c(z) = \sum_{i \in N_k(z)} e^{\cos(z, z_i) / T} \, [y_i = c]
+
+    with the ``k`` training rows :math:`N_k` of the largest cosine. Of equally good ``k`` the smallest is taken; one
+    above the size of the training part stands for all of it. A class that none of the neighbours has is not ranked.
+
+    Attributes:
+        ks: Numbers of neighbours to choose from.
+        temperature: ``T``.
+    """
+
+    ks: tuple[int, ...] = (10, 20, 50, 100, 200)
+    temperature: float = 0.07
+
+    def __post_init__(self) -> None:
+        check_number("temperature", self.temperature, above=0)
+
+    def predict(
+        self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]
+    ) -> Iterator[Prediction]:
+        for split in splits:
+            ks = sorted({min(k, len(split.train)) for k in self.ks})
+            rows, labels = z[torch.from_numpy(split.train)], torch.from_numpy(y[split.train])
+            ranked = weighted_votes(z[torch.from_numpy(split.validation)], rows, labels, ks, self.temperature)
+            validation = accuracy(ranked[..., 0].numpy(), y[split.validation])
+            best = int(validation.argmax())
+            chosen = weighted_votes(z[torch.from_numpy(split.test)], rows, labels, [ks[best]], self.temperature)
+            (test,) = chosen.numpy()
+            on_split()
+            yield Prediction(test[:, 0], ks[best], float(validation[best]), test)
+
+
+def weighted_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[int], temperature: float) -> Tensor:
+    """For every ``k`` the labels with the largest votes, best first, ``(len(ks), queries, RANKS or fewer)``.
+
+    Args:
+        queries: ``(m, d)`` of length one.
+        rows: ``(n, d)``, likewise.
+        labels: Of the rows.
+        ks: Numbers of voters, ascending.
+        temperature: ``T``.
+    """
+    classes = torch.unique(labels)
+    target, no_shift = torch.searchsorted(classes, labels), rows.new_zeros(len(rows))
+    pieces = []
+    for cosines, nearest in nearest_rows(queries, rows, ks[-1], no_shift, numbers=len(classes)):
+        # Relative to the nearest, which scales all sums of a query: no temperature makes them overflow, or all vanish.
+        weights = ((cosines - cosines[:, :1]).double() / temperature).exp()
+        sums = weights.new_zeros(len(nearest), len(classes))
+        ranked = []
+        for start, end in pairwise([0, *ks]):
+            sums.scatter_add_(1, target[nearest[:, start:end]], weights[:, start:end])
+            best = best_labels(sums, torch.arange(len(classes)))
+            ranked.append(classes[best].where(sums.gather(1, best) > 0, -1))
+        pieces.append(torch.stack(ranked))
+    return torch.cat(pieces, 1)
