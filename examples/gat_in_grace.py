@@ -18,7 +18,7 @@ from torch_geometric.nn import GAT
 
 import sfa
 from sfa.data import load
-from sfa.evaluate.baselines import UNTRAINED
+from sfa.evaluate.baselines import BASELINES
 from sfa.registry import resolve
 
 if __name__ == "__main__":
@@ -33,7 +33,7 @@ if __name__ == "__main__":
 
     prepared = embedder.recipe_.prepare(cora)  # features as training saw them
     embeddings = {
-        **UNTRAINED["node"],
+        **BASELINES["node"],
         "untrained GAT": embedder.recipe_.build_for(cora, parts={"encoder": gat}).embed,
         "GAT in GRACE + SFA": z,
     }

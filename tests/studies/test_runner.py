@@ -17,7 +17,7 @@ from sfa.data import build_graph
 from sfa.errors import TrainingError
 from sfa.evaluate import Classification
 from sfa.evaluate import supervised as supervised_module
-from sfa.evaluate.baselines import UNTRAINED
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import supervised
 from sfa.ledger import Ledger
 from sfa.recipes.run import train_recipe
@@ -131,7 +131,7 @@ def test_yardsticks(plan: NewPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPat
     prepared, honest = recipe.prepare(graph), resolve("protocol", "honest-10-10-80")
     assert isinstance(honest, Classification)
     assert raw.scores[0].values == honest.evaluate(prepared.x, prepared).values
-    hops = UNTRAINED["node"]["propagated features"](prepared)
+    hops = BASELINES["node"]["propagated features"](prepared)
     assert propagated.scores[0].values == honest.evaluate(hops, prepared).values
     z = recipe.build(graph.num_features).embed(prepared)
     assert untrained.scores[0].values == honest.evaluate(z, prepared).values

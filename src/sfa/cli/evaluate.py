@@ -15,15 +15,15 @@ from sfa.cli.run import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score, possible
-from sfa.evaluate.baselines import UNTRAINED
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.protocols import Embedder, default_protocol
-from sfa.evaluate.supervised import Yardstick, can_be_supervised, supervised_score
+from sfa.evaluate.supervised import SupervisedModel, can_be_supervised, supervised_score
 from sfa.levels import ITEMS, Level, item_word, level_of
 from sfa.registry import registered, resolve
 from sfa.train import LambdaCallback, train
 
 ALL = "all"
-YARDSTICKS: dict[Yardstick, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
+YARDSTICKS: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
 
 
 def run(
@@ -112,7 +112,7 @@ def evaluate_run(run: Run, protocol: Protocol, display: Display, supervised: boo
 
 def baselines_of(run: Run) -> dict[str, Embedder]:
     """What a run is measured against: embeddings that need no training, by their names."""
-    return {**UNTRAINED[level_of(run.graph)], "untrained encoder": run.untrained().embed}
+    return {**BASELINES[level_of(run.graph)], "untrained encoder": run.untrained().embed}
 
 
 def score_run(run: Run, protocol: Protocol, display: Display) -> Score:

@@ -1,10 +1,10 @@
-"""The score of one embedding under one protocol, value by value, so that two of them can be compared pairwise."""
+"""The score of an embedding under a protocol, split by split, and the paired difference of two scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,21 @@ from scipy import stats
 
 from sfa.errors import InputError
 
+DIGITS = 9
+"""Differences in per cent that agree to so many decimals are the same: the rest is rounding."""
+
 
 @dataclass(frozen=True)
 class Score:
     """What a protocol measured of one embedding.
 
     Attributes:
-        name: Of the embedding.
+        name: Name of the embedding.
         protocol: Name of the protocol.
         values: For each metric its value on every split or run, in per cent; the main metric is the first.
         chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
-        validation: The value by which it was selected, in per cent.
+        validation: For each metric that a setting was selected by, the value of the selected one on every split, in per
+            cent: on the validation part or, if there is none, by cross-validation within the training part.
         splits: Digest of the protocol's settings and splits; scores can be paired if theirs is the same.
     """
 
@@ -31,7 +35,7 @@ class Score:
     protocol: str
     values: Mapping[str, tuple[float, ...]]
     chosen: tuple[Any, ...] = ()
-    validation: tuple[float, ...] = ()
+    validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     splits: str = ""
 
     @property
@@ -40,7 +44,7 @@ class Score:
         return next(iter(self.values))
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
-        """The values of a metric, by default the main one."""
+        """Return the values of a metric, by default the main one."""
         if metric is not None and metric not in self.values:
             raise InputError(f"{self.protocol} measures {', '.join(self.values)}, not {metric!r}.")
         return self.values[self.main if metric is None else metric]
@@ -49,12 +53,12 @@ class Score:
         return float(np.mean(self.of(metric)))
 
     def std(self, metric: str | None = None) -> float:
-        """Standard deviation over the splits or runs; NaN if there is but one."""
+        """Return the standard deviation over the splits or runs; NaN if there is but one."""
         values = self.of(metric)
         return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
 
     def text(self, metric: str | None = None) -> str:
-        """For instance ``82.45 ± 0.82``; of a single value just ``82.45``."""
+        """Format for instance as ``82.45 ± 0.82``; a single value just as ``82.45``."""
         std = self.std(metric)
         return f"{self.mean(metric):.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
 
@@ -62,7 +66,7 @@ class Score:
         return self.text()
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; ``mean`` and ``std`` are those of the main metric."""
+        """Return it for JSON; ``mean`` and ``std`` are those of the main metric."""
         std = self.std()
         return {
             "name": self.name,
@@ -71,26 +75,29 @@ class Score:
             "std": None if math.isnan(std) else std,
             "values": {metric: list(values) for metric, values in self.values.items()},
             "chosen": list(self.chosen),
-            "validation": list(self.validation),
+            "validation": {metric: list(values) for metric, values in self.validation.items()},
             "splits": self.splits,
         }
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Score:
-        """The score that :meth:`as_dict` wrote."""
+        """Read what :meth:`as_dict` wrote, now or when ``validation`` was a list of the main metric, or was not there.
+
+        >>> Score.from_dict({"name": "a", "protocol": "knn", "values": {"accuracy": [80]}, "chosen": [5],
+        ...                  "validation": [79], "splits": ""}).validation
+        {'accuracy': (79.0,)}
+        """
         try:
             values = {str(metric): tuple(map(float, of)) for metric, of in given["values"].items()}
-            validation = tuple(map(float, given["validation"]))
             if not values or not all(values.values()):
                 raise ValueError("no values")
+            found = given.get("validation") or {}
+            found = found if isinstance(found, Mapping) else {next(iter(values)): found}
+            validation = {str(metric): tuple(map(float, of)) for metric, of in found.items()}
             chosen, splits = tuple(given["chosen"]), str(given["splits"])
             return cls(str(given["name"]), str(given["protocol"]), values, chosen, validation, splits)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"This is not a score as sfa writes it: {error!r}.") from error
-
-
-DIGITS = 9
-"""Differences in per cent that agree to so many decimals are the same: the rest is rounding."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +113,12 @@ class Difference:
         return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
     def as_dict(self) -> dict[str, float]:
-        """For JSON."""
+        """Return it for JSON."""
         return asdict(self)
 
 
 def paired_difference(score: Score, baseline: Score, metric: str | None = None) -> Difference:
-    """How much better ``score`` is than ``baseline``, split by split.
+    """Compute how much better ``score`` is than ``baseline``, split by split.
 
     Interval and p-value speak of the choice of splits alone, not of the training seed; and as random splits overlap,
     they are somewhat too sure of themselves.
@@ -133,14 +140,14 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
 
 
 def score_difference(score: Score, baseline: Score, metric: str | None = None) -> Difference:
-    """The paired one; of a single split the difference alone, since nothing tells what chance would do."""
+    """Compute the paired difference; of a single split the difference alone, as nothing tells what chance would do."""
     if len(score.of(metric)) > 1:
         return paired_difference(score, baseline, metric)
     return Difference(score.mean(metric) - baseline.mean(metric), math.nan, math.nan, math.nan)
 
 
 def signed_rank_p_value(differences: ArrayLike) -> float:
-    r"""The two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
+    r"""Compute the two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
 
     Differences of 0 are left out; equal sizes share their mean rank. With ``W⁺`` the sum of the ranks of the positive
     ones, and every sign as likely as its opposite,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfa.errors import InputError
-from sfa.evaluate.baselines import UNTRAINED
+from sfa.evaluate.baselines import BASELINES
 from sfa.recipes import Recipe
 from sfa.registry import registered
 from sfa.studies.variants import Base, Variant
@@ -172,7 +172,7 @@ def without_graph_augmentation(recipe: Recipe) -> Recipe:
 
 
 def _untrained(base: Base) -> Iterator[Variant]:
-    yield from (Variant(name, base.recipe, kind=name) for name in UNTRAINED[base.level])
+    yield from (Variant(name, base.recipe, kind=name) for name in BASELINES[base.level])
 
 
 def _each_method(base: Base) -> Iterator[Variant]:

@@ -14,14 +14,14 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score
-from sfa.evaluate.baselines import UNTRAINED
-from sfa.evaluate.supervised import Yardstick, supervised_score
+from sfa.evaluate.baselines import BASELINES
+from sfa.evaluate.supervised import SupervisedModel, supervised_score
 from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
 from sfa.train import Callback, RunFolder
 
-SUPERVISED: dict[str, Yardstick] = {"supervised mlp": "mlp", "supervised gcn": "gcn"}
+SUPERVISED: dict[str, SupervisedModel] = {"supervised mlp": "mlp", "supervised gcn": "gcn"}
 
 Measured = dict[str, Any]
 """Fields of a ledger's entry."""
@@ -85,7 +85,7 @@ def _yardstick(cell: Cell, graph: Data) -> Tensor | None:
     """Embeddings that cost no training; none for a classifier that is trained with the labels."""
     if cell.variant.kind == "untrained encoder":
         return cell.variant.recipe.build_for(graph).embed(graph)
-    untrained = UNTRAINED[cell.dataset.level].get(cell.variant.kind)
+    untrained = BASELINES[cell.dataset.level].get(cell.variant.kind)
     return None if untrained is None else untrained(graph)
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfa.errors import unknown_name
-from sfa.evaluate.baselines import UNTRAINED
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SETTINGS
 from sfa.levels import Level
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe
 from sfa.registry import resolve
 
-SEEDLESS = {name for of_level in UNTRAINED.values() for name in of_level}
+SEEDLESS = {name for of_level in BASELINES.values() for name in of_level}
 """Embeddings of the data alone."""
 KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised gcn", *SEEDLESS}
 """What is measured: the recipe's embeddings, seconds per epoch, or a yardstick's embeddings or classifier."""

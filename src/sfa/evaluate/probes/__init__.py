@@ -2,7 +2,7 @@
 
 from sfa.evaluate.probes.adam import AdamProbe
 from sfa.evaluate.probes.base import Prediction, Probe
-from sfa.evaluate.probes.knn import NeighbourProbe, WeightedNeighbourProbe
+from sfa.evaluate.probes.knn import KNNProbe, WeightedKNNProbe
 from sfa.evaluate.probes.logistic import LogisticProbe
 from sfa.evaluate.probes.one_vs_rest import OneVsRestProbe
 from sfa.evaluate.probes.sgd import SgdProbe
@@ -10,12 +10,12 @@ from sfa.evaluate.probes.svm import SVMProbe
 
 __all__ = [
     "AdamProbe",
+    "KNNProbe",
     "LogisticProbe",
-    "NeighbourProbe",
     "OneVsRestProbe",
     "Prediction",
     "Probe",
     "SVMProbe",
     "SgdProbe",
-    "WeightedNeighbourProbe",
+    "WeightedKNNProbe",
 ]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
 from sfa.evaluate.probes import (
     AdamProbe,
+    KNNProbe,
     LogisticProbe,
-    NeighbourProbe,
     OneVsRestProbe,
     SgdProbe,
     SVMProbe,
-    WeightedNeighbourProbe,
+    WeightedKNNProbe,
 )
 from sfa.evaluate.protocols.base import Protocol
 from sfa.evaluate.protocols.classification import Classification
@@ -105,7 +105,7 @@ _PROTOCOLS: tuple[Protocol, ...] = (
         description="20 random splits 10/10/80, vote of the k nearest of the training part, k chosen on validation",
         repeats=20,
         splits=RandomSplits(train=0.1, validation=0.1),
-        probe=NeighbourProbe(),
+        probe=KNNProbe(),
     ),
     LabelSignal(
         name="label-signal",
@@ -170,7 +170,7 @@ _PROTOCOLS: tuple[Protocol, ...] = (
         ),
         repeats=1,
         splits=HeldOutSplits(),
-        probe=WeightedNeighbourProbe(),
+        probe=WeightedKNNProbe(),
     ),
 )
 
