@@ -11,7 +11,7 @@ from scipy import stats
 
 from sfa.errors import InputError
 from sfa.evaluate import Score, paired_difference
-from sfa.evaluate.comparison import signed_rank_p_value
+from sfa.evaluate.scores import signed_rank_p_value
 
 
 def score(values: Sequence[float], protocol: str = "honest") -> Score:

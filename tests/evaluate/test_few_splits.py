@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.few_splits import FewPerClass
+from sfa.evaluate.splits import FewPerClass
 
 
 def labelled(y: np.ndarray) -> Data:

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.folds import StratifiedFolds, stratified_folds
+from sfa.evaluate.splits import StratifiedFolds, stratified_folds
 
 
 @settings(max_examples=60)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.held_out_splits import HeldOutSplits, stratified_parts
+from sfa.evaluate.masked_splits import HeldOutSplits, stratified_parts
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.registry import resolve
 

@@ -16,12 +16,19 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sfa.errors import InputError, SfaError
-from sfa.evaluate.logistic_regression import LogisticPath, logistic_regression, regression
-from sfa.evaluate.logistic_regression.conjugate_gradients import Hessian, newton_direction
-from sfa.evaluate.logistic_regression.newton import gradient_of, line_search, objective_of, start
-from sfa.evaluate.logistic_regression.parts import Parts
-from sfa.evaluate.logistic_regression.problems import Problems
-from sfa.evaluate.logistic_regression.products import inner, part_by_part
+from sfa.evaluate import logistic_regression as regression
+from sfa.evaluate.logistic_regression import LogisticPath, PaddedParts, logistic_regression
+from sfa.evaluate.newton import (
+    Hessian,
+    Problems,
+    compute_direction,
+    compute_gradient,
+    compute_objective,
+    initialize,
+    inner,
+    multiply_parts,
+    search_line,
+)
 
 CS = (1e-3, 1e-1, 1.0, 30.0, 1e4)
 
@@ -154,16 +161,16 @@ def test_threads_change_nothing_and_are_given_back() -> None:
         assert torch.equal(a.intercepts, b.intercepts)
 
 
-def started(n: int, d: int, k: int, c: float) -> tuple[Parts, Problems, Tensor, Tensor]:
+def started(n: int, d: int, k: int, c: float) -> tuple[PaddedParts, Problems, Tensor, Tensor]:
     """One problem away from its start, with its probabilities and gradient."""
     z, y = problem(n, d, k)
-    data = Parts.of([z], [y])
-    problems = start(data, torch.tensor([c]).double())
+    data = PaddedParts.of([z], [y])
+    problems = initialize(data, torch.tensor([c]).double())
     w = torch.randn(problems.w.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    scores = part_by_part(w, data.x.mT, problems.part)
+    scores = multiply_parts(w, data.x.mT, problems.part)
     problems = Problems(problems.number, problems.part, problems.c, w, scores)
     p = scores.softmax(1)
-    return data, problems, p, gradient_of(data, problems, p)
+    return data, problems, p, compute_gradient(data, problems, p)
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(30, 4, 3), (12, 20, 4)])
@@ -178,7 +185,7 @@ def test_gradient_and_newton_direction_against_automatic_derivatives(n: int, d: 
     w = problems.w[0]
     torch.testing.assert_close(gradient[0], torch.autograd.functional.jacobian(objective, w))
     hessian = torch.autograd.functional.hessian(objective, w).flatten(2).flatten(0, 1)
-    direction = newton_direction(data, problems, p, gradient, torch.tensor([1e-5]).double())
+    direction = compute_direction(data, problems, p, gradient, torch.tensor([1e-5]).double())
     torch.testing.assert_close(hessian @ direction.flatten(), -gradient.flatten(), rtol=0, atol=1e-3)
 
 
@@ -196,12 +203,12 @@ def test_curvature_keeps_its_digits_where_a_class_is_almost_certain() -> None:
 @pytest.mark.parametrize("length", [1.0, 1e3, 1e6])
 def test_a_step_that_is_too_long_is_made_shorter(length: float) -> None:
     data, problems, p, gradient = started(30, 4, 3, 100.0)
-    before = objective_of(data, problems, problems.scores, inner(problems.w, problems.w))
-    direction = length * newton_direction(data, problems, p, gradient, torch.tensor([0.1]).double())
-    after = line_search(data, problems, before, gradient, direction)
-    scores = part_by_part(after.w, data.x.mT, after.part)
+    before = compute_objective(data, problems, problems.scores, inner(problems.w, problems.w))
+    direction = length * compute_direction(data, problems, p, gradient, torch.tensor([0.1]).double())
+    after = search_line(data, problems, before, gradient, direction)
+    scores = multiply_parts(after.w, data.x.mT, after.part)
     torch.testing.assert_close(after.scores, scores)
-    assert objective_of(data, after, scores, inner(after.w, after.w)) < before
+    assert compute_objective(data, after, scores, inner(after.w, after.w)) < before
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])

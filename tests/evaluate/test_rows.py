@@ -9,7 +9,7 @@ import torch
 from scipy import sparse
 
 from sfa.errors import InputError
-from sfa.evaluate.rows import dense_rows, is_sparse, sparse_rows
+from sfa.evaluate.inputs import dense_rows, is_sparse, sparse_rows
 from sfa.matrices import unit_rows
 
 
@@ -28,7 +28,7 @@ def test_rows_too_wide_to_be_dense_keep_their_inner_products(monkeypatch: pytest
     counts = sparse.csr_array(np.random.default_rng(0).poisson(0.05, (20, 300)))
     wide = dense_rows(counts, 20)
     assert wide.shape == (20, 300)
-    monkeypatch.setattr("sfa.evaluate.rows.MOST_BYTES", 4 * 20 * 300 - 1)
+    monkeypatch.setattr("sfa.evaluate.inputs.MOST_BYTES", 4 * 20 * 300 - 1)
     narrow = dense_rows(counts, 20)
     assert narrow.shape == (20, 20)
     torch.testing.assert_close(narrow @ narrow.T, wide @ wide.T)

@@ -36,7 +36,7 @@ def test_a_single_value_has_no_spread() -> None:
 
 
 def test_json_and_back() -> None:
-    score = Score("some", "knn", {"accuracy": (80.0, 81.0)}, chosen=(5, 10), validation=(79.5, 82.0))
+    score = Score("some", "knn", {"accuracy": (80.0, 81.0)}, chosen=(5, 10), validation={"accuracy": (79.5, 82.0)})
     written = json.loads(json.dumps(score.as_dict()))
     assert Score.from_dict(written) == score
     assert (written["mean"], written["std"]) == (80.5, pytest.approx(0.5**0.5))

@@ -1,4 +1,4 @@
-"""Supervised yardsticks: what they learn, what they choose on, and what they never see."""
+"""Supervised baselines: what they learn, what they choose on, and what they never see."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sfa.data import build_graph, load
 from sfa.errors import InputError
 from sfa.evaluate import supervised as module
 from sfa.evaluate.splits import Split, random_splits
-from sfa.evaluate.supervised import GraphClassifier, SupervisedResult, Yardstick, supervised
+from sfa.evaluate.supervised import GraphClassifier, SupervisedModel, SupervisedResult, supervised
 from sfa.graph.features import normalise_features
 from sfa.graph.propagation import propagation_of
 from sfa.matrices import csr_matrix
 from sfa.nn.dropout import dropout
 
-MODELS = get_args(Yardstick)
+MODELS = get_args(SupervisedModel)
 QUICK: dict[str, Any] = {"hidden": 8, "epochs": 12}
 
 
@@ -45,7 +45,7 @@ def learnt(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_test_labels_change_neither_what_is_learnt_nor_what_is_chosen(
-    planted: Data, model: Yardstick, learnt: list[list[Tensor]]
+    planted: Data, model: SupervisedModel, learnt: list[list[Tensor]]
 ) -> None:
     (split,) = splits_of(planted, 1)
     before = supervised(planted, [split], model=model, **QUICK)[0]
@@ -64,7 +64,9 @@ def test_test_labels_change_neither_what_is_learnt_nor_what_is_chosen(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_validation_labels_choose_and_do_not_teach(planted: Data, model: Yardstick, learnt: list[list[Tensor]]) -> None:
+def test_validation_labels_choose_and_do_not_teach(
+    planted: Data, model: SupervisedModel, learnt: list[list[Tensor]]
+) -> None:
     (split,) = splits_of(planted, 1)
     before = supervised(planted, [split], model=model, **QUICK)[0]
     weights = list(learnt)
@@ -133,7 +135,7 @@ def test_the_epoch_is_chosen_by_accuracy_then_loss_and_patience_ends_it(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_seed_decides_and_nothing_global_does(planted: Data, model: Yardstick) -> None:
+def test_a_seed_decides_and_nothing_global_does(planted: Data, model: SupervisedModel) -> None:
     splits = splits_of(planted)
 
     def run(seed: int, disturbance: int, which: list[Split] = splits) -> list[SupervisedResult]:
@@ -150,7 +152,7 @@ def test_a_seed_decides_and_nothing_global_does(planted: Data, model: Yardstick)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_unlabelled_nodes_are_neither_taught_nor_scored(planted: Data, model: Yardstick) -> None:
+def test_unlabelled_nodes_are_neither_taught_nor_scored(planted: Data, model: SupervisedModel) -> None:
     partly = planted.clone()
     partly.y[::4] = -1
     results = supervised(partly, splits_of(partly), model=model, **QUICK, lr=0.05)
@@ -170,7 +172,7 @@ def test_edges_help_the_gcn_alone(planted: Data) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_sparse_features_are_what_they_are_dense(planted: Data, model: Yardstick) -> None:
+def test_sparse_features_are_what_they_are_dense(planted: Data, model: SupervisedModel) -> None:
     sparse = planted.clone()
     sparse.x = csr_matrix(torch.arange(61) * 8, torch.arange(8).repeat(60), planted.x.flatten(), (60, 8))
     dense_results, sparse_results = (

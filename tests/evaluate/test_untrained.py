@@ -11,10 +11,10 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.data import build_graph
-from sfa.evaluate import untrained
-from sfa.evaluate.untrained import UNTRAINED
+from sfa.evaluate import baselines as untrained
+from sfa.evaluate.baselines import BASELINES
 
-raw_pixels = UNTRAINED["image"]["raw pixels"]
+raw_pixels = BASELINES["image"]["raw pixels"]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -30,7 +30,7 @@ def test_propagated_features_by_hand(sparse: bool) -> None:
     hops = [x, a @ x, a @ a @ x]
     lengths = [np.linalg.norm(h, axis=1, keepdims=True) for h in hops]
     expected = np.hstack([h / np.where(length > 0, length, 1) for h, length in zip(hops, lengths, strict=True)])
-    found = UNTRAINED["node"]["propagated features"](graph)
+    found = BASELINES["node"]["propagated features"](graph)
     assert found.dtype == torch.float32
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
 
@@ -42,15 +42,15 @@ def test_wide_features_are_projected_first(
     """Which nearly keeps the angles between nodes."""
     wide = copy.copy(planted)
     wide.x = torch.nn.functional.one_hot(torch.arange(60) % 20, 2000).float() + planted.x.mean(1, keepdim=True) / 100
-    exact = UNTRAINED["node"]["propagated features"](wide)
+    exact = BASELINES["node"]["propagated features"](wide)
     assert exact.shape == (60, 6000)
     monkeypatch.setattr(untrained, "MOST_BYTES", 4 * 60 * 6000 - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         wide.x = wide.x if layout == torch.strided else wide.x.to_sparse_csr()
-    rows = UNTRAINED["node"]["propagated features"](wide)
+    rows = BASELINES["node"]["propagated features"](wide)
     assert rows.shape == (60, 3 * 256)
-    assert torch.equal(rows, UNTRAINED["node"]["propagated features"](wide))
+    assert torch.equal(rows, BASELINES["node"]["propagated features"](wide))
     assert (rows @ rows.T - exact @ exact.T).abs().mean() < 0.15
 
 

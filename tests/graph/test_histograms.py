@@ -58,15 +58,15 @@ def test_several_labels_count_in_columns_of_their_own(sizes: list[int], sets: in
     assert label_counts(labels, ptr).to_dense().tolist() == expected
 
 
-UNTRAINED = ALL_UNTRAINED["graph"]
+OF_GRAPHS = BASELINES["graph"]
 
 
-@pytest.mark.parametrize("name", UNTRAINED)
+@pytest.mark.parametrize("name", OF_GRAPHS)
 def test_every_untrained_embedding_has_one_row_a_graph(name: str) -> None:
     batch = mixed_batch()
-    embedding = UNTRAINED[name](batch)
+    embedding = OF_GRAPHS[name](batch)
     assert embedding.shape[0] == 6
     assert embedding.dtype == torch.float32
     assert not embedding.to_dense()[1].any()  # of the graph without nodes
     with pytest.raises(InputError, match="ptr"):
-        UNTRAINED[name](to_data(nx.path_graph(3)))
+        OF_GRAPHS[name](to_data(nx.path_graph(3)))

@@ -147,7 +147,7 @@ def test_validation_is_what_the_probe_chose_by(blocks: Data) -> None:
     hidden = hide_labels(blocks, development_part(protocol, blocks))
     score = validation_protocol(protocol, hidden).evaluate(blocks.x, hidden)
     assert len(score.of()) == 10
-    assert score.of() == pytest.approx(score.validation)
+    assert score.of() == pytest.approx(score.validation["accuracy"])
 
 
 @pytest.mark.parametrize("name", ["honest-10-10-80", *FEW])

@@ -1,7 +1,5 @@
 """Embeddings the scikit-learn way: ``fit``, ``transform``, ``save``, ``load``."""
 
-from sfa.estimators.graph import GraphEmbedder
-from sfa.estimators.image import ImageEmbedder
-from sfa.estimators.node import NodeEmbedder
+from sfa.estimators.embedders import GraphEmbedder, ImageEmbedder, NodeEmbedder
 
 __all__ = ["GraphEmbedder", "ImageEmbedder", "NodeEmbedder"]

@@ -18,7 +18,6 @@ from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
 from sfa.errors import InputError
-from sfa.estimators.parts import KINDS, section_of, sections_of_method
 from sfa.levels import Level
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
@@ -28,6 +27,14 @@ from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from sfa.errors import InputError
+from sfa.methods import Method
+from sfa.registry import name_of
+from sfa.spectral import SpectralMap
 
 FORMAT = 3
 """Layout of a saved embedder."""
@@ -293,3 +300,50 @@ def _level_of(recipe: Recipe) -> Level:
 
 def _not_an_embedder(path: str | Path) -> InputError:
     return InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
+
+
+KINDS = ("encoder", "augmentation", "spectral")
+"""Parts of a method that are arguments of an embedder."""
+
+
+def section_of(kind: str, part: Any) -> tuple[Any, Any]:
+    """Return the section of a recipe that stands for a part, and the part if it is an object, else ``None``.
+
+    A name or a mapping is its own section, a class has the name that it is registered by or ``package.module:Class``,
+    and an object is ``<Class>``. Of a list, both are lists.
+
+    >>> section_of("spectral", ["noise", 3])
+    (['noise', {'name': '<int>'}], [None, 3])
+    """
+    if isinstance(part, list | tuple):
+        pairs = [section_of(kind, one) for one in part]
+        objects = [found for _, found in pairs]
+        return [section for section, _ in pairs], objects if any(one is not None for one in objects) else None
+    if isinstance(part, str | Mapping):
+        return part, None
+    if inspect.isclass(part) or (inspect.isfunction(part) and kind == "encoder"):
+        return name_of(kind, part), None
+    return {"name": _word(part)}, part
+
+
+def sections_of_method(method: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the sections that stand for a method, a class or an object, and the object, which has all its parts."""
+    if isinstance(method, str):
+        return {"method": method}, {}
+    if inspect.isclass(method):
+        return {"method": name_of("method", method)}, {}
+    if not isinstance(method, Method):
+        raise InputError(f"A method is a name, a subclass of sfa.methods.Method or an object of one, not {method!r}.")
+    sections: dict[str, Any] = {"method": f"<{name_of('method', type(method))}>"}
+    if not method.transductive:
+        sections["encoder"] = {"name": _word(getattr(method.encoder, "module", method.encoder))}
+    if method.takes_augmentation:
+        sections["augmentation"] = {"name": _word(method.augmentation)}
+    maps = getattr(method.spectral, "maps", [method.spectral])
+    names = [{"name": "none" if type(one) is SpectralMap else _word(one)} for one in maps]
+    sections["spectral"] = names if len(names) > 1 else names[0] if names else "none"
+    return sections, {"method": method}
+
+
+def _word(part: Any) -> str:
+    return f"<{str(getattr(part, '__name__', type(part).__name__)).strip('<>')}>"

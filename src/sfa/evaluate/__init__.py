@@ -1,8 +1,6 @@
 """Scores and diagnostics of embeddings."""
 
-from sfa.evaluate.comparison import Difference, paired_difference, score_difference
 from sfa.evaluate.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
-from sfa.evaluate.label_signal import label_signal
 from sfa.evaluate.protocols import (
     Classification,
     Clustering,
@@ -12,8 +10,8 @@ from sfa.evaluate.protocols import (
     default_protocol,
     possible,
 )
-from sfa.evaluate.scores import Score
-from sfa.evaluate.spectrum import effective_rank, singular_values
+from sfa.evaluate.scores import Difference, Score, paired_difference, score_difference
+from sfa.evaluate.spectrum import effective_rank, label_signal, singular_values
 
 __all__ = [
     "Classification",

@@ -1,4 +1,4 @@
-"""What a step's feature maps look like before and after the spectral map: spectrum, alignment, uniformity."""
+"""Diagnostics of a step's feature maps before and after the spectral map: spectrum, alignment, uniformity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Diagnostics:
 def diagnose(
     h_alpha: Tensor, h_beta: Tensor | None, h_tilde_alpha: Tensor, h_tilde_beta: Tensor | None
 ) -> Diagnostics | None:
-    """All diagnostics of one step, each a plain number of 7 significant digits.
+    """Compute all diagnostics of one step, each a plain number of 7 significant digits.
 
     Args:
         h_alpha: The encoder's feature map ``(n, d)`` of view alpha.
@@ -49,11 +49,13 @@ def diagnose(
     """
     before, after = _numbers(h_alpha, h_beta), _numbers(h_tilde_alpha, h_tilde_beta)
     result = Diagnostics(**before, **{f"{name}_tilde": value for name, value in after.items()})
-    return result if _all_finite(result) else None
+    values = asdict(result).values()
+    flat = [number for value in values for number in (value if isinstance(value, list) else [value])]
+    return result if all(number is None or math.isfinite(number) for number in flat) else None
 
 
 def view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
-    r"""Squared distance of two views' feature maps (the paper's alignment figure); lower is better.
+    r"""Compute the squared distance of two views' feature maps (the paper's alignment figure); lower is better.
 
     .. math::
         \lVert H^\alpha - H^\beta \rVert_F^2
@@ -64,7 +66,7 @@ def view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
 
 
 def relative_view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
-    r"""Squared distance of two views' feature maps over their mean squared size: from 0 (aligned) to 4 (opposite).
+    r"""Compute the squared distance of two views over their mean squared size: from 0 (aligned) to 4 (opposite).
 
     .. math::
         \frac{\lVert H^\alpha - H^\beta \rVert_F^2}
@@ -78,7 +80,7 @@ def relative_view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
 
 
 def uniformity(h: Tensor, *, rows: int = UNIFORMITY_ROWS) -> float:
-    r"""How evenly rows spread over directions (Wang and Isola, 2020): 0 if all point the same way, lower is better.
+    r"""Compute how evenly rows spread over directions (Wang and Isola, 2020): 0 if all point one way, lower is better.
 
     .. math::
         \log \operatorname*{mean}_{i \neq j} \, e^{-2 \lVert x_i - x_j \rVert_2^2}, \qquad
@@ -101,19 +103,13 @@ def uniformity(h: Tensor, *, rows: int = UNIFORMITY_ROWS) -> float:
 def _numbers(h_alpha: Tensor, h_beta: Tensor | None) -> dict[str, Any]:
     sigma = singular_values(h_alpha)
     return {
-        "sigma": [_rounded(value) for value in sigma.tolist()],
-        "effective_rank": _rounded(effective_rank(sigma)),
-        "uniformity": _rounded(uniformity(h_alpha)),
-        "alignment": None if h_beta is None else _rounded(view_distance(h_alpha, h_beta)),
-        "alignment_relative": None if h_beta is None else _rounded(relative_view_distance(h_alpha, h_beta)),
+        "sigma": [_round(value) for value in sigma.tolist()],
+        "effective_rank": _round(effective_rank(sigma)),
+        "uniformity": _round(uniformity(h_alpha)),
+        "alignment": None if h_beta is None else _round(view_distance(h_alpha, h_beta)),
+        "alignment_relative": None if h_beta is None else _round(relative_view_distance(h_alpha, h_beta)),
     }
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.7g}")
-
-
-def _all_finite(diagnostics: Diagnostics) -> bool:
-    values = asdict(diagnostics).values()
-    flat = [number for value in values for number in (value if isinstance(value, list) else [value])]
-    return all(number is None or math.isfinite(number) for number in flat)

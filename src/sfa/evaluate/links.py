@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -69,10 +68,10 @@ def hold_out(graph: Data, *, validation: float, test: float, most: int, rng: np.
     others = _unjoined(edges, n, sum(sizes), rng)
     kept = torch.zeros(count, dtype=torch.bool)
     kept[left] = True
-    learnt = left[: min(most, n * (n - 1) // 2 - len(left))]
+    learned = left[: min(most, n * (n - 1) // 2 - len(left))]
     return LinkSplit(
         graph=_without(graph, kept[edge_of]),
-        train=Pairs.of(edges[:, learnt], _unjoined(edges[:, left], n, len(learnt), rng)),
+        train=Pairs.of(edges[:, learned], _unjoined(edges[:, left], n, len(learned), rng)),
         validation=Pairs.of(edges[:, held_validation], others[:, : sizes[0]]),
         test=Pairs.of(edges[:, held_test], others[:, sizes[0] :]),
     )
@@ -98,7 +97,7 @@ def _check(nodes: int, edges: int, held_out: tuple[int, int]) -> None:
 
 
 def _without(graph: Data, kept: Tensor) -> Data:
-    """The graph with some of its edges."""
+    """Return the graph with some of its edges."""
     rest = copy.copy(graph)
     rest.edge_index = graph.edge_index[:, kept]
     if graph.edge_weight is not None:
@@ -107,27 +106,18 @@ def _without(graph: Data, kept: Tensor) -> Data:
 
 
 def _unjoined(edges: Tensor, nodes: int, count: int, rng: np.random.Generator) -> Tensor:
-    """``count`` different pairs ``(2, count)`` that are not among these edges, drawn uniformly."""
+    """Draw ``count`` different pairs ``(2, count)`` that are not among these edges, uniformly."""
     joined = np.sort((edges[0] * nodes + edges[1]).numpy())
     total = nodes * (nodes - 1) // 2
     if total <= 4 * (len(joined) + count):  # most draws would hit an edge or each other: list what is left
         low, high = np.triu_indices(nodes, 1)
         keys = np.setdiff1d(low * nodes + high, joined, assume_unique=True)
-        return _pairs(rng.choice(keys, count, replace=False), nodes)
-    found = np.empty(0, np.int64)
-    while len(found) < count:
-        a, b = rng.integers(nodes, size=(2, 2 * (count - len(found)) + 8))
-        keys = (np.minimum(a, b) * nodes + np.maximum(a, b))[a != b]
-        keys = np.concatenate([found, keys[~_among(keys, joined)]])
-        found = keys[np.sort(np.unique(keys, return_index=True)[1])]  # the first of each, in the order drawn
-    return _pairs(found[:count], nodes)
-
-
-def _among(keys: NDArray[np.int64], joined: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which keys are in the sorted others."""
-    places = np.searchsorted(joined, keys).clip(max=len(joined) - 1)
-    return np.asarray(joined[places] == keys)
-
-
-def _pairs(keys: NDArray[np.int64], nodes: int) -> Tensor:
-    return torch.from_numpy(np.stack(np.divmod(keys, nodes)))
+        found = rng.choice(keys, count, replace=False)
+    else:
+        found = np.empty(0, np.int64)
+        while len(found) < count:
+            a, b = rng.integers(nodes, size=(2, 2 * (count - len(found)) + 8))
+            keys = (np.minimum(a, b) * nodes + np.maximum(a, b))[a != b]
+            keys = np.concatenate([found, keys[~np.isin(keys, joined)]])
+            found = keys[np.sort(np.unique(keys, return_index=True)[1])]  # the first of each, in the order drawn
+    return torch.from_numpy(np.stack(np.divmod(found[:count], nodes)))

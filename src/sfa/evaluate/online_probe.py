@@ -11,9 +11,9 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.evaluate.held_out_splits import HeldOutSplits
+from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
-from sfa.evaluate.probes.linear_classifiers import LinearClassifiers
+from sfa.evaluate.probes.sgd import LinearClassifiers
 from sfa.levels import item_word, level_of
 from sfa.methods.base import FeatureMaps, Method
 from sfa.modes import evaluating, full_precision

@@ -1,15 +1,20 @@
-"""The score of one embedding under one protocol, value by value, so that two of them can be compared pairwise."""
+"""The score of an embedding under a protocol, split by split, and the paired difference of two scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
 
 from sfa.errors import InputError
+
+DIGITS = 9
+"""Differences in per cent that agree to so many decimals are the same: the rest is rounding."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +22,12 @@ class Score:
     """What a protocol measured of one embedding.
 
     Attributes:
-        name: Of the embedding.
+        name: Name of the embedding.
         protocol: Name of the protocol.
         values: For each metric its value on every split or run, in per cent; the main metric is the first.
         chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
-        validation: The value by which it was selected, in per cent.
+        validation: For each metric that a setting was selected by, the value of the selected one on every split, in per
+            cent: on the validation part or, if there is none, by cross-validation within the training part.
         splits: Digest of the protocol's settings and splits; scores can be paired if theirs is the same.
     """
 
@@ -29,7 +35,7 @@ class Score:
     protocol: str
     values: Mapping[str, tuple[float, ...]]
     chosen: tuple[Any, ...] = ()
-    validation: tuple[float, ...] = ()
+    validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     splits: str = ""
 
     @property
@@ -38,7 +44,7 @@ class Score:
         return next(iter(self.values))
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
-        """The values of a metric, by default the main one."""
+        """Return the values of a metric, by default the main one."""
         if metric is not None and metric not in self.values:
             raise InputError(f"{self.protocol} measures {', '.join(self.values)}, not {metric!r}.")
         return self.values[self.main if metric is None else metric]
@@ -47,12 +53,12 @@ class Score:
         return float(np.mean(self.of(metric)))
 
     def std(self, metric: str | None = None) -> float:
-        """Standard deviation over the splits or runs; NaN if there is but one."""
+        """Return the standard deviation over the splits or runs; NaN if there is but one."""
         values = self.of(metric)
         return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
 
     def text(self, metric: str | None = None) -> str:
-        """For instance ``82.45 ± 0.82``; of a single value just ``82.45``."""
+        """Format for instance as ``82.45 ± 0.82``; a single value just as ``82.45``."""
         std = self.std(metric)
         return f"{self.mean(metric):.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
 
@@ -60,7 +66,7 @@ class Score:
         return self.text()
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; ``mean`` and ``std`` are those of the main metric."""
+        """Return it for JSON; ``mean`` and ``std`` are those of the main metric."""
         std = self.std()
         return {
             "name": self.name,
@@ -69,19 +75,93 @@ class Score:
             "std": None if math.isnan(std) else std,
             "values": {metric: list(values) for metric, values in self.values.items()},
             "chosen": list(self.chosen),
-            "validation": list(self.validation),
+            "validation": {metric: list(values) for metric, values in self.validation.items()},
             "splits": self.splits,
         }
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Score:
-        """The score that :meth:`as_dict` wrote."""
+        """Read what :meth:`as_dict` wrote, now or when ``validation`` was a list of the main metric, or was not there.
+
+        >>> Score.from_dict({"name": "a", "protocol": "knn", "values": {"accuracy": [80]}, "chosen": [5],
+        ...                  "validation": [79], "splits": ""}).validation
+        {'accuracy': (79.0,)}
+        """
         try:
             values = {str(metric): tuple(map(float, of)) for metric, of in given["values"].items()}
-            validation = tuple(map(float, given["validation"]))
             if not values or not all(values.values()):
                 raise ValueError("no values")
+            found = given.get("validation") or {}
+            found = found if isinstance(found, Mapping) else {next(iter(values)): found}
+            validation = {str(metric): tuple(map(float, of)) for metric, of in found.items()}
             chosen, splits = tuple(given["chosen"]), str(given["splits"])
             return cls(str(given["name"]), str(given["protocol"]), values, chosen, validation, splits)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"This is not a score as sfa writes it: {error!r}.") from error
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean difference of two scores over the same splits, its 95 % interval (Student) and Wilcoxon's p-value."""
+
+    mean: float
+    low: float
+    high: float
+    p_value: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+
+    def as_dict(self) -> dict[str, float]:
+        """Return it for JSON."""
+        return asdict(self)
+
+
+def paired_difference(score: Score, baseline: Score, metric: str | None = None) -> Difference:
+    """Compute how much better ``score`` is than ``baseline``, split by split.
+
+    Interval and p-value speak of the choice of splits alone, not of the training seed; and as random splits overlap,
+    they are somewhat too sure of themselves.
+    """
+    values, others = score.of(metric), baseline.of(metric)
+    if score.protocol != baseline.protocol or len(values) != len(others) or len(values) < 2:
+        raise InputError(
+            f"Two scores are compared over the same splits, at least two of them, not {len(values)} of "
+            f"{score.protocol} with {len(others)} of {baseline.protocol}."
+        )
+    if score.splits != baseline.splits:
+        raise InputError(
+            f"Two scores of {score.protocol} on different splits, or with other settings, cannot be paired."
+        )
+    differences = np.subtract(values, others).round(DIGITS)
+    mean, error = float(differences.mean()), float(stats.sem(differences))
+    half = float(stats.t.ppf(0.975, len(differences) - 1)) * error
+    return Difference(mean, mean - half, mean + half, signed_rank_p_value(differences))
+
+
+def score_difference(score: Score, baseline: Score, metric: str | None = None) -> Difference:
+    """Compute the paired difference; of a single split the difference alone, as nothing tells what chance would do."""
+    if len(score.of(metric)) > 1:
+        return paired_difference(score, baseline, metric)
+    return Difference(score.mean(metric) - baseline.mean(metric), math.nan, math.nan, math.nan)
+
+
+def signed_rank_p_value(differences: ArrayLike) -> float:
+    r"""Compute the two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
+
+    Differences of 0 are left out; equal sizes share their mean rank. With ``W⁺`` the sum of the ranks of the positive
+    ones, and every sign as likely as its opposite,
+
+    .. math::
+        p = \min\big(1,\; 2 \min\big( P(W \le W^+),\; P(W \ge W^+) \big) \big).
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    d = d[d != 0]
+    if len(d) == 0:
+        return 1.0
+    ranks = np.rint(2 * stats.rankdata(np.abs(d))).astype(np.int64)  # twice the rank is whole, ties or not
+    probability = np.ones(1)
+    for rank in ranks:  # each difference is positive and adds its rank, or not, with equal probability
+        probability = (np.pad(probability, (0, rank)) + np.pad(probability, (rank, 0))) / 2
+    positive = int(ranks[d > 0].sum())
+    return float(min(1.0, 2 * min(probability[: positive + 1].sum(), probability[positive:].sum())))

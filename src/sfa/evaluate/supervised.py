@@ -1,4 +1,4 @@
-"""Supervised yardsticks: what a network that is trained with the labels reaches on the splits of a protocol."""
+"""Supervised baselines: what a network trained with the labels reaches on the splits of a protocol."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sfa.nn.mlp import MLP
 from sfa.ranges import check_whole
 from sfa.seeding import derive_seed, seeded_initialisation, step_generator
 
-Yardstick = Literal["mlp", "gcn"]
+SupervisedModel = Literal["mlp", "gcn"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def supervised(
     graph: Data,
     splits: Sequence[Split],
     *,
-    model: Yardstick = "gcn",
+    model: SupervisedModel = "gcn",
     hidden: int = 64,
     dropout: float = 0.5,
     lr: float = 0.01,
@@ -78,15 +78,17 @@ def supervised(
     Returns:
         One result a split.
     """
-    if model not in get_args(Yardstick):
-        raise unknown_name("yardstick", model, get_args(Yardstick))
+    if model not in get_args(SupervisedModel):
+        raise unknown_name("supervised model", model, get_args(SupervisedModel))
     for name, value in (("hidden", hidden), ("epochs", epochs), ("patience", patience)):
         check_whole(name, value, 1)
     y = _checked_labels(graph, splits)
     results = []
     for number, split in enumerate(splits):
         split_seed = derive_seed(seed, 6, number)
-        known = _labels_of(y, split.train, split.validation)
+        seen = np.concatenate([split.train, split.validation])
+        known = torch.full((len(y),), -1)
+        known[seen] = torch.from_numpy(y[seen])
         with seeded_initialisation(split_seed):
             network = _network(model, graph, hidden, int(known.max()) + 1, dropout)
         optimizer = torch.optim.Adam(network.parameters(), lr=lr, weight_decay=weight_decay)
@@ -115,7 +117,7 @@ class GraphClassifier(nn.Module):
         return logits
 
 
-def _network(model: Yardstick, graph: Data, hidden: int, classes: int, dropout: float) -> nn.Module:
+def _network(model: SupervisedModel, graph: Data, hidden: int, classes: int, dropout: float) -> nn.Module:
     if model == "mlp":
         return MLP(graph.num_features, classes, inner=hidden, dropout=dropout)
     return GraphClassifier(propagation_of(graph), graph.num_features, hidden, classes, dropout)
@@ -168,18 +170,10 @@ def _validated(network: nn.Module, x: Tensor, known: Tensor, validation: Tensor,
     return _Chosen(accuracy, float(cross_entropy(logits[validation], known[validation])), epoch, labels.numpy())
 
 
-def _labels_of(y: NDArray[np.int64], *parts: NDArray[np.int64]) -> Tensor:
-    """The labels of some nodes, and -1 for all others."""
-    known = np.full_like(y, -1)
-    for part in parts:
-        known[part] = y[part]
-    return torch.from_numpy(known)
-
-
 def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
     if level_of(graph) != "node":
         raise InputError(
-            f"Yardsticks are trained on the nodes of one graph, and these are {item_word(graph)} of a set."
+            f"Supervised baselines need the nodes of one graph, and these are {item_word(graph)} of a set."
         )
     if graph.y is None:
         raise InputError("Supervised training needs labels, and this graph has none: give them as `y`.")
@@ -198,14 +192,11 @@ SETTINGS: dict[str, int | float] = {
     for name, parameter in inspect.signature(supervised).parameters.items()
     if name not in ("model", "seed", "on_split") and parameter.default is not inspect.Parameter.empty
 }
-"""How the yardsticks are trained, where nothing else is said."""
+"""How the supervised baselines are trained, where nothing else is said."""
 
 
 def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
-    """Whether a yardstick can be trained on the splits of a protocol.
-
-    It needs a validation part to choose on, and nodes to classify: of graphs it knows nothing.
-    """
+    """Return whether the splits of a protocol have nodes to classify, and a validation part to choose on."""
     if level_of(graph) != "node" or not isinstance(protocol, Classification):
         return False
     return all(len(split.validation) > 0 for split in protocol.draw(graph))
@@ -214,19 +205,19 @@ def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
 def supervised_score(
     graph: Data,
     protocol: Classification,
-    model: Yardstick,
+    model: SupervisedModel,
     *,
     name: str,
     seed: int = 0,
     on_split: Callable[[], None] | None = None,
 ) -> Score:
-    """The score of a yardstick on the splits of a protocol; its arguments are those of :func:`supervised`."""
+    """Score a supervised baseline on the splits of a protocol; its arguments are those of :func:`supervised`."""
     results = supervised(graph, protocol.draw(graph), model=model, seed=seed, on_split=on_split)
     return Score(
         name,
         protocol.name,
         {"accuracy": tuple(result.test for result in results)},
         chosen=tuple(result.epoch for result in results),
-        validation=tuple(result.validation for result in results),
+        validation={"accuracy": tuple(result.validation for result in results)},
         splits=protocol.digest(graph),
     )

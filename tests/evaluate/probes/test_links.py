@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from sfa.evaluate.links import Pairs
-from sfa.evaluate.probes import links
-from sfa.evaluate.probes.links import predict_links
+from sfa.evaluate.protocols import link_prediction as links
+from sfa.evaluate.protocols.link_prediction import predict_links
 
 
 @pytest.fixture

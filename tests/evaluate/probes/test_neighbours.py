@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 from torch_geometric.data import Data
 
-from sfa.evaluate.probes import NeighbourProbe, neighbours
-from sfa.evaluate.probes.neighbours import nearest_votes
+from sfa.evaluate.probes import KNNProbe
+from sfa.evaluate.probes import knn as neighbours
+from sfa.evaluate.probes.knn import nearest_votes
 from sfa.evaluate.splits import random_splits
 from sfa.matrices import unit_rows
 
@@ -42,7 +43,7 @@ def test_k_is_chosen_on_validation_the_smallest_of_equals(blobs: Callable[..., D
     graph, told = blobs(200), []
     z, y = unit_rows(graph.x), graph.y.numpy()
     splits = random_splits(y, train=0.1, validation=0.1, count=4)
-    probe = NeighbourProbe(ks=(15, 1, 5, 3, 400))
+    probe = KNNProbe(ks=(15, 1, 5, 3, 400))
     for split, found in zip(splits, probe.predict(z, y, splits, lambda: told.append(1)), strict=True):
         fits = {k: KNeighborsClassifier(k, metric="cosine").fit(z[split.train], y[split.train]) for k in (1, 3, 5, 15)}
         validation = {k: fit.score(z[split.validation], y[split.validation]) for k, fit in fits.items()}

@@ -1,4 +1,4 @@
-"""The probe of whole graphs, against scikit-learn's grid search."""
+"""The probe of whole graphs, against scikit-learn's grid search; distances, against one pair after another."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -18,10 +20,10 @@ from sklearn.svm import SVC, LinearSVC
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.folds import StratifiedFolds
-from sfa.evaluate.probes import SVMProbe, machines
-from sfa.evaluate.probes.machines import scale
-from sfa.evaluate.splits import Split
+from sfa.evaluate.probes import SVMProbe
+from sfa.evaluate.probes import svm as machines
+from sfa.evaluate.probes.svm import scale, squared_distances
+from sfa.evaluate.splits import Split, StratifiedFolds
 
 CS = (1e-2, 1e0, 1e2)
 
@@ -175,3 +177,32 @@ def test_training_parts_that_allow_no_folds_are_named() -> None:
         SVMProbe().check(splits, np.zeros(30, int))
     with pytest.raises(InputError, match="Unknown kernel 'rfb': did you mean 'rbf'"):
         SVMProbe(kernel="rfb")  # type: ignore[arg-type]
+
+
+def pair_by_pair(z: np.ndarray) -> np.ndarray:
+    return np.array([[((a - b) ** 2).sum() for b in z] for a in z])
+
+
+@given(n=st.integers(1, 12), width=st.integers(1, 6), seed=st.integers(0, 99))
+def test_dense_and_sparse_rows_have_the_distances_of_every_pair(n: int, width: int, seed: int) -> None:
+    z = np.random.default_rng(seed).poisson(0.7, (n, width)).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machines, "CHUNK_MB", 8 * n / 2**20)  # a row at a time
+        found = squared_distances(sparse.csr_array(z))
+    assert np.array_equal(found, pair_by_pair(z)), "of whole numbers they are exact"
+    np.testing.assert_allclose(squared_distances(z), pair_by_pair(z), atol=1e-12)
+
+
+def test_far_from_the_origin_no_digits_are_lost() -> None:
+    z = np.random.default_rng(0).normal(size=(20, 5))
+    far = z + np.array([1e6, -1e6, 0, 3e5, 1e6])
+    np.testing.assert_allclose(squared_distances(far), pair_by_pair(far), rtol=1e-9, atol=1e-9)
+
+
+def test_no_distance_is_negative_and_a_row_has_none_from_itself() -> None:
+    z = np.repeat(np.random.default_rng(0).normal(size=(5, 30)) * 1e3, 4, 0)
+    before = z.copy()
+    found = squared_distances(z)
+    assert found.min() == 0
+    assert not np.diagonal(found).any()
+    assert np.array_equal(z, before), "the rows stay"

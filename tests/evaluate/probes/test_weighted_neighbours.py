@@ -14,8 +14,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.probes import WeightedNeighbourProbe, neighbours
-from sfa.evaluate.probes.weighted_neighbours import weighted_votes
+from sfa.evaluate.probes import WeightedKNNProbe
+from sfa.evaluate.probes import knn as neighbours
+from sfa.evaluate.probes.knn import weighted_votes
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 
@@ -76,7 +77,7 @@ def test_k_is_chosen_on_validation_the_smallest_of_equals(blobs: Callable[..., D
     graph, told = blobs(200), []
     z, y = unit_rows(graph.x), graph.y.numpy()
     splits = random_splits(y, train=0.2, validation=0.2, count=4)
-    probe = WeightedNeighbourProbe(ks=(15, 1, 5, 400))
+    probe = WeightedKNNProbe(ks=(15, 1, 5, 400))
     chosen = set()
     for split, found in zip(splits, probe.predict(z, y, splits, lambda: told.append(1)), strict=True):
         rows, labels = z[split.train], torch.from_numpy(y[split.train])
@@ -99,11 +100,11 @@ def test_k_is_chosen_on_validation_the_smallest_of_equals(blobs: Callable[..., D
 def test_more_neighbours_than_training_images_are_all_of_them() -> None:
     y = np.arange(12) % 2
     split = Split(np.arange(4), np.arange(4, 8), np.arange(8, 12))
-    (found,) = WeightedNeighbourProbe().predict(torch.eye(2)[y], y, [split], lambda: None)
+    (found,) = WeightedKNNProbe().predict(torch.eye(2)[y], y, [split], lambda: None)
     assert (found.chosen, found.validation) == (4, 100.0)
     assert np.array_equal(found.test, y[8:])
 
 
 def test_temperatures_are_positive() -> None:
     with pytest.raises(InputError, match="temperature must be a number, above 0"):
-        WeightedNeighbourProbe(temperature=0)
+        WeightedKNNProbe(temperature=0)

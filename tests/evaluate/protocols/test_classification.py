@@ -71,7 +71,7 @@ def test_the_score_holds_accuracy_choice_and_validation_of_every_split(blobs: Ca
     graph, told = blobs(300), []
     score = HONEST.with_splits(3).evaluate(graph.x, graph, name="mine", on_split=lambda: told.append(1))
     assert (score.name, score.protocol, score.main) == ("mine", "honest-10-10-80", "accuracy")
-    assert len(score.of()) == len(score.chosen) == len(score.validation) == len(told) == 3
+    assert len(score.of()) == len(score.chosen) == len(score.validation["accuracy"]) == len(told) == 3
     probe, y = LogisticProbe(), graph.y.numpy()
     rows = graph.x / graph.x.norm(dim=1, keepdim=True)
     splits = HONEST.with_splits(3).draw(graph)

@@ -16,8 +16,8 @@ from torch_geometric.data import Batch, Data
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.evaluate import Classification, paired_difference, possible
-from sfa.evaluate.folds import StratifiedFolds
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, SVMProbe
+from sfa.evaluate.splits import StratifiedFolds
 from sfa.evaluate.supervised import can_be_supervised
 from sfa.registry import registered, resolve
 
@@ -46,14 +46,21 @@ def test_mutag_is_what_a_grid_search_on_each_fold_gives() -> None:
     protocol = tu("tu-svm-10fold").with_splits(3)
     score = protocol.evaluate(counts, mutag, name="atoms", on_split=lambda: told.append(1))
     assert (score.name, score.protocol, score.main) == ("atoms", "tu-svm-10fold", "accuracy")
-    assert len(score.of()) == len(score.chosen) == len(score.validation) == len(told) == protocol.count(mutag) == 3
+    assert (
+        len(score.of())
+        == len(score.chosen)
+        == len(score.validation["accuracy"])
+        == len(told)
+        == protocol.count(mutag)
+        == 3
+    )
     x, y = counts.double().numpy(), mutag.y.numpy()
     for number, split in enumerate(protocol.draw(mutag)):
         search = GridSearchCV(SVC(), {"C": [10.0**power for power in range(-3, 4)]}, cv=5)
         search.fit(x[split.train], y[split.train])
         assert score.of()[number] == pytest.approx(100 * search.score(x[split.test], y[split.test]))
         assert score.chosen[number] == search.best_params_["C"]
-        assert score.validation[number] == pytest.approx(100 * search.best_score_)
+        assert score.validation["accuracy"][number] == pytest.approx(100 * search.best_score_)
     assert 75 < score.mean() < 95
 
 

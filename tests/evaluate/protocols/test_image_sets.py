@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, paired_difference
-from sfa.evaluate.held_out_splits import HeldOutSplits
-from sfa.evaluate.probes import LogisticProbe, NeighbourProbe, SgdProbe, WeightedNeighbourProbe
+from sfa.evaluate.masked_splits import HeldOutSplits
+from sfa.evaluate.probes import KNNProbe, LogisticProbe, SgdProbe, WeightedKNNProbe
 from sfa.evaluate.probes.base import best_labels, top_accuracy
 from sfa.evaluate.supervised import can_be_supervised
 from sfa.matrices import unit_rows
@@ -31,7 +31,7 @@ def quick(name: str) -> Classification:
 
 
 def test_settings_are_as_said() -> None:
-    probes = (LogisticProbe(), SgdProbe(), WeightedNeighbourProbe(ks=(10, 20, 50, 100, 200), temperature=0.07))
+    probes = (LogisticProbe(), SgdProbe(), WeightedKNNProbe(ks=(10, 20, 50, 100, 200), temperature=0.07))
     for name, probe in zip(OF_IMAGES, probes, strict=True):
         protocol = resolve("protocol", name)
         assert isinstance(protocol, Classification)
@@ -46,7 +46,7 @@ def test_good_embeddings_score_high_noise_scores_chance_and_test_images_alone_co
     images, told = blob_images(600, test=200, noise=0.6), []
     score = quick(name).evaluate(images.z, images, name="mine", on_split=lambda: told.append(1))
     assert (score.name, score.protocol, list(score.values)) == ("mine", name, ["accuracy"])
-    assert len(score.of()) == len(score.chosen) == len(score.validation) == len(told) == 1
+    assert len(score.of()) == len(score.chosen) == len(score.validation["accuracy"]) == len(told) == 1
     assert score.mean() > 75
     noise = torch.from_numpy(np.random.default_rng(0).normal(size=(600, 4)))
     assert 22 < quick(name).evaluate(noise, images).mean() < 45
@@ -98,7 +98,7 @@ def test_the_best_are_found_by_sorting_and_the_first_of_equals_comes_first() -> 
 
 def test_a_probe_that_ranks_nothing_has_no_top_5(blob_images: Callable[..., Data]) -> None:
     images = blob_images(300, classes=9)
-    plain = replace(quick("image-knn"), probe=NeighbourProbe(ks=(5,)))
+    plain = replace(quick("image-knn"), probe=KNNProbe(ks=(5,)))
     assert list(plain.evaluate(images.z, images).values) == ["accuracy"]
 
 
@@ -115,7 +115,7 @@ def test_more_splits_validate_on_others_and_pair_between_embeddings(
     images, protocol = blob_images(200, test=80), quick(name).with_splits(3)
     first, second = protocol.evaluate(images.z, images), protocol.evaluate(images.z[:, :2], images)
     assert len(first.of()) == protocol.count(images) == 3
-    assert len(set(first.validation)) > 1
+    assert len(set(first.validation["accuracy"])) > 1
     assert paired_difference(first, second).mean > 0
     assert quick(name).evaluate(images.z, images).of() == first.of()[:1]
 

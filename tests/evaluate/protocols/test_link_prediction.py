@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.evaluate import LinkPrediction
-from sfa.evaluate.probes.links import predict_links
+from sfa.evaluate.protocols.link_prediction import predict_links
 from sfa.graph.edge_noise import replace_edges
 from sfa.registry import resolve
 
@@ -39,7 +39,7 @@ def test_the_embedder_sees_the_training_graph_and_no_edge_held_out(communities: 
     score = LINKS.evaluate(embed, communities, name="mine", on_split=lambda: told.append(1))
     assert len(seen) == len(told) == LINKS.repeats == 3
     for number, graph in enumerate(seen):
-        split = LINKS.split(communities, number)
+        split = LINKS.draw(communities)[number]
         edges = {(u, v) for u, v in graph.edge_index.T.tolist()}
         assert len(edges) == communities.num_edges - 2 * int(split.validation.is_edge.sum() + split.test.is_edge.sum())
         for part in (split.validation, split.test):
@@ -47,13 +47,13 @@ def test_the_embedder_sees_the_training_graph_and_no_edge_held_out(communities: 
             assert not edges & {tuple(pair) for pair in part.nodes.flip(0).T.tolist()}
     assert len({graph.edge_index.sum().item() for graph in seen}) > 1, "splits differ"
     assert (score.name, score.protocol, list(score.values)) == ("mine", "link-prediction", ["auc", "ap"])
-    assert len(score.chosen) == len(score.validation) == 3
+    assert len(score.chosen) == len(score.validation["auc"]) == 3
 
 
 def test_scores_are_the_pairs_in_the_right_order_and_the_precision_on_the_way(communities: Data) -> None:
     score = LINKS.evaluate(lambda graph: graph.x, communities)
     for number in range(3):
-        split = LINKS.split(communities, number)
+        split = LINKS.draw(communities)[number]
         found = predict_links(communities.x, split.train, split.validation, split.test.nodes, LINKS.cs).test
         edges, others = found[split.test.is_edge.numpy()], found[~split.test.is_edge.numpy()]
         right = (edges[:, None] > others).mean() + (edges[:, None] == others).mean() / 2

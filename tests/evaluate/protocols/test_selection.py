@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 from sfa.evaluate import Classification, Clustering, LinkPrediction
 from sfa.evaluate.links import Pairs
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
-from sfa.evaluate.probes.links import predict_links
 from sfa.evaluate.protocols import link_prediction
+from sfa.evaluate.protocols.link_prediction import predict_links
 from sfa.evaluate.splits import Split, Splits
 from sfa.levels import Level
 from sfa.matrices import unit_rows
@@ -142,7 +142,7 @@ def test_clustering_sees_no_label(blobs: Callable[..., Data]) -> None:
 
     class Watched(Clustering):
         def clusters(self, z: torch.Tensor, count: int) -> Any:
-            seen.append(super().clusters(z, count))
+            seen.append(np.stack(list(super().clusters(z, count))))
             return seen[-1]
 
     watched = Watched(protocol.name, protocol.description, 3)
@@ -164,13 +164,9 @@ def test_link_prediction_does_not_ask_which_test_pairs_are_edges(
 
     monkeypatch.setattr(link_prediction, "predict_links", watched)
     before = protocol.evaluate(lambda seen: seen.x, graph)
-    split = LinkPrediction.split
-
-    def swapped(self: LinkPrediction, *arguments: Any) -> Any:
-        drawn = split(self, *arguments)
-        return replace(drawn, test=Pairs(drawn.test.nodes, ~drawn.test.is_edge))
-
-    monkeypatch.setattr(LinkPrediction, "split", swapped)
+    (drawn,) = protocol.draw(graph)
+    swapped = replace(drawn, test=Pairs(drawn.test.nodes, ~drawn.test.is_edge))
+    monkeypatch.setattr(LinkPrediction, "draw", lambda *_: [swapped])
     after = protocol.evaluate(lambda seen: seen.x, graph)
     assert np.array_equal(found[0].test, found[1].test)
     assert (before.chosen, before.validation) == (after.chosen, after.validation)

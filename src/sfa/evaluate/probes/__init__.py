@@ -2,21 +2,20 @@
 
 from sfa.evaluate.probes.adam import AdamProbe
 from sfa.evaluate.probes.base import Prediction, Probe
+from sfa.evaluate.probes.knn import KNNProbe, WeightedKNNProbe
 from sfa.evaluate.probes.logistic import LogisticProbe
-from sfa.evaluate.probes.neighbours import NeighbourProbe
 from sfa.evaluate.probes.one_vs_rest import OneVsRestProbe
 from sfa.evaluate.probes.sgd import SgdProbe
 from sfa.evaluate.probes.svm import SVMProbe
-from sfa.evaluate.probes.weighted_neighbours import WeightedNeighbourProbe
 
 __all__ = [
     "AdamProbe",
+    "KNNProbe",
     "LogisticProbe",
-    "NeighbourProbe",
     "OneVsRestProbe",
     "Prediction",
     "Probe",
     "SVMProbe",
     "SgdProbe",
-    "WeightedNeighbourProbe",
+    "WeightedKNNProbe",
 ]

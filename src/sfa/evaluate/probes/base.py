@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from sfa.evaluate.splits import Split
 
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 """What scikit-learn computes with."""
+Labels: TypeAlias = NDArray[np.int64]
 RANKS = 5
 """Labels that a probe names for an item at most, where it ranks them."""
+ROWS_TOGETHER = 2**14
+"""Rows that are classified at a time."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +38,10 @@ class Prediction:
             label. ``None`` from a probe that does not say.
     """
 
-    test: NDArray[np.int64]
+    test: Labels
     chosen: Any
     validation: float
-    ranked: NDArray[np.int64] | None = None
+    ranked: Labels | None = None
 
 
 class Probe(ABC):
@@ -51,13 +57,13 @@ class Probe(ABC):
     takes_sparse: ClassVar[bool] = False
     """Whether sparse embeddings come as they are, compressed rows in float64, and not as dense rows."""
 
-    def check(self, splits: Sequence[Split], y: NDArray[np.int64], items: str = "nodes") -> None:
+    def check(self, splits: Sequence[Split], y: Labels, items: str = "nodes") -> None:
         """Raise, before any long work, if these splits of these labels do not allow it."""
         del splits, y, items  # most probes take any
 
     @abstractmethod
     def predict(
-        self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]
+        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
     ) -> Iterator[Prediction]:
         """Fit, select and predict on each split.
 
@@ -70,15 +76,23 @@ class Probe(ABC):
 
 
 def best_labels(scores: Tensor, classes: Tensor) -> Tensor:
-    """The labels of the highest scores ``(n, k)``, best first, ``(n, min(RANKS, k))``; of equal ones the first."""
+    """Return the labels of the highest scores ``(n, k)``, best first, ``(n, ≤ RANKS)``; of equal ones the first."""
     return classes[scores.argsort(dim=1, descending=True, stable=True)[:, :RANKS]]
 
 
-def top_accuracy(ranked: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
-    """How often the label is one of those ranked, in per cent."""
+def top_accuracy(ranked: Labels, labels: Labels) -> float:
+    """Return how often the label is one of those ranked, in per cent."""
     return 100 * float((ranked == labels[:, None]).any(1).mean())
 
 
-def accuracy(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> Any:
-    """In per cent, over the last axis."""
+def accuracy(predicted: Labels, labels: Labels) -> Any:
+    """Return the accuracy in per cent, over the last axis."""
     return 100 * (predicted == labels).mean(-1)
+
+
+@contextmanager
+def ignore_convergence() -> Iterator[None]:
+    """Take what has not converged as it is, as the authors of the protocols do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from sfa.evaluate.probes.base import Prediction, Probe, accuracy, best_labels
-from sfa.evaluate.probes.linear_classifiers import LinearClassifiers
+from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, Prediction, Probe, accuracy, best_labels
 from sfa.evaluate.splits import Split
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
 
-ROWS_TOGETHER = 2**14
-"""Rows that are classified at a time."""
 DECAY = 0.1
 
 
@@ -34,10 +31,10 @@ class SgdProbe(Probe):
         lrs: Learning rates to choose from.
         epochs: Passes over the training part, each in a random order of its own.
         batch_size: Rows of a step; an epoch's last step has what remains.
-        momentum: Of SGD.
+        momentum: Momentum of SGD.
         milestones: After so many epochs the rate falls to a tenth of what it was.
         unit_rows: Whether embeddings are brought to rows of length one first.
-        seed: Of weights and orders; split ``i`` depends on ``(seed, i)``.
+        seed: Seed of weights and orders; split ``i`` depends on ``(seed, i)``.
     """
 
     lrs: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -56,24 +53,27 @@ class SgdProbe(Probe):
 
     @torch.no_grad()
     def predict(
-        self, z: Tensor, y: NDArray[np.int64], splits: Sequence[Split], on_split: Callable[[], None]
+        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
     ) -> Iterator[Prediction]:
         z, lrs = z.float(), sorted(self.lrs)
         for number, split in enumerate(splits):
             classes, target = np.unique(y[split.train], return_inverse=True)
             generator = torch.Generator().manual_seed(derive_seed(self.seed, number))
             fitted = self.fit(z[torch.from_numpy(split.train)], torch.from_numpy(target), len(classes), lrs, generator)
-            labels = classes[_likeliest(fitted, z[torch.from_numpy(split.validation)])]
+            pieces = torch.split(z[torch.from_numpy(split.validation)], ROWS_TOGETHER)
+            labels = classes[torch.cat([fitted.scores(piece).argmax(2) for piece in pieces]).mT.numpy()]
             validation = accuracy(labels, y[split.validation])
             best = int(validation.argmax())
-            ranked = _ranked(fitted, z[torch.from_numpy(split.test)], best, torch.from_numpy(classes))
+            pieces = torch.split(z[torch.from_numpy(split.test)], ROWS_TOGETHER)
+            known = torch.from_numpy(classes)
+            ranked = torch.cat([best_labels(fitted.scores(piece)[:, best], known) for piece in pieces]).numpy()
             on_split()
             yield Prediction(ranked[:, 0], lrs[best], float(validation[best]), ranked)
 
     def fit(
         self, x: Tensor, target: Tensor, classes: int, lrs: Sequence[float], generator: torch.Generator
     ) -> LinearClassifiers:
-        """A classifier for each rate, of rows ``(n, d)`` and their classes ``(n,)``."""
+        """Fit a classifier for each rate to rows ``(n, d)`` and their classes ``(n,)``."""
         fitted = LinearClassifiers(x.shape[1], len(lrs), classes, momentum=self.momentum, generator=generator)
         for epoch in range(self.epochs):
             rates = torch.tensor(lrs).unsqueeze(1) * DECAY ** sum(epoch >= milestone for milestone in self.milestones)
@@ -84,14 +84,58 @@ class SgdProbe(Probe):
         return fitted
 
 
-def _likeliest(fitted: LinearClassifiers, rows: Tensor) -> NDArray[np.int64]:
-    """Positions ``(m, n)`` of the classes with the highest scores."""
-    pieces = [fitted.scores(piece).argmax(2) for piece in torch.split(rows, ROWS_TOGETHER)]
-    likeliest: NDArray[np.int64] = torch.cat(pieces).mT.numpy()
-    return likeliest
+class LinearClassifiers:
+    r"""Several softmax classifiers of the same rows and the momentum of each; a step of all is two matrix products.
 
+    .. math::
+        v \leftarrow \mu v + \nabla_W \Big( {-\tfrac1n} \sum_i \log \operatorname{softmax}(W^\top x_i + b)_{y_i} \Big),
+        \qquad W \leftarrow W - \eta v,
 
-def _ranked(fitted: LinearClassifiers, rows: Tensor, which: int, classes: Tensor) -> NDArray[np.int64]:
-    pieces = [best_labels(fitted.scores(piece)[:, which], classes) for piece in torch.split(rows, ROWS_TOGETHER)]
-    ranked: NDArray[np.int64] = torch.cat(pieces).numpy()
-    return ranked
+    and likewise for the biases: the momentum of ``torch.optim.SGD``.
+
+    Args:
+        features: ``d``.
+        count: How many classifiers, ``m``. They begin with the same weights.
+        classes: ``k``.
+        momentum: ``μ``.
+        generator: Source of the first weights and biases, uniform within ``± 1/√d`` as those of ``torch.nn.Linear``.
+    """
+
+    def __init__(self, features: int, count: int, classes: int, *, momentum: float, generator: torch.Generator) -> None:
+        bound = 1 / math.sqrt(features)
+        first = torch.empty(features + 1, classes).uniform_(-bound, bound, generator=generator)
+        self.w = first[:-1].unsqueeze(1).repeat(1, count, 1)  # (d, m, k)
+        self.b = first[-1].repeat(count, 1)  # (m, k)
+        self.velocities = torch.zeros_like(self.w), torch.zeros_like(self.b)
+        self.momentum = momentum
+
+    def scores(self, x: Tensor) -> Tensor:
+        """Return the scores ``(n, m, k)`` of rows ``(n, d)``."""
+        return torch.addmm(self.b.flatten(), x, self.w.flatten(1)).view(-1, *self.b.shape)
+
+    def gradients(self, x: Tensor, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of the summed cross-entropy by weights and biases: ``Xᵀ (p - y)`` and ``1ᵀ (p - y)``.
+
+        Args:
+            x: Rows ``(n, d)``.
+            scores: What :meth:`scores` gives for them.
+            target: Their classes ``(n,)``.
+        """
+        residual = scores.softmax(2)
+        residual[torch.arange(len(x), device=x.device), :, target] -= 1
+        return (x.mT @ residual.flatten(1)).view_as(self.w), residual.sum(0)
+
+    def step(self, gradients: tuple[Tensor, Tensor], lrs: Tensor) -> None:
+        """Take a step down mean gradients, at a rate for each classifier, ``(m, 1)``."""
+        for parameter, velocity, gradient in zip((self.w, self.b), self.velocities, gradients, strict=True):
+            velocity.mul_(self.momentum).add_(gradient)
+            parameter.sub_(lrs * velocity)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all that a step changes, by name."""
+        velocity_w, velocity_b = self.velocities
+        return {"w": self.w, "b": self.b, "velocity_w": velocity_w, "velocity_b": velocity_b}
+
+    def to(self, device: torch.device) -> None:
+        self.w, self.b = self.w.to(device), self.b.to(device)
+        self.velocities = self.velocities[0].to(device), self.velocities[1].to(device)

@@ -1,12 +1,10 @@
 """Named evaluation protocols: which splits, which classifier, what is selected on what, how often."""
 
 from sfa.evaluate.protocols import builtin as builtin
-from sfa.evaluate.protocols.applicable import default_protocol, possible
-from sfa.evaluate.protocols.base import Embedder, Protocol
+from sfa.evaluate.protocols.base import Embedder, Protocol, default_protocol, possible
 from sfa.evaluate.protocols.classification import Classification
-from sfa.evaluate.protocols.clustering import Clustering
-from sfa.evaluate.protocols.label_signal import LabelSignal
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
+from sfa.evaluate.protocols.unsupervised import Clustering, LabelSignal
 
 __all__ = [
     "Classification",

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfa.evaluate.few_splits import FewPerClass
-from sfa.evaluate.folds import StratifiedFolds
-from sfa.evaluate.held_out_splits import HeldOutSplits
+from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
 from sfa.evaluate.probes import (
     AdamProbe,
+    KNNProbe,
     LogisticProbe,
-    NeighbourProbe,
     OneVsRestProbe,
     SgdProbe,
     SVMProbe,
-    WeightedNeighbourProbe,
+    WeightedKNNProbe,
 )
 from sfa.evaluate.protocols.base import Protocol
 from sfa.evaluate.protocols.classification import Classification
-from sfa.evaluate.protocols.clustering import Clustering
-from sfa.evaluate.protocols.label_signal import LabelSignal
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.public_splits import PublicSplits
-from sfa.evaluate.splits import RandomSplits
+from sfa.evaluate.protocols.unsupervised import Clustering, LabelSignal
+from sfa.evaluate.splits import FewPerClass, RandomSplits, StratifiedFolds
 from sfa.registry import register
 
 HONEST = Classification(
@@ -109,7 +105,7 @@ _PROTOCOLS: tuple[Protocol, ...] = (
         description="20 random splits 10/10/80, vote of the k nearest of the training part, k chosen on validation",
         repeats=20,
         splits=RandomSplits(train=0.1, validation=0.1),
-        probe=NeighbourProbe(),
+        probe=KNNProbe(),
     ),
     LabelSignal(
         name="label-signal",
@@ -174,7 +170,7 @@ _PROTOCOLS: tuple[Protocol, ...] = (
         ),
         repeats=1,
         splits=HeldOutSplits(),
-        probe=WeightedNeighbourProbe(),
+        probe=WeightedKNNProbe(),
     ),
 )
 

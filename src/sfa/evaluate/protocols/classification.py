@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.evaluate.labels import labels_of
+from sfa.evaluate.inputs import dense_rows, is_sparse, labels_of, sparse_rows
+from sfa.evaluate.masked_splits import PublicSplits
 from sfa.evaluate.probes import Prediction, Probe
 from sfa.evaluate.probes.base import RANKS, accuracy, top_accuracy
-from sfa.evaluate.protocols.base import Protocol, no_news
-from sfa.evaluate.public_splits import PublicSplits
-from sfa.evaluate.rows import dense_rows, is_sparse, sparse_rows
+from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
 from sfa.levels import Level, item_word, level_of
@@ -46,9 +45,9 @@ class Classification(Protocol):
         return self.splits.levels
 
     def draw(self, graph: Data) -> list[Split]:
-        """The splits of these data."""
+        """Return the splits of these data."""
         self.check_level(graph)
-        return self.splits.of(graph, self.repeats)
+        return draw_once(self, graph, graph.y, lambda: self.splits.of(graph, self.repeats))
 
     def check(self, graph: Data) -> None:
         self.probe.check(self.draw(graph), labels_of(graph), item_word(graph))
@@ -59,32 +58,24 @@ class Classification(Protocol):
     def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
         return (part for split in self.draw(graph) for part in (split.train, split.validation, split.test))
 
-    def evaluate(
-        self,
-        embedding: Any,
-        graph: Data,
-        *,
-        name: str = "embedding",
-        on_split: Callable[[], None] | None = None,
-    ) -> Score:
+    def measure(self, embedding: Any, graph: Data, on_split: Callable[[], None]) -> Score:
+        self.check(graph)
         splits, y = self.draw(graph), labels_of(graph)
-        self.probe.check(splits, y, item_word(graph))
         z = self.rows(embedding(graph) if callable(embedding) else embedding, len(y), item_word(graph))
-        predictions = list(self.probe.predict(z, y, splits, on_split or no_news))
+        predictions = list(self.probe.predict(z, y, splits, on_split))
         labels = [y[split.test] for split in splits]
         test = [float(accuracy(found.test, own)) for found, own in zip(predictions, labels, strict=True)]
         top = _top_accuracies(predictions, labels, y) if level_of(graph) == "image" else {}
         return Score(
-            name,
+            "",
             self.name,
             {"accuracy": tuple(test), **top},
             chosen=tuple(found.chosen for found in predictions),
-            validation=tuple(found.validation for found in predictions),
-            splits=self.digest(graph),
+            validation={"accuracy": tuple(found.validation for found in predictions)},
         )
 
     def rows(self, z: Any, count: int, items: str) -> Any:
-        """An embedding in the form that the probe takes."""
+        """Return an embedding in the form that the probe takes."""
         if self.probe.unit_rows:
             return unit_rows(dense_rows(z, count, items))
         keep = self.probe.takes_sparse and is_sparse(z)
@@ -94,7 +85,7 @@ class Classification(Protocol):
 def _top_accuracies(
     predictions: Sequence[Prediction], labels: Sequence[NDArray[np.int64]], y: NDArray[np.int64]
 ) -> dict[str, tuple[float, ...]]:
-    """The accuracy of the 5 likeliest labels on each split, if that is not all of them and the probe ranks them."""
+    """Return the accuracy of the 5 likeliest labels, if that is not all of them and the probe ranks them."""
     ranked = [found.ranked for found in predictions if found.ranked is not None]
     if len(ranked) < len(labels) or len(np.unique(y[y >= 0])) <= RANKS:
         return {}

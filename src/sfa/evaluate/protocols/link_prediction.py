@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
+from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.links import LinkSplit, check_edges, hold_out
-from sfa.evaluate.probes.links import predict_links
-from sfa.evaluate.protocols.base import Protocol, no_news
-from sfa.evaluate.rows import dense_rows
+from sfa.evaluate.inputs import dense_rows
+from sfa.evaluate.links import LinkSplit, Pairs, check_edges, hold_out
+from sfa.evaluate.logistic_regression import logistic_regression
+from sfa.evaluate.probes.base import ROWS_TOGETHER
+from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
 from sfa.levels import Level
+from sfa.matrices import unit_rows
 
 STRUCTURAL = ("degree", "spectral")
 """Features that :func:`sfa.data.build_graph` makes of the edges; it notes them as ``features_of``."""
@@ -35,7 +40,7 @@ class LinkPrediction(Protocol):
         test: Share held out to score.
         cs: Inverse strengths of the classifier's penalty.
         most: Edges to learn from at most, each with one pair that is none; a classifier of few weights needs no more.
-        seed: Of the splits.
+        seed: Seed of the splits.
     """
 
     repeats: int = 3
@@ -47,10 +52,13 @@ class LinkPrediction(Protocol):
     needs: ClassVar[Literal["edges"]] = "edges"
     levels: ClassVar[tuple[Level, ...]] = ("node",)
 
-    def split(self, graph: Data, number: int) -> LinkSplit:
-        """The split of this number."""
-        rng = np.random.default_rng([self.seed, number])
-        return hold_out(graph, validation=self.validation, test=self.test, most=self.most, rng=rng)
+    def draw(self, graph: Data) -> list[LinkSplit]:
+        """Return the splits of the edges."""
+        sizes = {"validation": self.validation, "test": self.test, "most": self.most}
+        generators = (np.random.default_rng([self.seed, i]) for i in range(self.repeats))
+        return draw_once(
+            self, graph, graph.edge_index, lambda: [hold_out(graph, **sizes, rng=rng) for rng in generators]
+        )
 
     def check(self, graph: Data) -> None:
         self.check_level(graph)
@@ -69,37 +77,78 @@ class LinkPrediction(Protocol):
         check_edges(graph, self.validation, self.test)
 
     def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
-        for number in range(self.repeats):
-            split = self.split(graph, number)
-            yield from (pairs.nodes.flatten().numpy() for pairs in (split.train, split.validation, split.test))
+        pairs = (pairs for split in self.draw(graph) for pairs in (split.train, split.validation, split.test))
+        return (part.nodes.flatten().numpy() for part in pairs)
 
-    def evaluate(
-        self,
-        embedding: Any,
-        graph: Data,
-        *,
-        name: str = "embedding",
-        on_split: Callable[[], None] | None = None,
-    ) -> Score:
+    def measure(self, embedding: Any, graph: Data, on_split: Callable[[], None]) -> Score:
         if not callable(embedding):
             raise InputError(
                 f"{self.name} takes a function that embeds a graph, not embeddings: those of the whole graph have seen "
                 "the edges that are to be predicted."
             )
         self.check(graph)
-        found, auc, ap = [], [], []
-        for number in range(self.repeats):
-            split = self.split(graph, number)
+        chosen, validation, auc, ap = [], [], [], []
+        for split in self.draw(graph):
             z = dense_rows(embedding(split.graph), graph.num_nodes)
-            found.append(predict_links(z, split.train, split.validation, split.test.nodes, self.cs))
-            auc.append(100 * float(roc_auc_score(split.test.is_edge, found[-1].test)))
-            ap.append(100 * float(average_precision_score(split.test.is_edge, found[-1].test)))
-            (on_split or no_news)()
-        return Score(
-            name,
-            self.name,
-            {"auc": tuple(auc), "ap": tuple(ap)},
-            chosen=tuple(prediction.chosen for prediction in found),
-            validation=tuple(prediction.validation for prediction in found),
-            splits=self.digest(graph),
-        )
+            found = predict_links(z, split.train, split.validation, split.test.nodes, self.cs)
+            chosen.append(found.chosen)
+            validation.append(found.validation)
+            auc.append(100 * float(roc_auc_score(split.test.is_edge, found.test)))
+            ap.append(100 * float(average_precision_score(split.test.is_edge, found.test)))
+            on_split()
+        values = {"auc": tuple(auc), "ap": tuple(ap)}
+        return Score("", self.name, values, chosen=tuple(chosen), validation={"auc": tuple(validation)})
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """What the classifier chosen on validation says.
+
+    Attributes:
+        test: Score of each pair of the test part; the higher, the likelier an edge.
+        chosen: Its ``C``.
+        validation: Its area under the ROC curve there, in per cent.
+    """
+
+    test: NDArray[np.float64]
+    chosen: float
+    validation: float
+
+
+def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: Sequence[float]) -> PairScores:
+    r"""Fit to the training pairs for every ``C``, choose the one with the largest area on validation, score the test.
+
+    A pair ``{u, v}`` is described by its Hadamard product, and the classifier is that of
+    :func:`~sfa.evaluate.logistic_regression.logistic_regression`:
+
+    .. math::
+        d \, \frac{z_u \odot z_v}{\lVert z_u \rVert \lVert z_v \rVert}
+
+    Its entries have the mean size 1 for any width ``d``, and their mean is the cosine. Of equally good values the
+    smallest ``C`` is taken.
+
+    Args:
+        z: Embeddings ``(n, d)``.
+        train: Pairs to learn from.
+        validation: Pairs to choose by.
+        test: Pairs of nodes ``(2, m)`` to score; whether they are edges is not asked.
+        cs: Inverse strengths of the penalty.
+    """
+    cs = sorted(cs)
+    z = unit_rows(z) * math.sqrt(z.shape[1])
+
+    def multiply(pairs: Tensor) -> Tensor:
+        return z[pairs[0]] * z[pairs[1]]
+
+    def score(pairs: Tensor, weights: Tensor) -> Tensor:
+        """Return scores ``(m, columns)`` up to an intercept, which changes no order."""
+        pieces = torch.split(pairs, ROWS_TOGETHER, dim=1)
+        return torch.cat([multiply(piece).to(weights.dtype) @ weights for piece in pieces])
+
+    rows = multiply(train.nodes)
+    (path,) = logistic_regression(rows, train.is_edge.long(), [torch.arange(len(rows))], cs)
+    weights = (path.coefficients[:, 1] - path.coefficients[:, 0]).mT
+    areas = [100 * roc_auc_score(validation.is_edge, column) for column in score(validation.nodes, weights).mT]
+    best = int(np.argmax(areas))
+    scores: NDArray[np.float64] = score(test, weights[:, best : best + 1]).squeeze(1).numpy()
+    return PairScores(scores, cs[best], float(areas[best]))

@@ -1,4 +1,4 @@
-"""Softmax classifiers for every training part and every ``C``: batches of parts in, paths of classifiers out."""
+"""Softmax regression with an L2 penalty for many training parts and many ``C`` at once, as a linear probe needs it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from sfa.errors import InputError, SfaError
-from sfa.evaluate.logistic_regression.newton import newton
-from sfa.evaluate.logistic_regression.parts import Parts
+from sfa.evaluate.newton import solve_newton
 
 PARTS_TOGETHER = 5
 """Training parts in a batch: enough to hide Python's time, few enough for several threads to have one each."""
@@ -31,7 +31,7 @@ class LogisticPath:
         classes: The ``k`` labels in rising order.
         coefficients: ``W`` for every ``C``, ``(m, k, d)``; their sum over the classes is zero.
         intercepts: ``b`` for every ``C``, ``(m, k)``; likewise.
-        objective: What was minimised, ``(m,)``.
+        objective: What was minimized, ``(m,)``.
         gap: How far ``objective`` is from its minimum at most, ``(m,)``.
     """
 
@@ -42,11 +42,11 @@ class LogisticPath:
     gap: Tensor
 
     def predict(self, z: Tensor, which: slice = slice(None)) -> Tensor:
-        """Labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or of a slice of them."""
+        """Return labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or a slice of them."""
         return self.classes[torch.cat([scores.argmax(2) for scores in self.scores(z, which)]).mT]
 
     def scores(self, z: Tensor, which: slice = slice(None)) -> Iterator[Tensor]:
-        """``W z + b`` of embeddings ``(n, d)``, a piece of their rows at a time, ``(rows, m, k)``."""
+        """Yield ``W z + b`` of embeddings ``(n, d)``, a piece of their rows at a time, ``(rows, m, k)``."""
         w, b = self.coefficients[which], self.intercepts[which]
         for rows in torch.split(z, ROWS_TOGETHER):
             yield (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).view(-1, *b.shape)
@@ -62,7 +62,7 @@ def logistic_regression(
     max_steps: int = 200,
     on_part: Callable[[], None] | None = None,
 ) -> list[LogisticPath]:
-    r"""L2-regularised softmax regression for every training part and every ``C``, to scikit-learn's optimum.
+    r"""Fit L2-regularized softmax regression for every training part and every ``C``, to scikit-learn's optimum.
 
     .. math::
         f(W, b) = C \sum_i \Big( \log \sum_k e^{w_k^\top z_i + b_k} - w_{y_i}^\top z_i - b_{y_i} \Big)
@@ -71,7 +71,7 @@ def logistic_regression(
     With two classes scikit-learn has one vector ``w = w₁ - w₀`` and the penalty ``½ |w|²``, twice the one above. So it
     is here: ``f`` has the penalty ``|W|²`` then, and the classifier is the same.
 
-    Newton's method on all problems of a batch at once. The scores for every ``C`` of a part are one matrix product. A
+    Newton's method solves the problems of a batch at once. The scores for every ``C`` of a part are one product. A
     step comes from conjugate gradients in float32, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates
     where that is nearly diagonal; objective and gradient are computed in float64 and correct what it lacks. As ``f`` is
     convex and its curvature in ``W`` at least 1,
@@ -101,8 +101,8 @@ def logistic_regression(
     classes = _check(z, y, parts, cs, tolerance)
 
     def solve(batch: Sequence[Tensor]) -> list[LogisticPath]:
-        data = Parts.of([z[part].double() for part in batch], [torch.searchsorted(classes, y[part]) for part in batch])
-        return _solve(data, classes, cs, tolerance, max_steps)
+        labels = [torch.searchsorted(classes, y[part]) for part in batch]
+        return _solve(PaddedParts.of([z[part].double() for part in batch], labels), classes, cs, tolerance, max_steps)
 
     paths = []
     with _single_threads() as pool:
@@ -114,10 +114,12 @@ def logistic_regression(
     return paths
 
 
-def _solve(data: Parts, classes: Tensor, cs: Sequence[float], tolerance: float, max_steps: int) -> list[LogisticPath]:
-    """All problems of a batch, solved in its coordinates and brought back."""
+def _solve(
+    data: PaddedParts, classes: Tensor, cs: Sequence[float], tolerance: float, max_steps: int
+) -> list[LogisticPath]:
+    """Solve all problems of a batch in its coordinates and bring them back."""
     unit = (2 if len(classes) == 2 else 1) / data.scale**2  # f(W; C) = unit · f(scale · W; C / unit) with |x| ≤ 1
-    results = newton(data, torch.tensor(list(cs), dtype=torch.float64) / unit, tolerance, max_steps)
+    results = solve_newton(data, torch.tensor(list(cs), dtype=torch.float64) / unit, tolerance, max_steps)
     w, objective, gap = (result.view(-1, len(cs), *result.shape[1:]) for result in results)
     _check_solved(gap / objective, cs, tolerance, max_steps)
     coefficients = (w[..., 1:].flatten(1, 2) @ data.basis).view(*w.shape[:3], -1).div_(data.scale)
@@ -129,7 +131,7 @@ def _solve(data: Parts, classes: Tensor, cs: Sequence[float], tolerance: float, 
 
 @contextmanager
 def _single_threads() -> Iterator[Executor]:
-    """As many threads as torch may use, each computing on its own."""
+    """Open as many threads as torch may use, each computing on its own."""
     threads = torch.get_num_threads()
     pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
     try:
@@ -140,14 +142,14 @@ def _single_threads() -> Iterator[Executor]:
 
 
 def _batches(parts: Sequence[Tensor], d: int, columns: int) -> Iterator[Sequence[Tensor]]:
-    """Neighbouring parts, as many as are solved together; ``columns`` counts classes times values of ``C``."""
+    """Yield neighboring parts, as many as are solved together; ``columns`` counts classes times values of ``C``."""
     bytes_a_part = max(len(part) for part in parts) * (28 * d + 80 * columns)
     size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // bytes_a_part))
     return (parts[start : start + size] for start in range(0, len(parts), size))
 
 
 def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], tolerance: float) -> Tensor:
-    """The classes, if everything given can be used."""
+    """Return the classes, if everything given can be used."""
     if z.dim() != 2 or not z.is_floating_point():
         raise InputError(f"Embeddings are a floating-point matrix (n, d), not {z.dtype} of shape {tuple(z.shape)}.")
     if y.shape != z.shape[:1] or y.is_floating_point():
@@ -183,3 +185,67 @@ def _check_solved(ratio: Tensor, cs: Sequence[float], tolerance: float, max_step
             f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
             "allow more steps or a larger tolerance, or let scikit-learn solve it."
         )
+
+
+@dataclass(frozen=True)
+class PaddedParts:
+    """Training parts of a batch, padded with rows of zeros, which no product sees.
+
+    Attributes:
+        x: Rows ``(parts, n, r)``: a constant 1, then coordinates of the centered embeddings, over ``scale``.
+        x_single: The same in float32.
+        energy: Sum of squares of each column, float32 ``(parts, r)``.
+        labels: Positions among the classes, ``(parts, n)``.
+        valid: 1 for a row, 0 for padding, ``(parts, n)``.
+        counts: Rows of each class, ``(parts, k)``.
+        basis: Rows ``(parts, r - 1, d)``, orthonormal or zero, that turn coordinates into embeddings.
+        mean: What was taken off, ``(parts, d)``.
+        scale: Length of the longest centered row, so that float32 has room for any embedding.
+    """
+
+    x: Tensor
+    x_single: Tensor
+    energy: Tensor
+    labels: Tensor
+    valid: Tensor
+    counts: Tensor
+    basis: Tensor
+    mean: Tensor
+    scale: float
+
+    @classmethod
+    def of(cls, rows: Sequence[Tensor], labels: Sequence[Tensor]) -> PaddedParts:
+        mean = torch.stack([part.mean(0) for part in rows])
+        centered = pad_sequence([part - m for part, m in zip(rows, mean, strict=True)], batch_first=True)
+        valid = pad_sequence([torch.ones_like(part[:, :1]) for part in rows], batch_first=True)
+        coordinates, basis = _coordinates(centered)
+        scale = float(torch.linalg.vector_norm(centered, dim=2).amax()) or 1.0
+        x = torch.cat([valid, coordinates / scale], 2)
+        x_single = x.float()
+        return cls(
+            x=x,
+            x_single=x_single,
+            energy=x_single.square().sum(1),
+            labels=pad_sequence(list(labels), batch_first=True),
+            valid=valid.squeeze(2),
+            counts=torch.stack([part.bincount() for part in labels]).double(),
+            basis=basis,
+            mean=mean,
+            scale=scale,
+        )
+
+
+def _coordinates(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Return coordinates ``(parts, n, r)`` and basis ``(parts, r, d)`` in which ``rowsᵀ rows`` is diagonal, or nearly.
+
+    Rotations leave the penalty as it is. With more rows than columns one rotation serves all parts, as they are samples
+    of the same embeddings; with fewer, each part's own has but as many directions as rows.
+    """
+    if rows.shape[2] <= rows.shape[1]:
+        basis = torch.linalg.eigh((rows.mT @ rows).sum(0)).eigenvectors.mT
+        return rows @ basis.mT, basis.expand(len(rows), -1, -1)
+    eigenvalues, u = torch.linalg.eigh(rows @ rows.mT)
+    kept = eigenvalues > 1e-12 * eigenvalues[:, -1:]
+    sigma = torch.where(kept, eigenvalues, 0).sqrt()
+    inverse = torch.where(kept, eigenvalues, torch.inf).rsqrt()
+    return u * sigma.unsqueeze(1), inverse.unsqueeze(2) * (u.mT @ rows)

@@ -1,4 +1,4 @@
-"""Embeddings of the data alone, beside which those of a method are shown."""
+"""Baselines that need no training: embeddings of the data alone, beside which those of a method are shown."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 from torch_geometric.data import Data
 
+from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.protocols import Embedder
-from sfa.evaluate.rows import MOST_BYTES
 from sfa.graph.histograms import degree_histogram, label_histogram
 from sfa.graph.products import feature_product
 from sfa.graph.propagation import propagation_of
@@ -19,26 +19,26 @@ from sfa.matrices import unit_rows
 from sfa.postprocess import propagate
 
 HOPS = 2
-"""Over which features are propagated."""
+"""Steps over which features are propagated."""
 PROJECTED = 256
 """Columns of projected features."""
 CELLS = 32
-"""Of a side of an image, at most, where all pixels would be too many."""
+"""Cells of a side of an image, at most, where all pixels would be too many."""
 TOGETHER = 1024
 """Images that are read at a time."""
 
 
 def raw_features(graph: Data) -> Tensor:
-    """What the nodes have."""
+    """Return the features of the nodes as they are."""
     features: Tensor = graph.x
     return features
 
 
 def propagated_features(graph: Data) -> Tensor:
-    r"""What nodes have, what is around them, and what is around that: unit rows side by side, ``(n, 3d)`` in float32.
+    r"""Return what nodes have, what is around them and around that: unit rows side by side, float32 ``(n, 3d)``.
 
     :math:`[X, \hat A X, \hat A^2 X]` with :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}`: what an encoder of two
-    graph convolutions is given, with nothing learnt. Where that would take more than a gigabyte, features are brought
+    graph convolutions is given, with nothing learned. Where that would take more than a gigabyte, features are brought
     to 256 columns first by a random projection, always the same, which nearly keeps angles.
     """
     x: Tensor = graph.x
@@ -55,7 +55,7 @@ def propagated_features(graph: Data) -> Tensor:
 
 
 def raw_pixels(images: Data) -> Tensor:
-    """What images show, rows of float32 in [0, 1], ``(n, H·W·C)``.
+    """Return what images show, rows of float32 in [0, 1], ``(n, H·W·C)``.
 
     Where that would take more than a gigabyte, they are averaged over cells first, to at most 32 x 32 of them.
     """
@@ -68,7 +68,7 @@ def raw_pixels(images: Data) -> Tensor:
     return rows.flatten(1)
 
 
-UNTRAINED: dict[Level, dict[str, Embedder]] = {
+BASELINES: dict[Level, dict[str, Embedder]] = {
     "node": {"raw features": raw_features, "propagated features": propagated_features},
     "graph": {
         "label histogram": label_histogram,
@@ -77,4 +77,4 @@ UNTRAINED: dict[Level, dict[str, Embedder]] = {
     },
     "image": {"raw pixels": raw_pixels},
 }
-"""For nodes, for graphs and for images, by the name that tables give them: dense rows or CSR."""
+"""Baselines for nodes, for graphs and for images, by the name that tables give them: dense rows or CSR."""

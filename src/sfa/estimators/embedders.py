@@ -1,0 +1,271 @@
+"""Embeddings of the nodes of one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from sfa.data import as_graph, as_graphs, as_images
+from sfa.errors import InputError
+from sfa.estimators.base import Embedder
+from sfa.levels import Level
+from sfa.methods import Method
+
+
+class NodeEmbedder(Embedder):
+    """Node embeddings of a graph, learnt without labels.
+
+    A graph is a PyG ``Data``, a pair ``(X, A)`` of node features and adjacency (SciPy sparse, dense, or a ``(2, m)``
+    edge index), or a NetworkX graph whose nodes carry features ``x``. One without features needs ``node_features``.
+
+    Args:
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map between encoder and head, or a list of several: names (``sfa list spectral``),
+            classes or objects. ``gentle`` is SFA in 64 gentle passes, ``sfa`` the paper's Algorithm 1, and ``none`` the
+            plain method, which leaves the options of maps aside.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
+        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
+            (view, view)``; by default the method's.
+        hidden: Width of the embeddings.
+        iterations: Power iterations of the spectral map.
+        tau: Temperature of the loss.
+        epochs: Training epochs.
+        lr: Learning rate.
+        batch_size: Train on sampled batches of so many nodes; on the whole graph at once, if ``None``.
+        node_features: What to make features of for graphs that have none: ``degree``, ``random`` or ``spectral``, with
+            a width if wanted, for instance ``spectral:64``. Those of ``degree`` mean the same in every graph; the
+            others belong to the graph that was fitted.
+        options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
+        random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
+        device: ``auto``, ``cpu``, ``cuda``, …
+
+    Arguments left at ``None`` have the method's own defaults.
+
+    Attributes:
+        recipe_: Everything that decided the fit.
+        history_: Metrics of each epoch.
+        embedding_: Embeddings of the graph it was fitted to.
+        node_ids_: Ids of its nodes, in the order of the embeddings.
+        n_features_in_: Number of node features.
+        num_nodes_: Number of nodes of the graph it was fitted to.
+    """
+
+    level: ClassVar[Level] = "node"
+    kept: ClassVar = {"num_nodes": int}
+
+    node_ids_: list[str | int]
+    num_nodes_: int
+
+    def __init__(
+        self,
+        method: str | type[Method] | Method = "grace",
+        spectral: Any = "gentle",
+        *,
+        encoder: Any = None,
+        augmentation: Any = None,
+        hidden: int | None = None,
+        iterations: int | None = None,
+        tau: float | None = None,
+        epochs: int | None = None,
+        lr: float | None = None,
+        batch_size: int | None = None,
+        node_features: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.method = method
+        self.spectral = spectral
+        self.encoder = encoder
+        self.augmentation = augmentation
+        self.hidden = hidden
+        self.iterations = iterations
+        self.tau = tau
+        self.epochs = epochs
+        self.lr = lr
+        self.batch_size = batch_size
+        self.node_features = node_features
+        self.options = options
+        self.random_state = random_state
+        self.device = device
+
+    def _read(self, X: Any) -> Data:
+        return as_graph(X, labels=False, node_features=self.node_features)
+
+
+class GraphEmbedder(Embedder):
+    """Embeddings of many graphs, one each, learnt without labels.
+
+    Graphs are a list of PyG ``Data`` or of NetworkX graphs, a PyG data set, ``Batch`` or ``DataLoader``, or a set of
+    :func:`sfa.data.load`. To split them by scikit-learn (``cross_val_score``), give a list.
+
+    Args:
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map between pooling and head, or a list of several: names (``sfa list spectral``),
+            classes or objects; ``none`` is the plain method, which leaves the options of maps aside.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
+        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
+            (view, view)``; by default the method's.
+        hidden: Width of a layer; the embeddings are as wide as all layers side by side.
+        iterations: Power iterations of the spectral map.
+        tau: Temperature of the loss.
+        epochs: Training epochs.
+        lr: Learning rate.
+        batch_size: Graphs of a step.
+        node_features: What to make features of for graphs whose nodes have none, for instance ``degree:64``; if
+            ``None``, nodes keep their own, and those of graphs without get ``degree`` features.
+        options: Any other key of a recipe by its path, for instance ``{"encoder.layers": 5}``.
+        random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
+        device: ``auto``, ``cpu``, ``cuda``, …
+
+    Arguments left at ``None`` have the method's own defaults.
+
+    Attributes:
+        recipe_: Everything that decided the fit.
+        history_: Metrics of each epoch.
+        embedding_: Embeddings of the graphs it was fitted to.
+        graph_ids_: Ids of these, in the order of the embeddings.
+        n_features_in_: Number of node features.
+        features_of_: What the node features were made of, such as ``degree``; ``None`` if they are the graphs' own.
+    """
+
+    level: ClassVar[Level] = "graph"
+    kept: ClassVar = {"features_of": str | None}
+
+    graph_ids_: list[str | int]
+    features_of_: str | None
+
+    def __init__(
+        self,
+        method: str | type[Method] | Method = "graphcl",
+        spectral: Any = "sfa",
+        *,
+        encoder: Any = None,
+        augmentation: Any = None,
+        hidden: int | None = None,
+        iterations: int | None = None,
+        tau: float | None = None,
+        epochs: int | None = None,
+        lr: float | None = None,
+        batch_size: int | None = None,
+        node_features: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.method = method
+        self.spectral = spectral
+        self.encoder = encoder
+        self.augmentation = augmentation
+        self.hidden = hidden
+        self.iterations = iterations
+        self.tau = tau
+        self.epochs = epochs
+        self.lr = lr
+        self.batch_size = batch_size
+        self.node_features = node_features
+        self.options = options
+        self.random_state = random_state
+        self.device = device
+
+    def _read(self, X: Any) -> Data:
+        return as_graphs(X, labels=False, node_features=self.node_features)
+
+    def _check(self, data: Data) -> None:
+        here, then = (_origin(kind) for kind in (getattr(data, "features_of", None), self.features_of_))
+        if here != then:
+            raise InputError(f"These graphs have {here}; this embedder was fitted to graphs with {then}.")
+        super()._check(data)
+
+
+def _origin(features_of: str | None) -> str:
+    return "node features of their own" if features_of is None else f"{features_of} features made for them"
+
+
+class ImageEmbedder(Embedder):
+    """Embeddings of images, learnt without labels.
+
+    Images are uint8 arrays or tensors ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels,
+    a list of Pillow images or arrays of one size, the name or path of a data set, or what :func:`sfa.data.load` gives.
+    Of a set with parts of its own, those to train on alone are learnt from.
+
+    Args:
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map between encoder and projector, or a list of several: names (``sfa list spectral``),
+            classes or objects; ``none`` is the plain method, which leaves the options of maps aside.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module`` from images to ``(b, d)``,
+            such as a network of torchvision or timm; by default the method's.
+        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
+            (view, view)``; by default the method's.
+        hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
+        iterations: Power iterations of the spectral map.
+        tau: Temperature of the loss, where it has one.
+        epochs: Training epochs.
+        lr: Learning rate.
+        batch_size: Images of a step.
+        options: Any other key of a recipe by its path, for instance ``{"training.warmup": 5}``.
+        random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
+        device: ``auto``, ``cpu``, ``cuda``, …
+
+    Arguments left at ``None`` have the method's own defaults.
+
+    Attributes:
+        recipe_: Everything that decided the fit.
+        history_: Metrics of each epoch.
+        embedding_: Embeddings of the images it was fitted to.
+        image_ids_: Ids of these, in the order of the embeddings.
+        n_features_in_: Number of channels.
+    """
+
+    level: ClassVar[Level] = "image"
+    kept: ClassVar[Mapping[str, type]] = {}
+
+    image_ids_: list[str | int]
+
+    def __init__(
+        self,
+        method: str | type[Method] | Method = "simclr",
+        spectral: Any = "sfa",
+        *,
+        encoder: Any = None,
+        augmentation: Any = None,
+        hidden: int | None = None,
+        iterations: int | None = None,
+        tau: float | None = None,
+        epochs: int | None = None,
+        lr: float | None = None,
+        batch_size: int | None = None,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.method = method
+        self.spectral = spectral
+        self.encoder = encoder
+        self.augmentation = augmentation
+        self.hidden = hidden
+        self.iterations = iterations
+        self.tau = tau
+        self.epochs = epochs
+        self.lr = lr
+        self.batch_size = batch_size
+        self.options = options
+        self.random_state = random_state
+        self.device = device
+
+    def _read(self, X: Any) -> Data:
+        return as_images(X, labels=False)
+
+    def _check(self, data: Data) -> None:
+        if data.num_features != self.n_features_in_:
+            raise InputError(
+                f"Channels of these images: {data.num_features}; this embedder was fitted to {self.n_features_in_}."
+            )
+
+    def _embed(self, data: Data) -> NDArray[np.float32]:
+        embeddings: NDArray[np.float32] = self.method_.embed(data).cpu().numpy()  # which moves some at a time
+        return embeddings

@@ -1,0 +1,111 @@
+"""Labels and embeddings as they are given, checked and brought to one form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.levels import Level, item_word, level_of, num_items
+
+NOT_LABELED: dict[Level, tuple[str, str]] = {
+    "node": ("graph", "`y`"),
+    "graph": ("graph set", "`y`, or in labels.csv (--labels)"),
+    "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
+}
+"""What has no labels, and where they would go."""
+
+MOST_BYTES = 2**30
+"""Sparse rows that would take more as dense ones are narrowed first."""
+
+
+def labels_of(graph: Data) -> NDArray[np.int64]:
+    """Return the label of every node, or of every graph or image of a set, ``(n,)``, where ``-1`` means unknown."""
+    if getattr(graph, "y", None) is None:
+        what, how = NOT_LABELED[level_of(graph)]
+        raise InputError(f"Evaluation needs labels, and this {what} has none: give them as {how} (see the user guide).")
+    y, count = np.asarray(graph.y, dtype=np.int64), num_items(graph)
+    if y.shape != (count,):
+        raise InputError(f"{count} {item_word(graph)} need as many labels in one row, not some of shape {y.shape}.")
+    return y
+
+
+def labeled(graph: Data) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the nodes, graphs or images with a label, and their labels, of at least two classes."""
+    y = labels_of(graph)
+    items = np.flatnonzero(y >= 0)
+    rarest_class(y[items])
+    return items, y[items]
+
+
+def rarest_class(y: NDArray[np.int64], names: Sequence[str] | None = None) -> tuple[int, int, str]:
+    """Return how many classes there are, the fewest members of one, and its name; raise if there are not two."""
+    classes, members = np.unique(y, return_counts=True)
+    if len(classes) < 2:
+        raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
+    return len(classes), int(members.min()), class_name(int(classes[members.argmin()]), names)
+
+
+def class_name(label: int, names: Sequence[str] | None) -> str:
+    """Return what a class is called in a sentence: its name in quotes, where it has one, or else its number."""
+    return str(label) if names is None else repr(names[label])
+
+
+def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
+    """Return an embedding ``(count, d)``, dense or sparse, as a dense tensor on the CPU, float32 or float64.
+
+    Sparse rows too wide for that come as ``(count, count)`` with the same inner products (:func:`narrowed`).
+    """
+    if is_sparse(z) and 4 * z.shape[0] * z.shape[1] > MOST_BYTES and z.shape[0] < z.shape[1]:
+        return narrowed(sparse_rows(z, count, items))
+    if hasattr(z, "toarray"):  # SciPy
+        z = z.toarray()
+    rows: Tensor = (
+        z.detach().cpu().to_dense() if isinstance(z, Tensor) else torch.from_numpy(np.array(z, dtype=np.float64))
+    )
+    rows = rows if rows.dtype == torch.float32 else rows.double()
+    _check(tuple(rows.shape), bool(rows.isfinite().all()), count, items)
+    return rows
+
+
+def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:
+    """Return a sparse embedding ``(count, d)``, SciPy's or torch's, as compressed rows in float64."""
+    if isinstance(z, Tensor):
+        z = z.detach().cpu().to_sparse(layout=torch.sparse_coo).coalesce()
+        z = sparse.coo_array((z.values().numpy(), tuple(z.indices().numpy())), shape=tuple(z.shape))
+    rows = sparse.csr_array(z, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    _check(rows.shape, bool(np.isfinite(rows.data).all()), count, items)
+    if max(rows.nnz, rows.shape[1]) < 2**31:
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # as liblinear wants
+    return rows
+
+
+def narrowed(rows: sparse.csr_array) -> Tensor:
+    r"""Return dense rows ``(n, n)`` whose inner products are those of the ``n`` sparse ones, however wide, in float64.
+
+    They are :math:`V \Lambda^{1/2}` of the Gram matrix :math:`V \Lambda V^\top`: lengths, angles and distances stay,
+    and with them nearest neighbors, k-means and classifiers with an L2 penalty.
+    """
+    values, vectors = torch.linalg.eigh(torch.from_numpy((rows @ rows.T).toarray()))
+    rows_of_gram: Tensor = vectors * values.clamp_min(0).sqrt()
+    return rows_of_gram
+
+
+def is_sparse(z: Any) -> bool:
+    """Return whether an embedding was given as a sparse matrix."""
+    return bool(z.layout != torch.strided if isinstance(z, Tensor) else sparse.issparse(z))
+
+
+def _check(shape: tuple[int, ...], finite: bool, count: int, items: str) -> None:
+    if len(shape) != 2 or not finite:
+        raise InputError(f"An embedding is a finite matrix (n, d), not one of shape {shape} with NaN or infinity.")
+    if shape[0] != count:
+        raise InputError(f"{shape[0]} embeddings cannot be scored against {count} {items}.")
