@@ -20,7 +20,7 @@ from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.run import describe
 from sfa.recipes.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
-from sfa.spectral.sequential import Sequential
+from sfa.spectral.base import Sequential
 from sfa.train import train
 from tests.parts import replace_part
 

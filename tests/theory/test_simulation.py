@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.errors import InputError
-from sfa.theory import Simulation, push_forward, simulate, simulation
+from sfa.theory import Simulation, push_forward, simulate
+from sfa.theory import push_forward as simulation
 
 CAPTION = [2.0, 1.5, 0.9, 0.2, 0.01]
 

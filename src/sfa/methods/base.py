@@ -18,7 +18,7 @@ from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
 from sfa.registry import build
 from sfa.spectral import SpectralMap
-from sfa.spectral.sequential import as_spectral
+from sfa.spectral.base import as_spectral
 
 Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]]
 """An augmentation: ``(data, generator) -> (view, view)``."""

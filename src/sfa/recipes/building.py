@@ -16,7 +16,7 @@ from sfa.recipes.parsing import class_of_method
 from sfa.recipes.sections import is_object, names_of, takes_anything
 from sfa.registry import build, is_path, resolve
 from sfa.seeding import seeded_initialisation
-from sfa.spectral.sequential import as_spectral
+from sfa.spectral.base import as_spectral
 
 if TYPE_CHECKING:
     from sfa.recipes.schema import Recipe

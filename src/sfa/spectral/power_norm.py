@@ -1,4 +1,4 @@
-"""Power Norm. and Power Norm.*, rivals of SFA: the spectrum flattened by roots, noise in the mixture or the size."""
+"""Power Norm. and Power Norm.*: the spectrum flattened by roots, with noise in the mixture or the size."""
 
 from __future__ import annotations
 
@@ -32,11 +32,8 @@ def power_norm(
     Norm.*, which its text allows to be read as :func:`power_norm_star`. The roots are three Newton–Schulz iterations.
 
     The deviation is about ``α |σ^¾ - σ^½|``: on the small values, as the paper has it, for maps with ``σ₁ ≤ 1``, and on
-    the large ones for others. Neither map is free of scale.
-
-    ``σ^½`` has infinite slope at zero, so maps without full rank have no gradient; the ridge gives them one. What is
-    computed, and differentiated, is ``σ ((1-β') (σ² + ε)^(-1/4) + β' (σ² + ε)^(-1/8))``, with a slope of about
-    ``ridge^(-1/4)`` at zero.
+    the large ones for others. Neither map is free of scale. ``σ^½`` has infinite slope at zero, so maps without full
+    rank have no gradient; the ridge gives them one, of about ``ridge^(-1/4)`` at zero.
 
     Args:
         h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a draw of its own.
@@ -85,7 +82,7 @@ def power_norm_star(
 
 
 def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, detach: bool) -> Tensor:
-    """``H ((1-β) A^(-1/2) + β A^(-1/4))`` for ``H = scale · unit``, hence ``A = scale · (its own)``."""
+    """Compute ``H ((1-β) A^(-1/2) + β A^(-1/4))`` for ``H = scale · unit``, hence ``A = scale · (its own)``."""
 
     def operator(gram: Tensor) -> Tensor:
         a = newton_schulz(gram, ridge=max(ridge, smallest_ridge(gram))).root
@@ -94,6 +91,12 @@ def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, de
         return (1 - beta) * scale**0.5 * half.inverse_root + beta * scale**0.75 * quarter.inverse_root
 
     return multiply_by_operator(unit, operator, detach)
+
+
+def _check(beta: float, noise: float, ridge: float) -> None:
+    check_number("beta", beta, at_most=1)
+    check_number("noise", noise)
+    check_number("ridge", ridge, above=0)
 
 
 @register("spectral", "power-norm")
@@ -107,11 +110,10 @@ class PowerNorm(SpectralMap):
         self, beta: Share = 0.5, noise: NonNegative = 0.1, ridge: Positive = 1e-10, detach: bool = False
     ) -> None:
         super().__init__()
-        _check(beta, noise, ridge)
-        self.beta, self.noise, self.ridge, self.detach = beta, noise, ridge, detach
+        self.set_options(beta=beta, noise=noise, ridge=ridge, detach=detach)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_norm(h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator)
+        return power_norm(h, **self.options, generator=generator)
 
 
 @register("spectral", "power-norm*")
@@ -119,12 +121,4 @@ class PowerNormStar(PowerNorm):
     """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values."""
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_norm_star(
-            h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator
-        )
-
-
-def _check(beta: float, noise: float, ridge: float) -> None:
-    check_number("beta", beta, at_most=1)
-    check_number("noise", noise)
-    check_number("ridge", ridge, above=0)
+        return power_norm_star(h, **self.options, generator=generator)

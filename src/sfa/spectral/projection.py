@@ -1,8 +1,8 @@
-"""Directions normalized without overflow, and a feature map's projection on them subtracted with little memory."""
+"""Projections on directions: vectors normalized, products of projections, and a feature map without its part there."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +14,51 @@ def unit(vector: Tensor) -> Tensor:
     vector = vector / torch.where(largest > 0, largest, 1)
     length = torch.linalg.vector_norm(vector, dim=-2, keepdim=True)
     return vector / torch.where(length > 0, length, 1)
+
+
+class RankOneProduct(NamedTuple):
+    r"""A product of projections in compact WY form.
+
+    :math:`W = (I - s\,Q_1 Q_1^\top) \cdots (I - s\,Q_p Q_p^\top)` is kept as :math:`I - R T R^\top`, as in products of
+    Householder reflections: ``H W`` is two thin products however many factors there are.
+    """
+
+    directions: Tensor
+    """``R = [Q₁ … Q_p]``, ``(..., d, m)``."""
+    weights: Tensor | float
+    """``T``, ``(..., m, m)``, upper triangular; a number ``s`` stands for ``s I``."""
+
+    @classmethod
+    def empty(cls, h: Tensor) -> RankOneProduct:
+        """Return the product without factors, the identity, for feature maps like ``h`` ``(..., n, d)``."""
+        return cls(h.new_empty(*h.shape[:-2], h.shape[-1], 0), 0.0)
+
+    def followed_by(self, q: Tensor, strength: float) -> RankOneProduct:
+        """Return this one times ``I - s Q Qᵀ``, for orthonormal columns ``Q`` ``(..., d, q)``."""
+        one = RankOneProduct(q, strength)
+        if self.directions.shape[-1] == 0:
+            return one
+        r, t, corner = self.directions, self._matrix(), one._matrix()
+        above = torch.cat([t, -strength * (t @ (r.mT @ q))], dim=-1)
+        below = torch.cat([corner.new_zeros(*corner.shape[:-1], t.shape[-1]), corner], dim=-1)
+        return RankOneProduct(torch.cat([r, q], dim=-1), torch.cat([above, below], dim=-2))
+
+    def times(self, v: Tensor, *, transposed: bool = False) -> Tensor:
+        """Compute ``W v``, or ``Wᵀ v``, for columns ``v`` ``(..., d, m)``."""
+        t = self._matrix().mT if transposed else self._matrix()
+        return v - self.directions @ (t @ (self.directions.mT @ v))
+
+    def to(self, dtype: torch.dtype) -> RankOneProduct:
+        """Return the same product in another precision."""
+        weights = self.weights.to(dtype) if isinstance(self.weights, Tensor) else self.weights
+        return RankOneProduct(self.directions.to(dtype), weights)
+
+    def _matrix(self) -> Tensor:
+        if isinstance(self.weights, Tensor):
+            return self.weights
+        r = self.directions
+        eye = torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
+        return (eye * self.weights).expand(*r.shape[:-2], -1, -1)
 
 
 def subtract_projection(h: Tensor, r: Tensor, weights: Tensor | float, *, is_constant: bool) -> Tensor:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError
-from sfa.law.shares import Method, moments
-from sfa.law.spectra import Array, as_array
+from sfa.theory.removed_fraction import Method, moments
+from sfa.theory.spectra import Array, as_array
 
 
 def alignment(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) -> float:

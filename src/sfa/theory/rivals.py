@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from sfa.law.spectra import Array, checked_spectrum
 from sfa.ranges import check_number, check_whole
 from sfa.theory.push_forward import PushForward
+from sfa.theory.spectra import Array, checked_spectrum
 
 
 def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForward:

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from sfa.figures.style import CATEGORIES, PLAIN, SPECTRAL, style
 from sfa.figures.theory.toy_views import NEAR, ToyViews, align, make_views, until_near
-from sfa.law.spectra import Array
 from sfa.spectral import SpectralFeatureAugmentation
+from sfa.theory.spectra import Array
 
 ALPHA, BETA = CATEGORIES[0], CATEGORIES[1]
 DRAWS = 6

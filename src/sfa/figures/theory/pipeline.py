@@ -10,8 +10,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from sfa.augment.node import mask_features, remove_edges
 from sfa.figures.style import CATEGORIES, PLAIN, SPECTRAL
 from sfa.figures.theory.simulation import DECAY
-from sfa.law.spectra import Array
 from sfa.spectral import power_iteration
+from sfa.theory.spectra import Array
 
 NODES = np.array([(0.05, 0.5), (0.3, 0.95), (0.38, 0.4), (0.62, 0.72), (0.7, 0.1), (0.98, 0.55), (0.2, 0.05)])
 EDGES = np.array([(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5), (0, 6), (6, 4), (2, 6)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfa.law.spectra import Array
+from sfa.theory.spectra import Array
 
 OTHERS = (1.5, 0.9, 0.2, 0.01)
 """The values σ₂ … σ₅ of the caption; σ₁ is varied."""

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from sfa.figures.style import OPAQUE, PLAIN, style
 from sfa.figures.theory.push_forward import draw_theory
 from sfa.figures.theory.settings import ITERATIONS, leading_values, spectra
-from sfa.law.spectra import Array
 from sfa.theory import push_forward, simulate
+from sfa.theory.spectra import Array
 
 DRAWS = 1000
 

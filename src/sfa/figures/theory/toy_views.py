@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sfa.law.spectra import Array
 from sfa.spectral import SpectralFeatureAugmentation
 from sfa.spectral.base import SpectralMap
 from sfa.theory import push_forward
+from sfa.theory.spectra import Array
 
 WIDTH = 16
 """Of the maps: singular vectors in pairs, each pair the plane of one turn."""

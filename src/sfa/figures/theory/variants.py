@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sfa.figures.style import PLAIN, SPECTRAL, style
-from sfa.law.spectra import Array
 from sfa.theory import PushForward, push_forward, rivals
+from sfa.theory.spectra import Array
 
 ROWS = 1000
 

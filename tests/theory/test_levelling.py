@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from sfa import theory
 from sfa.errors import InputError
-from sfa.law import expectation, levelled
+from sfa.theory import expectation, levelled
 
 SIGMA = np.array([8.0, 4.0, 2.0, 1.0, 0.1])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -74,3 +74,19 @@ def log_sums_of_others(logarithms: Array) -> Array:
 def _short(given: Any) -> str:
     text = repr(given)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+class Moments(NamedTuple):
+    """Of every ``z_i``; each to a relative error near rounding, however small it is."""
+
+    mean: Array
+    complement: Array
+    """``1 - mean``, without the cancellation."""
+    variance: Array
+
+
+def balanced(mean: Array, complement: Array, variance: Array) -> Moments:
+    """The larger of a share and its complement follows from the smaller, so that rounding takes neither above 1."""
+    return Moments(
+        np.where(complement < 0.5, 1 - complement, mean), np.where(mean < 0.5, 1 - mean, complement), variance
+    )

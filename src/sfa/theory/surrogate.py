@@ -27,9 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, log_expit
 
-from sfa.law.moments import Moments, balanced
-from sfa.law.quadrature import FLAT, PANEL, panels, straight
-from sfa.law.spectra import Array, log_sums_of_others
+from sfa.theory.exact import FLAT, PANEL, panels, straight
+from sfa.theory.spectra import Array, Moments, balanced, log_sums_of_others
 
 TAIL = 80.0
 

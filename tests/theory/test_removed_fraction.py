@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from sfa.errors import InputError
-from sfa.law import exact, expectation, variance
-from sfa.law.shares import moments
+from sfa.theory import exact, expectation, variance
+from sfa.theory.removed_fraction import moments
 
 CAPTION = [1.5, 0.9, 0.2, 0.01]
 """σ₂ to σ₅ in the caption of the paper's toy illustration; σ₁ varies."""

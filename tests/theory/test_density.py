@@ -12,8 +12,8 @@ from scipy import stats
 from scipy.integrate import quad
 
 from sfa.errors import InputError
-from sfa.law import density
-from sfa.law.shares import moments
+from sfa.theory import density
+from sfa.theory.removed_fraction import moments
 
 CAPTION = [2.0, 1.5, 0.9, 0.2, 0.01]
 INSIDE = np.array([1e-12, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999])

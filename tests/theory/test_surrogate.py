@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from sfa.law.shares import moments
+from sfa.theory.removed_fraction import moments
 
 SMALLEST = 1e-290
 PRECISE = 1e-12
