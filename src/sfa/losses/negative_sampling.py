@@ -1,13 +1,13 @@
-"""Mutual information by the Jensen–Shannon divergence, the loss of DGI, MVGRL and InfoGraph."""
+"""Logistic losses that tell pairs which belong together from negatives, of DGI, InfoGraph, GAE and DeepWalk."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid, softplus
-from torch.utils.checkpoint import checkpoint
 
 from sfa.errors import InputError
+from sfa.losses.info_nce import recompute
 from sfa.matrices import row_chunks
 from sfa.ranges import check_number, check_whole
 
@@ -19,8 +19,8 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
         L = \tfrac12 \Big( \mathbb{E}_{+}\big[ \operatorname{sp}(-s) \big]
             + \mathbb{E}_{-}\big[ \operatorname{sp}(s) \big] \Big), \qquad \operatorname{sp}(s) = \log(1 + e^s)
 
-    With :math:`\sigma(s)` for the probability that a pair belongs together this is the binary cross-entropy of DGI
-    (Veličković et al., 2019), where there are as many pairs of either kind. MVGRL and InfoGraph minimise
+    With :math:`\sigma(s)` for the probability that a pair belongs together this is the binary cross-entropy of `DGI
+    <https://arxiv.org/abs/1809.10341>`_, where there are as many pairs of either kind. MVGRL and InfoGraph minimize
     :math:`2 L - 2 \log 2`, the estimate of Nowozin, Cseke and Tomioka (2016) with its sign changed: the same loss but
     for the scale. Scores that say nothing (all 0) cost :math:`\log 2`.
 
@@ -40,7 +40,9 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
 
 
 def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
-    r"""Tell the parts of a whole from the parts of all others by inner products (InfoGraph: Sun et al., 2020, Eq. 4).
+    r"""Tell the parts of a whole from the parts of all others by inner products.
+
+    From `"InfoGraph" <https://arxiv.org/abs/1908.01000>`_ (Sun et al., 2020, Eq. 4):
 
     .. math::
         L = \tfrac12 \Big( \frac1n \sum_i \operatorname{sp}\big( -l_i^\top s_{o(i)} \big)
@@ -65,24 +67,15 @@ def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor)
     dtype = torch.promote_types(torch.promote_types(local.dtype, summaries.dtype), torch.float32)
     with torch.autocast(local.device.type, enabled=False):
         local, summaries = local.to(dtype), summaries.to(dtype)
-        sums = [
-            checkpoint(
-                _sums_of_losses,
-                local[rows],
-                summaries,
-                owner[rows],
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
-            for rows in row_chunks((n, b))
-        ]
+        chunks = row_chunks((n, b))
+        sums = [recompute(_sums_of_losses, local[rows], summaries, owner[rows]) for rows in chunks]
         positive, negative = torch.stack(sums).sum(0)
     loss: Tensor = 0.5 * (positive / n + negative / (n * (b - 1)))
     return loss
 
 
 def _sums_of_losses(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
-    """``(2,)``: of the pairs of some parts that belong together, and of those that do not."""
+    """Return ``(2,)``: of the pairs of some parts that belong together, and of those that do not."""
     scores, own = local @ summaries.mT, owner[:, None]
     positive = logsigmoid(scores.gather(1, own))
     negative = logsigmoid(-scores.scatter(1, own, -torch.inf))  # one's own whole is no negative, and costs nothing
@@ -90,7 +83,9 @@ def _sums_of_losses(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
 
 
 def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
-    r"""Cross-entropy of the inner-product decoder :math:`p(A_{ij} = 1) = \sigma(z_i^\top z_j)`.
+    r"""Compute the cross-entropy of the inner-product decoder :math:`p(A_{ij} = 1) = \sigma(z_i^\top z_j)`.
+
+    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016).
 
     .. math::
         \tfrac{1}{2} \Big( \operatorname*{mean}_{A_{ij} = 1} -\log \sigma(z_i^\top z_j)
@@ -110,14 +105,14 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
             "Latent variables (n, d), edges (2, m ≥ 1) and non-edges (2, k) are needed, not "
             f"{tuple(z.shape)}, {tuple(edges.shape)} and {tuple(non_edges.shape)}."
         )
-    ones = softplus(-_inner_products(z, edges)).mean()
-    zeros = softplus(_inner_products(z, non_edges)).sum() / max(1, non_edges.shape[1])
+    of_edges, of_non_edges = ((embedding(i, z) * embedding(j, z)).sum(1) for i, j in (edges, non_edges))
+    ones = softplus(-of_edges).mean()
+    zeros = softplus(of_non_edges).sum() / max(1, non_edges.shape[1])
     return (ones + zeros) / 2
 
 
 def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
-    r"""The mean over nodes of :math:`\mathrm{KL}\big(\mathcal{N}(\mu_i, \operatorname{diag} \sigma_i^2) \,\|\,
-    \mathcal{N}(0, I)\big)`.
+    r"""Compute the mean over nodes of :math:`\mathrm{KL}(\mathcal{N}(\mu_i, \sigma_i^2) \| \mathcal{N}(0, I))`.
 
     .. math::
         \frac{1}{n} \sum_i \tfrac{1}{2} \sum_j \big( \mu_{ij}^2 + \sigma_{ij}^2 - 1 - 2 \log \sigma_{ij} \big)
@@ -130,22 +125,18 @@ def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
     return divergence.sum(1).mean()
 
 
-def _inner_products(z: Tensor, pairs: Tensor) -> Tensor:
-    return (embedding(pairs[0], z) * embedding(pairs[1], z)).sum(1)
-
-
 def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, negatives: float = 5.0) -> Tensor:
-    r"""Tell the nodes near a node on a walk from nodes drawn at random.
+    r"""Tell the nodes near a node on a walk from nodes drawn at random (Mikolov et al., 2013).
 
     .. math::
         -\frac{1}{|P|} \sum_{(i, j) \in P} \Big( \log \sigma(u_j^\top v_i)
             + K\, \mathbb{E}_{x \sim p_n} \log \sigma(-u_x^\top v_i) \Big), \qquad
         P = \{(i, j) : 0 < |i - j| \le w\},
 
-    where ``i`` and ``j`` are positions on the same walk, ``v`` the centre and ``u`` the context embedding of the node
+    where ``i`` and ``j`` are positions on the same walk, ``v`` the center and ``u`` the context embedding of the node
     there. The expectation is the mean over nodes drawn from :math:`p_n`, which all positions of a walk share (Ji et
-    al., 2019): in expectation the loss of ``K`` own ones a pair, by products of matrices. Memory is
-    linear in the positions: windows are compared in blocks, never as a list of pairs nor as all pairs of a walk.
+    al., 2019): in expectation the loss of ``K`` own ones a pair, by products of matrices. Memory is linear in the
+    positions: windows are compared in blocks.
 
     Args:
         centres: ``v``, ``(walks, length, d)`` with ``length`` ≥ 2.
@@ -156,7 +147,13 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
     """
     check_whole("window", window, 1)
     check_number("negatives", negatives)
-    _check_shapes(centres, contexts, noise)
+    fits = centres.shape == contexts.shape and centres.dim() == noise.dim() == 3
+    fits = fits and (centres.shape[0], centres.shape[2]) == (noise.shape[0], noise.shape[2])
+    if not fits or min(centres.shape[0], centres.shape[1] - 1, noise.shape[1]) < 1:
+        raise InputError(
+            "Centres and contexts of one shape (walks, length ≥ 2, d) and noise (walks, k ≥ 1, d) are needed, not "
+            f"{tuple(centres.shape)}, {tuple(contexts.shape)} and {tuple(noise.shape)}."
+        )
     walks, length, _ = centres.shape
     position = torch.arange(length, device=centres.device)
     partners = position.clamp_max(window) + position.flip(0).clamp_max(window)
@@ -171,13 +168,3 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
         attraction = attraction + (softplus(-scores) * near).sum()
     repulsion = softplus(centres @ noise.mT).mean(2) @ partners.to(centres.dtype)
     return (attraction + negatives * repulsion.sum()) / (walks * partners.sum())
-
-
-def _check_shapes(centres: Tensor, contexts: Tensor, noise: Tensor) -> None:
-    fits = centres.shape == contexts.shape and centres.dim() == noise.dim() == 3
-    fits = fits and (centres.shape[0], centres.shape[2]) == (noise.shape[0], noise.shape[2])
-    if not fits or min(centres.shape[0], centres.shape[1] - 1, noise.shape[1]) < 1:
-        raise InputError(
-            "Centres and contexts of one shape (walks, length ≥ 2, d) and noise (walks, k ≥ 1, d) are needed, not "
-            f"{tuple(centres.shape)}, {tuple(contexts.shape)} and {tuple(noise.shape)}."
-        )

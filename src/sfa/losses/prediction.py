@@ -1,4 +1,4 @@
-"""The bootstrap loss of BYOL and BGRL: no negatives, only predictions of a target network's output."""
+"""Losses that predict one view from the other without negatives: those of BYOL and BGRL, and of SwAV."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import torch
 from torch import Tensor
 
 from sfa import processes
-from sfa.errors import InputError
+from sfa.matrices import check_one_shape
 from sfa.ranges import check_number
 
 
 def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) -> Tensor:
     r"""Turn each prediction towards the target's embedding of the same node, in the other view.
 
+    From `"Bootstrap your own latent" <https://arxiv.org/abs/2006.07733>`_ and, for graphs, `BGRL
+    <https://arxiv.org/abs/2102.06514>`_, whose equation leaves out the constant 2.
+
     .. math::
         \frac{1}{n} \sum_i \Big( 2 - 2\, \frac{q_i^\top z_i}{\lVert q_i \rVert \lVert z_i \rVert} \Big),
 
-    which is the squared distance of the two directions, from 0 to 4. BGRL's equation leaves out the constant 2. It is
-    one direction of two: a method takes it with the views exchanged as well. A row that is zero has no direction, and
-    its cosine counts as 0.
+    which is the squared distance of the two directions, from 0 to 4. It is one direction of two: a method takes it with
+    the views exchanged as well. A row that is zero has no direction, and its cosine counts as 0.
 
     Args:
         q: Predictions ``(n, d)``, made of the online network's embeddings of one view.
@@ -26,11 +28,7 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
         across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the mean is over all.
     """
     n = processes.count_rows(q) if across_processes else len(q)
-    if q.shape != z.shape or q.dim() != 2 or n < 1:
-        raise InputError(
-            f"Predictions and targets of one shape (n, d) with n ≥ 1 are needed, not {tuple(q.shape)}, "
-            f"{tuple(z.shape)}."
-        )
+    check_one_shape("Predictions and targets", q, z, rows=n)
     cosines = (_directions(q) * _directions(z)).sum()
     if across_processes:
         cosines = processes.all_reduce_sum(cosines)
@@ -38,7 +36,7 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
 
 
 def _directions(rows: Tensor) -> Tensor:
-    """Rows of length one; rows of length zero as they are, with a gradient that is finite."""
+    """Return rows of length one; rows of length zero as they are, with a gradient that is finite."""
     # Scaled by its largest entry first: squares of float32 numbers below 1e-23 are no numbers any more.
     largest = rows.detach().abs().amax(1, keepdim=True)
     rows = rows / largest.where(largest > 0, 1)
@@ -55,7 +53,10 @@ def swapped_prediction(
     tau: float = 0.1,
     across_processes: bool = False,
 ) -> Tensor:
-    r"""Cross-entropy of each view's prediction against the other view's assignments (Caron et al., 2020).
+    r"""Predict from each view which prototypes the other is assigned to.
+
+    From `"Unsupervised Learning of Visual Features by Contrasting Cluster Assignments"
+    <https://arxiv.org/abs/2006.09882>`_ (SwAV, Caron et al., 2020).
 
     .. math::
         \mathcal{L} = -\frac{1}{2B} \sum_i \sum_k \big( q^\beta_{ik} \log p^\alpha_{ik} +
@@ -65,19 +66,15 @@ def swapped_prediction(
     Args:
         scores_alpha: ``s``, ``(B, K)``, of each row of the first view with each prototype.
         scores_beta: The same rows in the second view.
-        q_alpha: Assignments ``(B, K)`` of the first view, a constant as a rule (:func:`~sfa.losses.probabilities`).
+        q_alpha: Assignments ``(B, K)`` of the first view, a constant as a rule (:func:`~sfa.losses.sinkhorn`).
         q_beta: Those of the second.
         tau: Temperature.
         across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the mean is over all; some
             may hold none.
     """
     n = processes.count_rows(scores_alpha) if across_processes else len(scores_alpha)
-    shapes = [tuple(one.shape) for one in (scores_alpha, scores_beta, q_alpha, q_beta)]
-    if len(set(shapes)) > 1 or scores_alpha.dim() != 2 or n < 1:
-        listed = ", ".join(map(str, shapes))
-        raise InputError(
-            f"Scores and assignments of both views of one shape (B, K) with B ≥ 1 are needed, not {listed}."
-        )
+    what = "Scores and assignments of both views"
+    check_one_shape(what, scores_alpha, scores_beta, q_alpha, q_beta, rows=n, dims="B, K")
     check_number("tau", tau, above=0)
     total = _cross_entropy(scores_alpha, q_beta, tau) + _cross_entropy(scores_beta, q_alpha, tau)
     if across_processes:
@@ -86,6 +83,6 @@ def swapped_prediction(
 
 
 def _cross_entropy(scores: Tensor, q: Tensor, tau: float) -> Tensor:
-    """The sum over rows; half precision is widened to float32, in which it stays under autocast too."""
+    """Sum over rows; half precision is widened to float32, in which it stays under autocast too."""
     wide = torch.promote_types(scores.dtype, torch.float32)
     return -(q * (scores.to(wide) / tau).log_softmax(1)).sum()

@@ -1,4 +1,4 @@
-"""How much of each singular value the incomplete power iteration removes: expectation, variance, density."""
+"""The fraction of each singular value that the incomplete power iteration removes (Propositions 1 to 3)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError, unknown_name
+from sfa.ranges import check_whole
 from sfa.theory import exact, surrogate
-from sfa.theory.spectra import Array, Moments, checked_iterations, checked_spectrum, log_weights
+from sfa.theory.spectra import Array, Moments, checked_spectrum, log_weights
 
 Method = Literal["exact", "surrogate"]
 
@@ -18,7 +19,7 @@ _METHODS: dict[str, ModuleType] = {"exact": exact, "surrogate": surrogate}
 
 
 def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
-    r"""The expected share :math:`\lambda_i` of each singular value that Algorithm 1 removes (Propositions 1 and 2).
+    r"""Compute the expected fraction :math:`\lambda_i` of each singular value that is removed (Propositions 1 and 2).
 
     .. math::
         \lambda_i(k) = \mathbb{E}_{y \sim \mathcal{N}(0, I)}
@@ -28,10 +29,10 @@ def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact")
     Args:
         sigma: Singular values ``(..., d)``, in any order, of any scale.
         iterations: Power iterations ``k ≥ 0``.
-        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``, whose shares need not sum to 1.
+        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``, whose fractions need not sum to 1.
 
     Returns:
-        Shares ``(..., d)`` between 0 and 1. A spectrum of zeros loses nothing, for there is no direction to find.
+        Fractions ``(..., d)`` between 0 and 1. A spectrum of zeros loses nothing, for there is no direction to find.
 
     >>> expectation([2.0, 1.0], iterations=1).round(6)  # for two values: σ₁² / (σ₁² + σ₂²)
     array([0.8, 0.2])
@@ -40,21 +41,15 @@ def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact")
 
 
 def variance(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
-    r"""The variance :math:`\omega_i^2` of the share of each singular value that is removed (Proposition 3).
+    r"""Compute the variance :math:`\omega_i^2`, ``(..., d)``, of the fraction that is removed (Proposition 3).
 
-    Args:
-        sigma: Singular values ``(..., d)``, in any order, of any scale.
-        iterations: Power iterations ``k ≥ 0``.
-        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate`` in its right form.
-
-    Returns:
-        Variances ``(..., d)``.
+    The arguments are those of :func:`expectation`; the ``surrogate`` is taken in its right form.
     """
     return moments(sigma, iterations, method).variance
 
 
 def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method: Method = "exact") -> Array:
-    r"""The density of the share :math:`z_i` that one call of Algorithm 1 removes of one singular value (Proposition 2).
+    r"""Compute the density of the fraction :math:`z_i` that one call of Algorithm 1 removes (Proposition 2).
 
     Args:
         z: Where to evaluate it; 0 outside of ``[0, 1]``, and infinite at 0.
@@ -66,14 +61,14 @@ def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method:
     Returns:
         Densities of the shape of ``z``.
     """
-    module = _resolve(method)
-    values = checked_spectrum(sigma)
+    module, values = _resolve(method), checked_spectrum(sigma)
     if values.ndim != 1:
         raise InputError(f"The density is that of one spectrum (d,), not of an array of shape {values.shape}.")
     if not isinstance(i, int | np.integer) or not -len(values) <= i < len(values):
         raise InputError(f"The spectrum has {len(values)} values, counted from 0: there is no number {i}.")
     i %= len(values)
-    log_beta = log_weights(values, checked_iterations(iterations))
+    check_whole("iterations", iterations, 0)
+    log_beta = log_weights(values, iterations)
     if not np.isfinite(log_beta[i]) or np.isfinite(log_beta).sum() == 1:
         share = 1 if np.isfinite(log_beta[i]) else 0
         raise InputError(f"The share removed of value {i} is always {share} in this spectrum: it has no density.")
@@ -85,23 +80,18 @@ def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method:
 
 
 def moments(sigma: ArrayLike, iterations: int, method: Method) -> Moments:
-    """Mean, its complement and variance of the shares, each of the shape ``(..., d)`` of the spectra."""
-    module, values, k = _resolve(method), checked_spectrum(sigma), checked_iterations(iterations)
+    """Compute mean, complement and variance of the fractions, each of the shape ``(..., d)`` of the spectra."""
+    module, values = _resolve(method), checked_spectrum(sigma)
+    check_whole("iterations", iterations, 0)
     result = Moments(*(np.empty_like(values) for _ in Moments._fields))
     for place in np.ndindex(values.shape[:-1]):
-        for part, row in zip(result, module.moments(log_weights(values[place], k)), strict=True):
+        for part, row in zip(result, module.moments(log_weights(values[place], iterations)), strict=True):
             part[place] = row
     return result
 
 
-def _resolve(method: str) -> ModuleType:
-    if not isinstance(method, str) or method not in _METHODS:
-        raise unknown_name("method", method, _METHODS)
-    return _METHODS[method]
-
-
 def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Array:
-    r"""The spectrum after so many passes of the expected map, each of which takes the expected share of every value.
+    r"""Compute the spectrum after so many passes of the expected map.
 
     .. math::
         \sigma_i \leftarrow \sigma_i \big(1 - s\, \lambda_i(\sigma; k)\big)
@@ -109,8 +99,7 @@ def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, pa
     One pass of strength 1 is the push-forward function. Many gentle ones follow the flow
     :math:`\dot\sigma_i = -\sigma_i \lambda_i(\sigma; k)` for the time ``strength · passes``: the leading values come
     down, ever more of them together, and the rest stay. Single draws of ``power_iteration(h, k, strength=s, passes=p)``
-    gather around that: what they take has a variance of the order ``s²`` a pass, and of ``s`` in all, so that the
-    same levelling can be had with as little noise as one likes, for more passes.
+    gather around that, with a variance of the order ``s²`` a pass, and of ``s`` in all.
 
     Args:
         sigma: Singular values ``(..., d)``, in any order, of any scale.
@@ -124,12 +113,18 @@ def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, pa
     >>> levelled([8.0, 4.0, 2.0, 1.0, 0.1], strength=0.1, passes=40).round(2)
     array([1.12, 1.11, 1.04, 0.83, 0.1 ])
     """
-    values, k = checked_spectrum(sigma), checked_iterations(iterations)
+    values = checked_spectrum(sigma)
+    check_whole("iterations", iterations, 0)
     if not 0 <= strength <= 1:
         raise InputError(f"The strength of a pass is from 0 to 1, not {strength!r}.")
-    if isinstance(passes, bool) or not isinstance(passes, int | np.integer) or passes < 0:
-        raise InputError(f"passes must be a whole number, 0 or more, not {passes!r}.")
+    check_whole("passes", passes, 0)
     for _ in range(passes):
-        shares = moments(values, k, "exact")
-        values = values * (shares.complement + (1 - strength) * shares.mean)
+        fractions = moments(values, iterations, "exact")
+        values = values * (fractions.complement + (1 - strength) * fractions.mean)
     return values
+
+
+def _resolve(method: str) -> ModuleType:
+    if not isinstance(method, str) or method not in _METHODS:
+        raise unknown_name("method", method, _METHODS)
+    return _METHODS[method]
