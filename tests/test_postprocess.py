@@ -18,12 +18,20 @@ from sfa.errors import InputError
 from sfa.graph.propagation import Propagation, propagation_of
 from sfa.methods import GRACE
 from sfa.nn import GCN
-from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs, concat_features, propagate, remove_top_pcs
+from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs, propagate
 from sfa.seeding import seeded_initialisation
 from tests.cases import each
 
 GENERATOR = torch.Generator().manual_seed(0)
 Z, X = torch.randn(7, 3, generator=GENERATOR), torch.rand(7, 5, generator=GENERATOR).round(decimals=1) - 0.3
+
+
+def remove_top_pcs(z: Tensor, count: int) -> Tensor:
+    return RemoveTopPCs(count)(z, Data())
+
+
+def concat_features(z: Tensor, x: Tensor, weight: float) -> Tensor:
+    return ConcatFeatures(weight)(z, Data(x=x))
 
 
 def sparse(x: Tensor) -> Tensor:
@@ -137,7 +145,6 @@ class TestRemoveTopPCs:
         assert found.dtype == dtype
         limit = tolerance * float(torch.linalg.matrix_norm(z.double(), 2))
         torch.testing.assert_close(found.double(), without_strongest(z, count), rtol=0, atol=limit)
-        assert torch.equal(RemoveTopPCs(count)(z, Data()), found)
 
     def test_scales_that_do_not_square(self) -> None:
         z = embeddings(torch.float32)

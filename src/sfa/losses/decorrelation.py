@@ -32,12 +32,10 @@ def barlow_twins(
     with every column of ``Z`` standardized over the batch.
 
     Args:
-        z_alpha: Embeddings ``(n, d)`` of the first view.
-        z_beta: The same nodes in the second view.
+        z_alpha, z_beta: Embeddings ``(n, d)`` of the same nodes in both views.
         off_diagonal: ``λ``; ``1/d`` if not given, as in G-BT.
         eps: Added to the standard deviations, so that a constant column stays finite.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the loss that of all; some
-            may hold none. Half precision is widened to float32 then.
+        across_processes: The rows of all processes are one batch, in float32 at least; some may hold none.
     """
     alpha, beta, n = standardize(z_alpha, z_beta, eps=eps, across_processes=across_processes)
     product = alpha.mT @ beta

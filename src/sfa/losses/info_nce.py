@@ -39,20 +39,15 @@ def info_nce(
     logarithm is left out: the loss can fall below 0, and its pull at a positive does not fade once that is found.
 
     :func:`~sfa.losses.nt_xent` has both kinds in one sum and the mean of both directions, and is faster where that is
-    wanted; here one side can be a target that learns nothing.
+    wanted; here one side can be a target that learns nothing. Similarities are computed some rows at a time, and again
+    on the way back: the loss is exact, and memory grows with ``n d``.
 
     Args:
-        anchors: Rows ``(n, d)``; normalized here.
-        positives: The same nodes or graphs, ``(n, d)``.
+        anchors, positives: Rows ``(n, d)`` of the same nodes or graphs; normalized here.
         negatives: ``positives``: the positives of other anchors; ``anchors``: the other anchors.
-        positive_in_denominator: Whether an anchor's positive is one of the rows it is told from; if not, two rows or
-            more are needed.
+        positive_in_denominator: Whether an anchor's positive is one of the rows it is told from.
         tau: Temperature.
-        of_each: Give the loss of each anchor, ``(n,)``, in place of their mean.
-
-    Returns:
-        A scalar, or one a row, exact. Similarities are computed some rows at a time, and again on the way back: memory
-        grows with ``n d``.
+        of_each: Return the loss of each anchor, ``(n,)``, in place of their mean.
     """
     check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors))
     if len(anchors) == 1 and not positive_in_denominator:

@@ -32,18 +32,16 @@ def multiplet(
         \mathcal{L}_N &= \tfrac{1}{k} \sum_j \big\{ d(h, \tilde h^+)^2 - d(h, h_j^-)^2 + \alpha \big\}_+ \\
         \mathcal{L}_U &= -\tfrac{1}{k} \sum_j \big\{ d(h, h^+)^2 - d(h, h_j^-)^2 + \alpha + \beta \big\}_-
 
-    as the ``paper`` prints them, for one node and here averaged over the nodes. The authors' ``code``, for which their
-    weights and margins were found, differs: distances are not squared; the first two terms are summed over the ``k``
-    negatives, and the third over the nodes, so that the upper bound counts ``n / k`` times as much; and the third
-    does not differentiate the distance to the positive, so that it draws negatives in and never pushes positives away.
+    as the ``paper`` prints them, averaged over the nodes. The authors' ``code``, for which their weights and margins
+    were found, differs: distances are not squared; the first two terms are summed over the ``k`` negatives, and the
+    third over the nodes; and the third does not differentiate the distance to the positive.
 
     Args:
         anchor: Embeddings ``h`` ``(n, d)`` of the nodes themselves.
         structural: ``h⁺``, the same nodes after propagation.
         neighbour: ``h̃⁺``, means over some of their neighbors.
         shuffles: ``(k, n)``; row ``j`` says which anchor is the ``j``-th negative of each node.
-        alpha: The least margin.
-        beta: How far negatives may lie beyond it.
+        alpha, beta: The least margin, and how far negatives may lie beyond it.
         weights: ``ω₁``, ``ω₂`` and ``ω₃``.
         form: ``code`` or ``paper``.
     """

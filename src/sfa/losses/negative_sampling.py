@@ -22,14 +22,11 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
     With :math:`\sigma(s)` for the probability that a pair belongs together this is the binary cross-entropy of `DGI
     <https://arxiv.org/abs/1809.10341>`_, where there are as many pairs of either kind. MVGRL and InfoGraph minimize
     :math:`2 L - 2 \log 2`, the estimate of Nowozin, Cseke and Tomioka (2016) with its sign changed: the same loss but
-    for the scale. Scores that say nothing (all 0) cost :math:`\log 2`.
+    for the scale. Scores that say nothing (all 0) cost :math:`\log 2`; scores of any size keep the gradient finite.
 
     Args:
         positive: Scores of pairs that belong together, of any shape.
         negative: Scores of pairs that do not.
-
-    Returns:
-        A scalar. Scores of any size keep it and its gradient finite.
     """
     if positive.numel() == 0 or negative.numel() == 0:
         raise InputError(
@@ -49,14 +46,12 @@ def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor)
             + \frac{1}{n (b - 1)} \sum_i \sum_{g \neq o(i)} \operatorname{sp}\big( l_i^\top s_g \big) \Big)
 
     which is :func:`jensen_shannon` of the ``n`` pairs of a part with its own whole and of the ``n (b - 1)`` others.
+    Scores are computed some rows at a time, and again on the way back: memory grows with ``(n + b) d``.
 
     Args:
         local: Parts ``(n, d)``: the nodes of a batch of graphs.
         summaries: Wholes ``(b, d)``: the graphs, two or more.
         owner: ``(n,)`` int64, the whole that each part belongs to; a whole may have no part.
-
-    Returns:
-        A scalar. Scores are computed some rows at a time, and again on the way back: memory grows with ``(n + b) d``.
     """
     n, b = len(local), len(summaries)
     if local.dim() != 2 or local.shape[1:] != summaries.shape[1:] or owner.shape != (n,) or n < 1 or b < 2:
@@ -92,13 +87,11 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
             + \operatorname*{mean}_{A_{ij} = 0} -\log \sigma(-z_i^\top z_j) \Big)
 
     This is the authors' weighted cross-entropy over all :math:`n^2` entries, in which the ones weigh together as much
-    as the zeros, scaled by :math:`n^2 / (2 \cdot \#\{A_{ij} = 0\})`. With all ones and a uniform sample of the zeros
-    its value and gradient are unbiased, and memory is linear in what is given.
+    as the zeros, but for its scale: unbiased with all ones and a uniform sample of the zeros.
 
     Args:
         z: ``(n, d)`` latent variables.
-        edges: ``(2, m)`` pairs ``(i, j)`` with :math:`A_{ij} = 1`.
-        non_edges: ``(2, k)`` pairs with :math:`A_{ij} = 0`; none only if there are none.
+        edges, non_edges: Pairs ``(i, j)`` with :math:`A_{ij} = 1`, ``(2, m)``, and with :math:`A_{ij} = 0`, ``(2, k)``.
     """
     if z.dim() != 2 or edges.shape != (2, edges.shape[-1]) or edges.shape[1] == 0 or non_edges.shape[0] != 2:
         raise InputError(
@@ -117,9 +110,7 @@ def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
     .. math::
         \frac{1}{n} \sum_i \tfrac{1}{2} \sum_j \big( \mu_{ij}^2 + \sigma_{ij}^2 - 1 - 2 \log \sigma_{ij} \big)
 
-    Args:
-        mu: ``(n, d)`` means.
-        log_sigma: ``(n, d)`` logarithms of the standard deviations.
+    of means ``mu`` and logarithms of standard deviations ``log_sigma``, both ``(n, d)``.
     """
     divergence = (mu.square() + (2 * log_sigma).exp() - 1 - 2 * log_sigma) / 2
     return divergence.sum(1).mean()
@@ -134,16 +125,13 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
         P = \{(i, j) : 0 < |i - j| \le w\},
 
     where ``i`` and ``j`` are positions on the same walk, ``v`` the center and ``u`` the context embedding of the node
-    there. The expectation is the mean over nodes drawn from :math:`p_n`, which all positions of a walk share (Ji et
-    al., 2019): in expectation the loss of ``K`` own ones a pair, by products of matrices. Memory is linear in the
-    positions: windows are compared in blocks.
+    there. All positions of a walk share the nodes drawn from :math:`p_n` (Ji et al., 2019), which makes products of
+    matrices of it. Memory is linear in the positions: windows are compared in blocks.
 
     Args:
-        centres: ``v``, ``(walks, length, d)`` with ``length`` ≥ 2.
-        contexts: ``u`` of the same positions, ``(walks, length, d)``.
+        centres, contexts: ``v`` and ``u`` of the same positions, ``(walks, length, d)`` with ``length`` ≥ 2.
         noise: ``u`` of nodes drawn at random, ``(walks, k, d)``.
-        window: ``w``.
-        negatives: ``K``.
+        window, negatives: ``w`` and ``K``.
     """
     check_whole("window", window, 1)
     check_number("negatives", negatives)

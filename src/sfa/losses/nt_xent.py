@@ -45,11 +45,10 @@ def nt_xent(
 
     Both directions and both sums are one symmetric matrix of similarities of the ``2 n`` rows with each other. It is
     computed tile by tile, one triangle of it, and a tile serves its rows and its columns. No more than ``keep_bytes``
-    of it is ever kept: the result is exact, and memory grows with ``n d``.
+    of it is ever kept: the result is exact, and memory grows with ``n d``. It is differentiable once.
 
     Args:
-        z_alpha: Projections ``(n, d)`` of the first view; rows are normalized here.
-        z_beta: The same nodes in the second view.
+        z_alpha, z_beta: Projections ``(n, d)`` of the same nodes in both views; rows are normalized here.
         tau: Temperature.
         intraview: Keep the second sum, the negatives from the anchor's own view (Eq. 2). Without it only the other
             view is contrasted, as in the code of COSTA.
@@ -58,11 +57,7 @@ def nt_xent(
         precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster where
             the processor has it, for temperatures from 0.2 on.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
-        across_processes: The rows of all processes are one batch: each row has negatives on all of them, and the loss
-            is that of the whole batch (see :mod:`sfa.processes`).
-
-    Returns:
-        A scalar, differentiable once (and not by ``torch.func``).
+        across_processes: The rows of all processes are one batch: each row has negatives on all of them.
     """
     _check(z_alpha, z_beta, tau, not_negatives, precision)
     if len(z_alpha) == 0 and not across_processes:

@@ -25,7 +25,7 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
     Args:
         q: Predictions ``(n, d)``, made of the online network's embeddings of one view.
         z: The target network's embeddings of the same nodes in the other view, a constant as a rule.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the mean is over all.
+        across_processes: The rows of all processes are one batch.
     """
     n = processes.count_rows(q) if across_processes else len(q)
     check_one_shape("Predictions and targets", q, z, rows=n)
@@ -64,13 +64,10 @@ def swapped_prediction(
         p_{ik} = \frac{e^{s_{ik} / \tau}}{\sum_l e^{s_{il} / \tau}}
 
     Args:
-        scores_alpha: ``s``, ``(B, K)``, of each row of the first view with each prototype.
-        scores_beta: The same rows in the second view.
-        q_alpha: Assignments ``(B, K)`` of the first view, a constant as a rule (:func:`~sfa.losses.sinkhorn`).
-        q_beta: Those of the second.
+        scores_alpha, scores_beta: ``s``, ``(B, K)``, of each row of a view with each prototype.
+        q_alpha, q_beta: Assignments ``(B, K)`` of both views, constants as a rule (:func:`~sfa.losses.sinkhorn`).
         tau: Temperature.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the mean is over all; some
-            may hold none.
+        across_processes: The rows of all processes are one batch; some may hold none.
     """
     n = processes.count_rows(scores_alpha) if across_processes else len(scores_alpha)
     what = "Scores and assignments of both views"

@@ -54,7 +54,7 @@ class Similarities:
         own: Which rows of each view this process answers for; all, if not given.
         without: ``(2, p)`` pairs of different nodes that do not count in any combination of views.
         bfloat16: Compute and hold tiles in bfloat16.
-        keep_bytes: Tiles of so many bytes are kept by :meth:`row_sums` for one call of :meth:`weighted_products`.
+        keep_bytes: Bytes of tiles that :meth:`row_sums` keeps for one call of :meth:`weighted_products`.
     """
 
     def __init__(
@@ -91,10 +91,7 @@ class Similarities:
         return sums
 
     def weighted_products(self, weight: Tensor) -> Tensor:
-        """Compute ``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, ``(2 n, d)``; 0 for rows not one's own.
-
-        The weights ``w`` ``(2 n,)`` are those of all rows.
-        """
+        """Compute ``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, ``(2 n, d)``; 0 for rows not one's own."""
         products = torch.zeros_like(self.x)
         weight = weight.to(self.factors.dtype)
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
@@ -145,10 +142,7 @@ def _zero_diagonal(tile: Tensor, offset: int) -> None:
 
 
 def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
-    """Yield tiles that cover each pair of rows once: the upper triangle, or the rectangle of view alpha with view beta.
-
-    A tile on the diagonal is a square of both triangles, followed by columns of the upper one.
-    """
+    """Yield tiles that cover each pair of rows once: the upper triangle, or the rectangle of alpha with beta."""
     n = size // 2
     for rows in _ranges(0, size if intraview else n, ROWS):
         for columns in _ranges(rows.start if intraview else n, size, COLUMNS):

@@ -20,17 +20,14 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
         \mathcal{Q} = \Big\{ Q \geq 0 : \ \sum_k Q_{ik} = 1, \ \sum_i Q_{ik} = \tfrac{B}{K} \Big\},
 
     which is :math:`\operatorname{diag}(a)\, e^{S / \epsilon} \operatorname{diag}(b)`. An iteration scales the columns
-    to equal sums and then the rows to sums of 1, so that rows are distributions however few iterations there are.
+    to equal sums and then the rows to sums of 1, so that rows are distributions however few iterations there are. They
+    are finite for finite scores, in float32 at least and without gradient; one score that is not makes all of them NaN.
 
     Args:
         scores: ``S``, ``(B, K)``, of each row with each prototype.
         epsilon: How soft the assignments are; near 0 each row has one prototype.
         iterations: So many; SwAV stops after 3.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`); some may hold none.
-
-    Returns:
-        ``(B, K)`` without gradient, in float32 or, of float64, in float64; of finite scores finite, however large. A
-        score that is NaN or ∞ makes all of them NaN, which the loss then shows.
+        across_processes: The rows of all processes are one batch; some may hold none.
     """
     across = across_processes and processes.count() > 1
     rows = processes.count_rows(scores) if across else len(scores)

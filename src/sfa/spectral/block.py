@@ -13,10 +13,9 @@ NEGLIGIBLE = 100
 
 
 def turn_block(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
-    """Turn random columns ``r`` ``(..., d, q)`` towards the leading right singular vectors of ``h W``.
+    """Turn random columns ``(..., d, q)`` to orthonormal ones near the leading right singular vectors of ``h W``.
 
-    ``W`` is the product of the passes before, and ``q`` orthonormal columns come back. To subtract their part balances
-    more of a slowly falling spectrum in one step than one direction does.
+    ``W`` is the product of the passes before.
     """
     for _ in range(iterations):
         r = orthonormal(product.times(h.mT @ orthonormal(h @ product.times(orthonormal(r))), transposed=True))
@@ -27,8 +26,7 @@ def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOn
     r"""Do :func:`turn_block` for the map whose rows are those of all processes.
 
     Every process gets the directions of the whole map: the start ``r`` is that of rank 0, and a step is one all-reduce
-    of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`. To normalize ``H r`` as well would take
-    communication of its own; float64 stands in for that, with the range and the digits for squares of singular values.
+    of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`. Float64 stands in for normalizing ``H r``.
     Of a map that is float64 itself, singular values below ``2e-7`` of the leading one count as zero.
     """
     negligible = max((NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, NEGLIGIBLE * torch.finfo(torch.float64).eps)

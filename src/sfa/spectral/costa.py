@@ -29,17 +29,14 @@ def costa(h: Tensor, ratio: float = 0.5, *, generator: torch.Generator | None = 
         \widetilde{H} = P H, \qquad P \in \mathbb{R}^{m \times n}, \quad P_{ij} \sim \mathcal{N}(0, 1/m), \qquad
         \mathbb{E}\, \widetilde{H}^\top \widetilde{H} = H^\top H
 
-    The covariance is kept on average and the spectrum is not balanced. Two views must be multiplied by the same ``P``
-    for row ``i`` of one to match row ``i`` of the other: :class:`Costa` sees to that. ``P`` never exists as a whole: it
-    is made in blocks of rows from a seed, and again in backward.
+    The covariance is kept on average and the spectrum is not balanced. Two views need the same ``P`` for their rows to
+    match: :class:`Costa` sees to that. ``P`` never exists as a whole: it is made in blocks of rows from a seed, and
+    again in backward. Half precision is accumulated in float32.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a matrix of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets a matrix of its own.
         ratio: ``m / n``, above 0 and at most 1; ``m`` is rounded and 1 at least. ``0.5`` is COSTA's.
         generator: Source of the seed, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` of shape ``(..., m, d)`` with the dtype of ``h``. Half precision is accumulated in float32.
     """
     check_feature_map(h)
     check_number("ratio", ratio, above=0, at_most=1)

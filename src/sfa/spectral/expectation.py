@@ -19,18 +19,12 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
         \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
 
     with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.levelled`). Not in the paper: beside
-    :func:`~sfa.spectral.power_iteration` with the same arguments it shows what the noise of SFA is worth. It takes a
-    singular value decomposition at each call.
+    :func:`~sfa.spectral.power_iteration` with the same arguments it shows what the noise of SFA is worth. It takes an
+    SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
-        iterations: ``k ≥ 0`` of the power iteration whose expectation it is.
-        strength: ``s``, the share of the projection that a pass subtracts.
-        passes: ``p``, how often it is done in turn.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64. The matrix ``W`` of ``h_tilde = h W`` is a
-        constant in backward, as the direction of SFA is.
+        h: Feature map(s) ``(..., n, d)``.
+        iterations, strength, passes: ``k``, ``s`` from 0 to 1 and ``p`` of the power iteration.
     """
     check_whole("iterations", iterations, 0)
     check_number("strength", strength, at_most=1)

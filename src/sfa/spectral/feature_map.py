@@ -37,8 +37,7 @@ def on_unit_scale(h: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Te
 
     A Gram matrix squares the singular values: in float32 those below ``1e-4`` of the leading one would be noise, and
     entries of ``1e±20`` would leave the range. So the work is done in float64 (float32 on MPS, which has no other),
-    without autocast, on a map whose largest entry is 1. ``scale`` ``(..., 1, 1)`` is a constant, which leaves the
-    gradient right. A map with an entry that is not finite reaches ``function`` with NaN in it.
+    without autocast, on a map whose largest entry is 1. ``scale`` ``(..., 1, 1)`` is a constant.
     """
     check_feature_map(h)
     if h.numel() == 0:
@@ -73,10 +72,7 @@ def multiply_by_operator(h: Tensor, operator: Callable[[Tensor], Tensor], detach
 
 
 def _gram(h: Tensor) -> Tensor:
-    """Compute ``hᵀh`` of a map on unit scale, or the identity for a map that is zero to rounding.
-
-    Such a map (equal rows after centering, say) has no spectrum, and the identity keeps its gradient finite.
-    """
+    """Compute ``hᵀh`` of a map on unit scale; of one that is zero to rounding, the identity: a finite gradient."""
     g = h.mT @ h
     rounding = h.shape[-2] * h.shape[-1] * (4 * torch.finfo(h.dtype).eps) ** 2
     return torch.where(trace(g.detach()) <= rounding, identity(g), g)

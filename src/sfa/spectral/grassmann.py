@@ -35,12 +35,12 @@ def grassmann(
         = U_\kappa \operatorname{diag}(1 + \Delta\kappa) V_\kappa^\top,
         \qquad \Delta\kappa \sim \alpha\, \mathcal{N}(0, I)
 
-    Singular values below rounding of the leading one (100 units of the dtype of ``h``, half precision counting as
-    float32) become zero even where fewer than ``κ`` are above: their directions are noise. The gradient is
-    finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as ``1 / (σ_κ - σ_κ+1)``.
+    Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero:
+    their directions are noise. The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as
+    ``1 / (σ_κ - σ_κ+1)``. All is computed in float64.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets draws of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets draws of its own.
         kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.
         noise: ``α``, the standard deviation of ``Δκ``; ``0`` is the paper's "w/o noise".
         method: Exact (``svd``), or ``randomised``, the paper's "rand. SVD": ``H~ = Q g(Qᵀ H)`` with ``g`` the map above
@@ -49,9 +49,6 @@ def grassmann(
         power_iterations: Products with ``H Hᵀ`` that turn ``Q`` to the leading directions; fewer leave it more random.
         detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
         generator: Source of ``Δκ`` and ``Q``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64.
     """
     check_whole("kappa", kappa, 1)
     check_number("noise", noise)

@@ -26,20 +26,16 @@ def maxexp(
 
     No inverse is taken. With ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
     ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``, which is as good on maps without full rank. The sum takes
-    ``log2 η`` doublings.
+    ``log2 η`` doublings, in float64. The singular values of the result are in ``[0, 1]``.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets an exponent of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets an exponent of its own.
         eta: ``η``. At most ``η`` singular values can hold a share of ``1/η`` of the spectrum, and these come out above
             ``1 - 1/e``; the paper finds that the 12 to 15 leading ones should be flattened and gives no ``η``.
-        noise: ``α``, the standard deviation of ``Δη``; ``η + Δη`` is rounded to the nearest whole number, 1 at least.
-            By default a tenth of ``η``. ``0`` is the paper's "w/o noise".
-        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant, as SFA does with its direction. By default
-            the gradient flows through the Newton–Schulz iteration, as in the paper.
+        noise: ``α``, the standard deviation of ``Δη``, by default a tenth of ``η``; ``0`` is the paper's "w/o noise".
+            ``η + Δη`` is rounded to the nearest whole number, 1 at least.
+        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
         generator: Source of ``Δη``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h`` and singular values in ``[0, 1]``, computed in float64.
     """
     check_whole("eta", eta, 1)
     check_number("noise", noise)

@@ -14,20 +14,16 @@ from sfa.spectral.feature_map import identity, trace
 
 
 class Roots(NamedTuple):
-    """What :func:`newton_schulz` returns.
-
-    Attributes:
-        root: ``A = M^½``, ``(..., d, d)``.
-        inverse_root: ``B = M^-½``, ``(..., d, d)``.
-        residual: ``‖A² - M‖ / ‖M‖`` in Frobenius norm, ``(...)``, without gradient. A few units of rounding say that
-            the leading eigenvalues have converged, and the root with them.
-        inverse_residual: ``‖A B - I‖ / √d``, likewise; it sees every eigenvalue, and judges the inverse root.
-    """
+    """Both roots ``(..., d, d)``, and how well each has converged ``(...)``, without gradient."""
 
     root: Tensor
+    """``A = M^½``."""
     inverse_root: Tensor
+    """``B = M^-½``."""
     residual: Tensor
+    """``‖A² - M‖ / ‖M‖`` in Frobenius norm: a few units of rounding if the leading eigenvalues have converged."""
     inverse_residual: Tensor
+    """``‖A B - I‖ / √d``, which sees every eigenvalue."""
 
 
 def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:
@@ -42,23 +38,18 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
     zero are tiny negative ones in floating-point arithmetic, which the iteration blows up. So a ridge is added first,
     and the roots are those of ``M + ridge · tr(M) I``.
 
-    The paper's iteration is ``ρ = 1``: an eigenvalue ``x²`` of ``Z Y`` far below 1 grows by ``1.5²`` a step. As the
-    ridge bounds ``x`` from below by a known ``l``, the step may be stretched to where the ends of ``[l, 1]`` meet,
-    ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014), and the growth is ``2.55²``. The number of steps follows from the
-    dtype alone, so that torch.compile sees one graph: 24 in float64, 12 in float32.
+    The paper's iteration is ``ρ = 1``. As the ridge bounds eigenvalues from below by a known ``l²``, the step may be
+    stretched to where the ends of ``[l, 1]`` meet, ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014), and less than half
+    the steps are needed: 24 in float64, 12 in float32, whatever the matrix, so that torch.compile sees one graph.
 
     On a singular matrix the relative error of ``A`` is about ``eps / √ridge`` and that of ``H B`` about ``eps / ridge``
     (``1e-9`` and ``5e-3`` with the default ridge in float64): to divide by the root, ask for a larger ridge.
 
     Args:
         m: Symmetric positive semi-definite matrices ``(..., d, d)``.
-        ridge: Share of the trace added to every eigenvalue; ten units of rounding of ``m``'s dtype by default. ``0``
-            if the smallest eigenvalue is known to be above that.
+        ridge: Share of the trace added to every eigenvalue; ten units of rounding by default, ``0`` if none is below.
         iterations: The paper's ``ζ``: so many plain steps (``ρ = 1``) after the first; ``10`` in the paper, enough for
             eigenvalues of ``1e-3`` of the trace and more. By default the stretched steps, enough for the default ridge.
-
-    Returns:
-        Roots in the dtype of ``m``. A zero matrix has a zero root, and the inverse root of its ridge.
     """
     if m.dim() < 2 or m.shape[-1] != m.shape[-2] or not m.is_floating_point():
         raise InputError(

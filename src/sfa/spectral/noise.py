@@ -23,14 +23,10 @@ def add_noise(
     Its spectrum is not balanced: in expectation ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
+        h: Feature map(s) ``(..., n, d)``.
         strength: ``s``, relative to the root mean square of each map, which is a constant in backward.
-        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.processes`), with one root mean
-            square; each process draws noise of its own, even if their generators are alike.
+        across_processes: The rows on all processes are one map; each draws noise of its own from any generator.
         generator: Source of the noise, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``.
     """
     check_number("strength", strength)
     if across_processes and processes.count() > 1:

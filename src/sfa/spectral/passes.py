@@ -11,9 +11,8 @@ from sfa.spectral.feature_map import identity, largest_entry
 from sfa.spectral.projection import RankOneProduct, unit
 
 WIDTHS_A_PASS = 2
-"""Products with the Gram matrix pay if the map is at most so many times as wide as there are products with it: those
-are of ``d²`` numbers in cache instead of ``2 n d``, and the matrix itself is one fast product (measured,
-``benchmarks/passes.py``)."""
+"""Products with the Gram matrix pay if the map is at most so many times as wide as there are products with it (measured
+by ``benchmarks/passes.py``): those are of ``d²`` numbers in cache instead of ``2 n d``."""
 
 
 def make_passes(
@@ -46,17 +45,12 @@ def gram_pays(features: int, iterations: int, passes: int) -> bool:
 def passes_on_gram(
     h: Tensor, starts: Tensor, iterations: int, strength: float, *, spread: bool = False
 ) -> RankOneProduct:
-    r"""Make ``p`` passes of one direction each on a constant map.
+    r"""Make ``p`` passes of one direction each on a constant map, from starts ``(..., d, p)``.
 
     With :math:`M_1 = H^\top H`, pass ``i`` turns its start by :math:`r_i = M_i^k r_i^{(0)}`, normalized, and leaves
-
-    .. math::
-        M_{i+1} = (I - s\, r_i r_i^\top)\, M_i\, (I - s\, r_i r_i^\top),
-
-    a change of rank two. The product of all :math:`I - s\, r_i r_i^\top` is :math:`I - R T R^\top` with
-    :math:`T^{-1} = s^{-1} I + \mathrm{striu}(R^\top R)`, as of Householder reflections.
-
-    The starts are columns, ``(..., d, p)``. If the rows are ``spread`` over processes, the Gram matrix is reduced once.
+    :math:`M_{i+1} = (I - s\, r_i r_i^\top)\, M_i\, (I - s\, r_i r_i^\top)`, a change of rank two. The product of all
+    :math:`I - s\, r_i r_i^\top` is :math:`I - R T R^\top` with :math:`T^{-1} = s^{-1} I + \mathrm{striu}(R^\top R)`.
+    If the rows are ``spread`` over processes, the Gram matrix is reduced once.
     """
     wide = h.double()  # has the digits for squares of singular values, and the range
     if spread:  # a common scale would take communication of its own

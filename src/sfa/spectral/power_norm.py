@@ -28,23 +28,16 @@ def power_norm(
         = H \bigl((1-\beta') A^{-1/2} + \beta' A^{-1/4}\bigr), \qquad
         A = (H^\top H + \varepsilon I)^{1/2},\ \varepsilon = \text{ridge} \cdot \operatorname{tr} H^\top H
 
-    with ``β' = β + Δβ`` clamped to ``[0, 1]`` and ``Δβ ∼ α N(0, 1)``. The paper prints the same formula for Power
-    Norm.*, which its text allows to be read as :func:`power_norm_star`. The roots are three Newton–Schulz iterations.
-
-    The deviation is about ``α |σ^¾ - σ^½|``: on the small values, as the paper has it, for maps with ``σ₁ ≤ 1``, and on
-    the large ones for others. Neither map is free of scale. ``σ^½`` has infinite slope at zero, so maps without full
-    rank have no gradient; the ridge gives them one, of about ``ridge^(-1/4)`` at zero.
+    with ``β' = β + Δβ`` clamped to ``[0, 1]`` and ``Δβ ∼ α N(0, 1)``. The roots are three Newton–Schulz iterations.
+    ``σ^½`` has infinite slope at zero, so maps without full rank have no gradient; the ridge gives them one.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a draw of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets a draw of its own.
         beta: ``β``, from the square root (0) to the power ¾ (1). The paper gives no value.
         noise: ``α``, the standard deviation of ``Δβ``; ``0`` is the paper's "w/o noise".
         ridge: ``ε`` as a share of ``tr HᵀH``: singular values below ``√ridge ‖σ‖`` are taken as zero.
         detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
         generator: Source of ``Δβ``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64.
     """
     _check(beta, noise, ridge)
 

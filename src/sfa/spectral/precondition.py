@@ -21,18 +21,13 @@ def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Ten
         \widetilde{H}^\top \widetilde{H} = M H^\top H, \qquad
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H^\top H) / d
 
-    The paper does not say how ``H~`` is recovered, nor what happens to a Gram matrix that cannot be inverted. Here
-    ``H~ = H M^½``: ``M`` is symmetric (its symmetric part is taken, against rounding), positive and a function of
-    ``HᵀH``, so that ``H~ᵀH~ = M^½ HᵀH M^½ = M HᵀH`` as asked. The root is a Newton–Schulz iteration. Singular values
-    become ``σ / √(σ² + ε)``: near 1 down to ``√ε``, the whole spectrum.
+    The paper does not say how ``H~`` is recovered. Here ``H~ = H M^½``, which has that Gram matrix, as ``M`` is a
+    function of ``HᵀH``; the root is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``, below 1.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
+        h: Feature map(s) ``(..., n, d)``.
         ridge: What is added to the Gram matrix, as a share of its mean eigenvalue; no less than ``1e-12`` of its trace.
         detach: Treat ``M`` as a constant. By default the gradient flows through it.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h`` and singular values in ``[0, 1)``, computed in float64.
     """
     check_number("ridge", ridge, above=0)
 
@@ -54,19 +49,16 @@ def _inverse_by_lu(m: Tensor) -> Tensor:
 
 
 def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
-    r"""Rebuild a feature map from its leading principal components.
+    r"""Rebuild a feature map from its leading principal components, in float64, with a finite gradient on every map.
 
     .. math::
         H - \mathbf{1}\mu^\top = U \Sigma V^\top, \qquad
         \widetilde{H} = \mathbf{1}\mu^\top + U_\kappa \Sigma_\kappa V_\kappa^\top
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
+        h: Feature map(s) ``(..., n, d)``.
         kappa: ``κ``, how many components are kept; ``20`` is the paper's best. All, if there are fewer.
         detach: Treat the projector ``V_κ V_κᵀ`` as a constant. By default the gradient flows through it.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64; its gradient is finite on every map.
     """
     check_whole("kappa", kappa, 1)
 

@@ -17,11 +17,7 @@ def unit(vector: Tensor) -> Tensor:
 
 
 class RankOneProduct(NamedTuple):
-    r"""A product of projections in compact WY form.
-
-    :math:`W = (I - s\,Q_1 Q_1^\top) \cdots (I - s\,Q_p Q_p^\top)` is kept as :math:`I - R T R^\top`, as in products of
-    Householder reflections: ``H W`` is two thin products however many factors there are.
-    """
+    """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` in compact WY form ``I - R T Rᵀ``: two thin products make ``H W``."""
 
     directions: Tensor
     """``R = [Q₁ … Q_p]``, ``(..., d, m)``."""
@@ -62,13 +58,9 @@ class RankOneProduct(NamedTuple):
 
 
 def subtract_projection(h: Tensor, r: Tensor, weights: Tensor | float, *, is_constant: bool) -> Tensor:
-    """Compute ``H - H R T Rᵀ``.
+    """Compute ``H - H R T Rᵀ`` for ``h`` ``(..., n, d)`` and the directions and weights of a :class:`RankOneProduct`.
 
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        r: Directions ``R`` as columns, ``(..., d, m)``.
-        weights: ``T``, ``(..., m, m)``, or the number ``s`` for ``s I``.
-        is_constant: Treat ``R`` and ``T`` as constants in backward, which then needs no tensor of the size of ``h``.
+    If these are constants (``is_constant``), backward needs no tensor of the size of ``h``.
     """
     if not is_constant:
         return _subtract(h, r, weights)
@@ -85,10 +77,7 @@ def _subtract(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
 
 
 class _SubtractConstant(torch.autograd.Function):
-    """Compute :func:`_subtract`, a linear map of ``h``; backward is the one with ``Tᵀ``.
-
-    Autograd would keep three tensors of the size of ``h`` for backward; this keeps the directions alone.
-    """
+    """:func:`_subtract`, a linear map of ``h``; backward is the one with ``Tᵀ``, and keeps the directions alone."""
 
     generate_vmap_rule = True
 

@@ -59,10 +59,11 @@ def power_iteration(
     ``passes`` all of it is repeated on what is left (:mod:`sfa.spectral.passes`). Many gentle passes, of a ``strength``
     below 1, level the top of the spectrum with as little noise as one likes (:func:`sfa.theory.levelled`).
 
+    Half precision is accumulated in float32; across processes ``r`` is made in float64.
+
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets directions of its own.
-        iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction; many remove the
-            leading one alone.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets directions of its own.
+        iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction, many the leading one.
         strength: ``s``, the share of the projection that is subtracted. ``1`` is the paper's.
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
             paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
@@ -70,10 +71,6 @@ def power_iteration(
         passes: ``p``, how often it is done in turn. ``1`` is the paper's.
         across_processes: The rows of ``h`` on all processes are one map; some processes may hold none.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32; across processes ``r``
-        is made in float64.
     """
     check_feature_map(h)
     for name, value, least in (("iterations", iterations, 0), ("directions", directions, 1), ("passes", passes, 1)):

@@ -23,19 +23,14 @@ def spectral_function(
         + \frac{P_{ij} - P_{ji}}{2} \frac{f_i + f_j}{\sigma_i + \sigma_j},
 
     with ``f'`` on the diagonal; the part of ``dH`` outside the span of ``U`` (or of ``V``) is multiplied by
-    ``f_j / σ_j``. The map is its own adjoint, so backward applies it to the gradient.
-
-    A quotient whose denominator ``δ`` vanishes is damped towards the slope of ``f``, ``(δ Δf + ε² f') / (δ² + ε²)``:
-    right for ``|δ| ≫ ε``, right at ``δ = 0`` for smooth ``f``, finite where ``f`` jumps between two equal singular
-    values and has no derivative. ``ε`` is ``eps^0.4`` of the leading one, ``5e-7`` of it in float64.
+    ``f_j / σ_j``. The map is its own adjoint: backward applies it to the gradient. A quotient whose denominator ``δ``
+    vanishes is damped towards the slope of ``f``, ``(δ Δf + ε² f') / (δ² + ε²)`` with ``ε`` ``5e-7`` of the leading
+    value in float64: right for smooth ``f``, and finite where ``f`` jumps between two equal singular values.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``. One that is not finite gives NaN; LAPACK would raise an exception.
+        h: Feature map(s) ``(..., n, d)``. One that is not finite gives NaN; LAPACK would raise an exception.
         push_forward: ``σ ↦ (f, f')`` for ``σ`` ``(..., r)`` in descending order. ``f`` may depend on the index too.
         detach: Treat ``W = V (f/σ) Vᵀ`` of ``H~ = H W`` as a constant in backward.
-
-    Returns:
-        ``h_tilde`` of the shape of ``h``.
     """
     with torch.no_grad():
         finite = h.isfinite().all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)

@@ -20,17 +20,13 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
         C = \tfrac1n H_c^\top H_c + \varepsilon I, \qquad \widetilde{H} = H_c\, C^{-1/2}, \qquad
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H_c^\top H_c) / (n d)
 
-    Not in the paper: the common way to balance the whole spectrum, by Newton–Schulz iteration. The singular values of
-    the centered map become ``σ / √(σ²/n + ε)``.
+    Not in the paper: the common way to balance the whole spectrum, here by Newton–Schulz iteration in float64. The
+    singular values of the centered map become ``σ / √(σ²/n + ε)``.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
-        ridge: What is added to the covariance, as a share of the mean variance of the features; no less than ``1e-12``
-            of their sum.
+        h: Feature map(s) ``(..., n, d)``.
+        ridge: What is added, as a share of the features' mean variance; no less than ``1e-12`` of the variances' sum.
         detach: Treat ``C^-½`` as a constant. By default the gradient flows through it.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h`` and columns of mean zero, computed in float64.
     """
     check_number("ridge", ridge, above=0)
 

@@ -16,15 +16,8 @@ from sfa.theory.spectra import Array, checked_spectrum, log_sums_of_others, log_
 def upper_bound(sigma: ArrayLike) -> Array:
     r"""Compute the paper's bound :math:`\bar\phi(\sigma_i) = \min(\sigma_i, \max_{j \ne i} \sigma_j)`, known as AxMin.
 
-    It says that the leading value comes down to the second. That holds for few values and ``k ≥ 1``, but **not in
-    general**: many small values together hold the iteration off the leading one. It first fails for 8 values with
-    ``k = 1``, ``σ = (1.67, 1, …, 1)``, and for 19 with ``k = 2``. :func:`jensen_bound` always holds.
-
-    Args:
-        sigma: Singular values ``(..., d)``.
-
-    Returns:
-        Bounds ``(..., d)``; of a single value, 0.
+    It says that the leading one of the values ``(..., d)`` comes down to the second. That does **not hold in general**:
+    it first fails for 8 values with ``k = 1``, and for 19 with ``k = 2``. :func:`jensen_bound` always holds.
     """
     values = checked_spectrum(sigma)
     largest = np.argmax(values, axis=-1, keepdims=True)
@@ -38,19 +31,12 @@ def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
     r"""Compute a bound on :math:`\phi` that holds for every spectrum and every ``k``.
 
     The share kept is concave in the sum of the other terms; Jensen's inequality puts that sum's mean in its place, and
-    what remains is a Gaussian integral:
+    what remains is a Gaussian integral. Returned is the first, tighter form, ``(..., d)`` for values ``(..., d)``:
 
     .. math::
         \phi(\sigma_i; k) \le \sigma_i \sqrt\pi\, s_i\, e^{s_i^2} \operatorname{erfc}(s_i)
         \le \sqrt{\tfrac{\pi}{2}}\; \sigma_i^{1-2k} \Big(\sum_{l \ne i} \sigma_l^{4k}\Big)^{1/2}, \qquad
         s_i^2 = \frac{\sum_{l \ne i} \sigma_l^{4k}}{2 \sigma_i^{4k}}
-
-    Args:
-        sigma: Singular values ``(..., d)``.
-        iterations: Power iterations ``k ≥ 0``.
-
-    Returns:
-        The first, tighter form, ``(..., d)``.
     """
     values = checked_spectrum(sigma)
     check_whole("iterations", iterations, 0)
@@ -78,19 +64,13 @@ def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> f
         R_\varepsilon = P(\lVert f(x_1) - f(x_2) \rVert \ge \varepsilon)
         \le \min\Big(1, \tfrac{\sqrt{2 - 2\mathcal{L}_a}}{\varepsilon}, \tfrac{2 - 2\mathcal{L}_a}{\varepsilon^2}\Big)
 
-    The paper prints the square root; its proof, Markov's inequality for the squared distance, gives the other term,
-    which is the smaller one whenever either says anything. The lemma behind it asks for more: that *all* views of a
-    sample are close, where Markov's inequality speaks of one random pair. The number bounds the error only as far as
-    the two agree.
+    The paper prints the square root; its proof gives the smaller term. For its reach see ``docs/theory.md``.
 
     Args:
-        alignment: :math:`\mathcal{L}_a`, the mean inner product of the two views of a sample, **with embeddings of
-            length 1** and ``tau = 1``: from -1 to 1. (With other lengths the theorem does not apply.)
+        alignment: :math:`\mathcal{L}_a`, the mean inner product of the two views of a sample, from -1 to 1: **with
+            embeddings of length 1** and ``tau = 1``, without which the theorem does not apply.
         epsilon: How close two views of a sample count as close.
         sigma: The share of each class that its augmentations hold together, from the (σ, δ)-augmentation.
-
-    Returns:
-        The bound, at most ``2 - sigma``; above 1 it says nothing.
     """
     if not abs(alignment) <= 1 + 1e-9:
         raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")
@@ -107,16 +87,14 @@ def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) 
         |\widetilde H_{ij} - H_{ij}| \le \eta = \frac{2 \varepsilon\, \Delta\tilde\sigma_{12}}{n (\pi + 2\varepsilon)}
         \quad\Longrightarrow\quad \lVert V - \widetilde V \rVert_2 \le \varepsilon
 
-    This is the appendix's form; the main text has ``nπ + 2ε`` below the line, which does not follow from the proof.
-    Both state the converse, that a small turn bounds the entries; the proof, a sin-theta theorem for self-adjoint maps,
-    gives the direction above. SFA itself is no such small perturbation: it removes one direction entirely.
+    This is the appendix's form, in the direction that its proof gives (``docs/theory.md``). SFA itself is no such small
+    perturbation: it removes one direction entirely.
 
     Args:
         epsilon: The turn allowed, :math:`\lVert V - \widetilde V \rVert_2`.
         gap: :math:`\Delta\tilde\sigma_{12} = \tilde\sigma_1 - \tilde\sigma_2`.
         n: Rows of the map.
-        d: Its columns; a square map if not given. The spectral norm of an ``(n, d)`` map is at most ``√(nd)`` times
-            its largest entry.
+        d: Its columns; a square map if not given.
     """
     if not epsilon > 0 or not gap >= 0 or n < 1 or (d is not None and d < 1):
         raise InputError(f"epsilon is above 0, gap not below, n and d at least 1; not {epsilon}, {gap}, {n}, {d}.")

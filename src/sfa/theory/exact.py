@@ -1,20 +1,15 @@
-r"""Moments and density of what the incomplete power iteration removes, exact, by quadrature.
+r"""Moments and density of what the incomplete power iteration removes, exact, by quadrature (``docs/theory.md``).
 
-Along the right singular vectors, :math:`r^{(k)}` has the coordinates :math:`\sigma_i^{2k} y_i` with
-:math:`y \sim \mathcal{N}(0, I)`. The fraction of :math:`\sigma_i` that Algorithm 1 removes is
-
-.. math:: z_i = \frac{\beta_i y_i^2}{\sum_l \beta_l y_l^2}, \qquad \beta_l = \sigma_l^{4k}
-
-The paper replaces the sum of the other terms by one Gamma variable (:mod:`sfa.theory.surrogate`). No replacement is
-needed: :math:`1/s = \int_0^\infty e^{-ts}\,dt` and the moment generating function of a Gaussian give
+With :math:`\beta_l = \sigma_l^{4k}` and :math:`y \sim \mathcal{N}(0, I)`, Algorithm 1 removes of :math:`\sigma_i` the
+fraction :math:`z_i = \beta_i y_i^2 / \sum_l \beta_l y_l^2`. From :math:`1/s = \int_0^\infty e^{-ts}\,dt` follow
 
 .. math::
     \mathbb{E}[z_i] &= \int_0^\infty \frac{\beta_i}{1+2\beta_i t} \prod_l (1+2\beta_l t)^{-1/2}\, dt \\
     \mathbb{E}[z_i^2] &= \int_0^\infty \frac{3 \beta_i^2 t}{(1+2\beta_i t)^2} \prod_l (1+2\beta_l t)^{-1/2}\, dt
 
-With :math:`t = e^u` the integrands are products of powers of :math:`1 + e^{u+b}`: smooth, and straight lines on a
-logarithmic axis far from the corners :math:`u = -b`. Panels of Gauss-Legendre nodes surround the corners, and the
-straight stretches between them are integrated in closed form. All values of a spectrum share the nodes.
+With :math:`t = e^u` the integrands are products of powers of :math:`1 + e^{u+b}`: straight lines on a logarithmic axis,
+but for corners at :math:`u = -b`. Panels of Gauss-Legendre nodes surround the corners; what is between them is
+integrated in closed form.
 """
 
 from __future__ import annotations
@@ -82,9 +77,6 @@ def _mean_and_variance(b: Array) -> tuple[Array, Array]:
 
 def density(z: Array, log_beta: Array, i: int) -> Array:
     r"""Compute the density of :math:`z_i` at ``z`` ``(m,)``, where both ``β_i`` and another weight are positive.
-
-    :math:`z_i \le z` says that a quadratic form of Gaussians is not positive. Its Laplace transform has one branch cut
-    on the positive side; the inversion contour wraps around it and leaves an integral without oscillation:
 
     .. math::
         p_i(z) = \frac{\prod_{l \ne i} \sqrt{1-q_l}}{2\pi z (1-z)} \int_0^\infty \frac{dx}{\sqrt x}

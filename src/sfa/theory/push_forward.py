@@ -19,7 +19,7 @@ BLOCK = 1 << 22
 
 
 class PushForward(NamedTuple):
-    """Where singular values go in expectation, and how far single draws stray."""
+    """Where singular values ``(..., d)`` go in expectation, and how far single draws stray."""
 
     mean: Array
     deviation: Array
@@ -45,9 +45,6 @@ def push_forward(sigma: ArrayLike, iterations: int = 1, method: Method = "exact"
         sigma: Singular values ``(..., d)``, in any order, of any scale.
         iterations: Power iterations ``k ≥ 0``.
         method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``.
-
-    Returns:
-        ``mean`` and ``deviation``, each ``(..., d)``.
     """
     values = checked_spectrum(sigma)
     fractions = moments(values, iterations, method)
@@ -63,10 +60,8 @@ def simulate(
 
     Args:
         sigma: Singular values ``(d,)``.
-        iterations: Power iterations ``k ≥ 0``.
+        iterations, strength, passes: Of :func:`~sfa.spectral.power_iteration`.
         draws: Number of calls, each with a random direction of its own.
-        strength: ``s``, the share of the projection that is subtracted.
-        passes: ``p``, how often it is done in turn.
         seed: Of the matrix and of the directions.
     """
     values = checked_spectrum(sigma)

@@ -26,13 +26,12 @@ def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact")
         \frac{(y_i \sigma_i^{2k})^2}{\sum_l (y_l \sigma_l^{2k})^2}, \qquad
         \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1-\lambda_i)\,\sigma_i\big) V^\top
 
+    Fractions ``(..., d)`` are between 0 and 1; a spectrum of zeros loses nothing, for there is no direction to find.
+
     Args:
         sigma: Singular values ``(..., d)``, in any order, of any scale.
         iterations: Power iterations ``k ≥ 0``.
         method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``, whose fractions need not sum to 1.
-
-    Returns:
-        Fractions ``(..., d)`` between 0 and 1. A spectrum of zeros loses nothing, for there is no direction to find.
 
     >>> expectation([2.0, 1.0], iterations=1).round(6)  # for two values: σ₁² / (σ₁² + σ₂²)
     array([0.8, 0.2])
@@ -55,11 +54,7 @@ def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method:
         z: Where to evaluate it; 0 outside of ``[0, 1]``, and infinite at 0.
         sigma: Singular values ``(d,)``.
         i: Which of them, counted from 0.
-        iterations: Power iterations ``k ≥ 0``.
-        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate`` in its right form.
-
-    Returns:
-        Densities of the shape of ``z``.
+        iterations, method: As in :func:`expectation`; the ``surrogate`` is taken in its right form.
     """
     module, values = _resolve(method), checked_spectrum(sigma)
     if values.ndim != 1:
@@ -96,19 +91,14 @@ def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, pa
     .. math::
         \sigma_i \leftarrow \sigma_i \big(1 - s\, \lambda_i(\sigma; k)\big)
 
-    One pass of strength 1 is the push-forward function. Many gentle ones follow the flow
-    :math:`\dot\sigma_i = -\sigma_i \lambda_i(\sigma; k)` for the time ``strength · passes``: the leading values come
-    down, ever more of them together, and the rest stay. Single draws of ``power_iteration(h, k, strength=s, passes=p)``
-    gather around that, with a variance of the order ``s²`` a pass, and of ``s`` in all.
+    Many gentle passes follow the flow :math:`\dot\sigma_i = -\sigma_i \lambda_i(\sigma; k)` for the time
+    ``strength · passes``: the leading values come down, ever more of them together, and the rest stay. Single draws of
+    ``power_iteration(h, k, strength=s, passes=p)`` gather around that, with a variance of the order ``s``.
 
     Args:
-        sigma: Singular values ``(..., d)``, in any order, of any scale.
-        iterations: Power iterations ``k ≥ 0``.
+        sigma, iterations: As in :func:`expectation`; each new value is in the place of its own.
         strength: ``s``, from 0 to 1.
         passes: How often.
-
-    Returns:
-        The new values ``(..., d)``, each in the place of its own.
 
     >>> levelled([8.0, 4.0, 2.0, 1.0, 0.1], strength=0.1, passes=40).round(2)
     array([1.12, 1.11, 1.04, 0.83, 0.1 ])

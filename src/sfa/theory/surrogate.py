@@ -1,4 +1,4 @@
-r"""The paper's moments and density of what the incomplete power iteration removes (Propositions 2 and 3), corrected.
+r"""The paper's moments and density of what is removed (Propositions 2 and 3), corrected (``docs/theory.md``).
 
 The weighted sum of the other chi-square variables is replaced by one Gamma variable with the same mean and variance:
 
@@ -8,16 +8,8 @@ The weighted sum of the other chi-square variables is replaced by one Gamma vari
     \alpha_i = \frac{(\sum_{l \ne i} \beta_l)^2}{2 \sum_{l \ne i} \beta_l^2}, \;
     \gamma_i = \frac{\sum_{l \ne i} \beta_l^2}{\beta_i \sum_{l \ne i} \beta_l}
 
-As printed, the density does not integrate to 1 and the variance cancels to noise. The right forms are
-
-.. math::
-    p_i(z) &= \frac{\gamma_i}{(1-(1-\gamma_i)z)^2}\,
-        \mathrm{Beta}\Big(\frac{\gamma_i z}{1-(1-\gamma_i)z};\, \tfrac12, \alpha_i\Big) \\
-    \mathbb{E}[z_i^n] &= \sqrt{\gamma_i}\, \frac{B(n+\frac12, \alpha_i)}{B(\frac12, \alpha_i)}\,
-        {}_2F_1(n+\tfrac12, \alpha_i+\tfrac12;\, n+\tfrac12+\alpha_i;\, 1-\gamma_i)
-
-The hypergeometric function loses all digits for large parameters, so the moments are computed from the integrals it
-stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
+The hypergeometric function of the paper loses all digits for large parameters, so the moments are computed from the
+integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
 """
 
 from __future__ import annotations
@@ -89,7 +81,12 @@ def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
 
 
 def density(z: Array, log_beta: Array, i: int) -> Array:
-    """Compute the corrected density of Proposition 2 at ``z`` ``(m,)``, for ``β_i`` and another weight positive."""
+    r"""Compute the corrected density of Proposition 2 at ``z`` ``(m,)``, for ``β_i`` and another weight positive.
+
+    .. math::
+        p_i(z) = \frac{\gamma_i}{(1-(1-\gamma_i)z)^2}\,
+        \mathrm{Beta}\Big(\frac{\gamma_i z}{1-(1-\gamma_i)z};\, \tfrac12, \alpha_i\Big)
+    """
     log_alpha, log_gamma = (float(values[i]) for values in _parameters(log_beta))
     alpha = np.exp(log_alpha)
     power = 0.0 if abs(alpha - 1) < 1e-13 else alpha - 1  # two equal others, but for rounding
