@@ -19,27 +19,36 @@ CHUNK_BYTES = 1 << 24
 
 
 def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """A ``torch.sparse_csr`` tensor over these parts, without a copy."""
+    """Make a ``torch.sparse_csr`` tensor over these parts, without a copy."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
         return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
 
 
 def row_chunks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """The rows of a table ``(n, d)`` in pieces that take some 16 MB as float32, and at least one row."""
+    """Yield the rows of a table ``(n, d)`` in pieces that take some 16 MB as float32, and at least one row."""
     step = max(1, CHUNK_BYTES // (4 * shape[1]))
     return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
+def check_one_shape(what: str, *tables: Tensor, rows: int = 0, at_least: int = 1, dims: str = "n, d") -> None:
+    """Raise unless tables ``(n, d)`` have one shape and, if asked, their batch so many ``rows`` at least."""
+    shapes = [tuple(one.shape) for one in tables]
+    if len(set(shapes)) > 1 or tables[0].dim() != 2 or rows < at_least:
+        least = f" with {dims[0]} ≥ {at_least}" if at_least else ""
+        listed = ", ".join(map(str, shapes))
+        raise InputError(f"{what} of one shape ({dims}){least} are needed, not {listed}.")
+
+
 def unit_rows(rows: Tensor) -> Tensor:
-    """Rows of length one; those of length zero stay."""
+    """Scale rows to length one; those of length zero stay."""
     length = torch.linalg.vector_norm(rows, dim=1, keepdim=True, dtype=torch.float64)
     unit: Tensor = rows / length.where(length > 0, 1).to(rows.dtype)
     return unit
 
 
 def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:
-    """A float32 tensor of this shape over a temporary file, into which its rows are written chunk by chunk.
+    """Make a float32 tensor of this shape over a temporary file, into which its rows are written chunk by chunk.
 
     The file has no name and its space is free again once the tensor is gone, even if the process is killed. It lies in
     the folder that the environment variable TMPDIR names, which should be on a disk and not in memory.

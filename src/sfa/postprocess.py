@@ -24,7 +24,13 @@ CHUNK = 1 << 16
 
 @register("postprocess", "remove-top-pcs")
 class RemoveTopPCs:
-    """Remove the strongest singular directions from the embeddings (:func:`remove_top_pcs`).
+    r"""Remove the strongest singular directions from the embeddings.
+
+    .. math::
+        Z - Z V V^\top, \qquad V = [v_1 \dots v_c] \text{ of } Z = U \Sigma V^\top
+
+    One direction is what a complete power iteration would remove (:math:`k \to \infty`). The directions are those of
+    the Gram matrix ``(d, d)``, in float64 and made in chunks of rows.
 
     Args:
         count: How many.
@@ -39,8 +45,24 @@ class RemoveTopPCs:
         if self.count >= width:
             raise InputError(f"Embeddings of width {width} without their {self.count} leading directions are nothing.")
 
+    @torch.no_grad()
     def __call__(self, z: Tensor, data: Data) -> Tensor:
-        return remove_top_pcs(z, self.count)
+        n, width = z.shape
+        self.check_width(width)
+        largest = z.abs().amax() if n else z.new_ones(())
+        if not largest.isfinite():
+            raise InputError("Embeddings with NaN or infinity have no leading directions.")
+        scale = torch.where(largest > 0, largest, 1)  # so that no square overflows
+        gram = torch.zeros(width, width, dtype=torch.float64, device=z.device)
+        for chunk in row_chunks((n, width)):
+            rows = (z[chunk] / scale).double()
+            gram += rows.mT @ rows
+        leading = torch.linalg.eigh(gram).eigenvectors[:, width - self.count :]
+        result = torch.empty_like(z, memory_format=torch.contiguous_format)
+        for chunk in row_chunks((n, width)):
+            rows = z[chunk].double()
+            result[chunk] = (rows - (rows @ leading) @ leading.mT).to(z.dtype)
+        return result
 
 
 @register("postprocess", "propagate")
@@ -64,7 +86,10 @@ class Propagate:
 
 @register("postprocess", "concat-features")
 class ConcatFeatures:
-    """Put a node's own features beside its embedding, both with unit rows (:func:`concat_features`).
+    """Put a node's own features beside its embedding, both with unit rows.
+
+    The inner product of two rows is the cosine of the embeddings, plus the weight's square times that of the features.
+    A row of zeros stays one. Features may be dense or CSR; the result is dense, and made in chunks of rows.
 
     Args:
         weight: Of the features.
@@ -74,62 +99,25 @@ class ConcatFeatures:
         check_number("weight", weight, above=0)
         self.weight = weight
 
+    @torch.no_grad()
     def __call__(self, z: Tensor, data: Data) -> Tensor:
-        return concat_features(z, data.x, self.weight)
-
-
-@torch.no_grad()
-def remove_top_pcs(z: Tensor, count: int) -> Tensor:
-    r"""Subtract from embeddings ``(n, d)`` their projection on their ``count`` strongest singular directions.
-
-    .. math::
-        Z - Z V V^\top, \qquad V = [v_1 \dots v_c] \text{ of } Z = U \Sigma V^\top
-
-    One direction is what a complete power iteration would remove (:math:`k \to \infty`). The directions are those of
-    the Gram matrix ``(d, d)``, in float64 and made in chunks of rows.
-    """
-    n, width = z.shape
-    RemoveTopPCs(count).check_width(width)
-    largest = z.abs().amax() if n else z.new_ones(())
-    if not largest.isfinite():
-        raise InputError("Embeddings with NaN or infinity have no leading directions.")
-    scale = torch.where(largest > 0, largest, 1)  # so that no square overflows
-    gram = torch.zeros(width, width, dtype=torch.float64, device=z.device)
-    for chunk in row_chunks((n, width)):
-        rows = (z[chunk] / scale).double()
-        gram += rows.mT @ rows
-    leading = torch.linalg.eigh(gram).eigenvectors[:, width - count :]
-    result = torch.empty_like(z, memory_format=torch.contiguous_format)
-    for chunk in row_chunks((n, width)):
-        rows = z[chunk].double()
-        result[chunk] = (rows - (rows @ leading) @ leading.mT).to(z.dtype)
-    return result
+        width = z.shape[1]
+        result = z.new_empty(len(z), width + data.x.shape[1])
+        for chunk in row_chunks(tuple(result.shape)):
+            features = some_rows(data.x, chunk.start, min(chunk.stop, len(z))).to_dense()
+            result[chunk, :width] = unit_rows(z[chunk])
+            result[chunk, width:] = unit_rows(features).mul_(self.weight)
+        return result
 
 
 @torch.no_grad()
 def propagate(z: Tensor, adjacency: Propagation, *, chunk: int = CHUNK) -> Tensor:
     r"""Compute :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2} Z` of embeddings ``(n, d)``, in chunks of rows.
 
-    A row becomes a weighted sum of itself and of its neighbors' rows; a node without neighbors keeps its own. Beside
-    the graph no more is held than ``z`` and the result.
+    A node without neighbors keeps its own row. Beside the graph no more is held than ``z`` and the result.
     """
     result = z.new_empty(z.shape)
     for start in range(0, len(z), chunk):
         rows = adjacency.rows(start, min(start + chunk, len(z)))
         result[start : start + chunk] = sparse_product(rows, rows, z)  # no backward pass, and so no transpose
-    return result
-
-
-@torch.no_grad()
-def concat_features(z: Tensor, x: Tensor, weight: float) -> Tensor:
-    """Join unit rows of embeddings ``(n, d)`` and those of features ``(n, c)`` times a weight: ``(n, d + c)``.
-
-    The inner product of two rows is the cosine of the embeddings, plus the weight's square times that of the features.
-    A row of zeros stays one. Features may be dense or CSR; the result is dense, and made in chunks of rows.
-    """
-    width = z.shape[1]
-    result = z.new_empty(len(z), width + x.shape[1])
-    for chunk in row_chunks(tuple(result.shape)):
-        result[chunk, :width] = unit_rows(z[chunk])
-        result[chunk, width:] = unit_rows(some_rows(x, chunk.start, min(chunk.stop, len(z))).to_dense()).mul_(weight)
     return result

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
+from tests.cases import each
 
 
 def random_views(n: int = 9, d: int = 4) -> tuple[Tensor, Tensor]:
@@ -14,7 +15,7 @@ def random_views(n: int = 9, d: int = 4) -> tuple[Tensor, Tensor]:
     return draw[0].requires_grad_(), (draw[0].detach() + 0.5 * draw[1]).requires_grad_()
 
 
-@pytest.mark.parametrize("weight", [None, 0.0, 0.3])
+@each("weight", [None, 0.0, 0.3])
 def test_equals_the_formula(weight: float | None) -> None:
     z_alpha, z_beta = random_views()
     n, d = z_alpha.shape
@@ -56,7 +57,7 @@ def test_one_node_has_no_correlation() -> None:
         barlow_twins(torch.ones(1, 3), torch.ones(1, 3))
 
 
-@pytest.mark.parametrize("value", [0.1, 1e6])
+@each("value", [0.1, 1e6])
 def test_a_constant_column_that_is_not_zero_stays_small(value: float) -> None:
     """The mean of equal numbers is off by rounding, which must not be divided by nothing."""
     z = torch.full((1000, 4), value, requires_grad=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 from sfa import processes
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
+from tests.cases import each
 from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
@@ -36,9 +37,9 @@ def across(views: Tensor, sizes: tuple[int, ...], **options: Any) -> tuple[list[
     return list(losses), torch.cat(gradients, dim=1) / len(sizes)
 
 
-@pytest.mark.parametrize("dtype", ROUGH, ids=str)
-@pytest.mark.parametrize("weight", [None, 0.3])
-@pytest.mark.parametrize("sizes", [(6, 3), (1, 1), (0, 7), (5, 1, 4), (2, 0, 9)], ids=str)
+@each("dtype", ROUGH, ids=str)
+@each("weight", [None, 0.3])
+@each("sizes", [(6, 3), (1, 1), (0, 7), (5, 1, 4), (2, 0, 9)], ids=str)
 def test_equals_one_process(sizes: tuple[int, ...], weight: float | None, dtype: torch.dtype) -> None:
     views = random_views(sum(sizes), dtype=dtype)
     expected, gradient = loss_and_gradient(views, (sum(sizes),), {"off_diagonal": weight})
@@ -56,7 +57,7 @@ def test_the_mean_of_losses_of_ones_own_rows_is_another() -> None:
     assert (torch.cat([part for _, part in parts], dim=1) / 2 - gradient).abs().max() > 0.01
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+@each("value", [0.0, 0.1, 1e6])
 def test_a_constant_column_stays_finite_and_small(value: float) -> None:
     views = random_views(400, dtype=torch.float32)
     views[:, :, 1] = value

@@ -13,6 +13,7 @@ from torch import Tensor
 from sfa import processes
 from sfa.errors import InputError
 from sfa.losses import bootstrap_latent
+from tests.cases import each
 from tests.processes import run_in_processes
 
 
@@ -55,7 +56,7 @@ def test_the_ends() -> None:
     assert bootstrap_latent(q, -lengths * q).item() == pytest.approx(4)
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@each("which", [0, 1])
 def test_a_zero_row_has_cosine_zero_and_a_finite_gradient(which: int) -> None:
     rows = [r.clone() for r in random_rows(dtype=torch.float32)]
     others = bootstrap_latent(rows[0][1:], rows[1][1:])
@@ -69,13 +70,13 @@ def test_a_zero_row_has_cosine_zero_and_a_finite_gradient(which: int) -> None:
         assert row.grad.abs().max() < 10
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@each("scale", [1e-30, 1e30])
 def test_tiny_and_huge_rows_keep_their_direction(scale: float) -> None:
     q, z = random_rows(dtype=torch.float32)
     assert bootstrap_latent(scale * q, z).item() == pytest.approx(bootstrap_latent(q, z).item(), rel=1e-5)
 
 
-@pytest.mark.parametrize("shapes", [((3, 2), (3, 4)), ((3,), (3,)), ((0, 2), (0, 2))])
+@each("shapes", [((3, 2), (3, 4)), ((3,), (3,)), ((0, 2), (0, 2))])
 def test_wrong_shapes_are_named(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     with pytest.raises(InputError, match="of one shape"):
         bootstrap_latent(*(torch.ones(shape) for shape in shapes))
@@ -88,7 +89,7 @@ def loss_and_gradient(q: Tensor, z: Tensor, sizes: tuple[int, ...], across: bool
     return loss.item(), gradient
 
 
-@pytest.mark.parametrize("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
+@each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...]) -> None:
     """Each process has the loss of all, and as many times its true gradient as there are processes."""
     q, z = random_rows()

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from sfa.losses import buffers
-from sfa.losses.buffers import borrow, borrowed, give_back
+from sfa.losses import similarities as buffers
+from sfa.losses.similarities import borrow, borrowed, give_back
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from torch import Tensor
 from sfa import processes
 from sfa.errors import InputError
 from sfa.losses import cca
+from tests.cases import each
 from tests.processes import run_in_processes
 
 
@@ -30,7 +31,7 @@ def slow_cca(z_alpha: Tensor, z_beta: Tensor, decorrelation: float) -> float:
     return loss
 
 
-@pytest.mark.parametrize("weight", [0.0, 2e-3, 0.7])
+@each("weight", [0.0, 2e-3, 0.7])
 def test_equals_the_formula(weight: float) -> None:
     z_alpha, z_beta = random_views()
     expected = slow_cca(z_alpha.detach(), z_beta.detach(), weight)
@@ -63,7 +64,7 @@ def test_identical_decorrelated_views_reach_the_minimum() -> None:
     assert cca(z, z, decorrelation=0.3).item() == pytest.approx(0.3 * 2 * 4 / 50**2)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+@each("value", [0.0, 0.1, 1e6])
 def test_a_constant_column_stays_finite_and_small(value: float) -> None:
     z = torch.randn(1000, 4, generator=torch.Generator().manual_seed(0))
     z[:, 1] = value
@@ -89,7 +90,7 @@ def loss_and_gradient(views: Tensor, sizes: tuple[int, ...], options: dict[str, 
     return loss.detach(), gradient
 
 
-@pytest.mark.parametrize("sizes", [(6, 3), (0, 7)], ids=str)
+@each("sizes", [(6, 3), (0, 7)], ids=str)
 def test_several_processes_equal_one(sizes: tuple[int, ...]) -> None:
     """Each has the loss of all rows, and so many times its share of the gradient as there are processes."""
     views = torch.stack(random_views(sum(sizes))).detach()

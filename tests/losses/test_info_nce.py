@@ -15,6 +15,7 @@ from sfa import matrices
 from sfa.errors import InputError
 from sfa.losses import info_nce, nt_xent
 from sfa.losses.info_nce import Negatives
+from tests.cases import each
 
 
 def slow_info_nce(
@@ -62,7 +63,7 @@ def test_value_and_gradients_equal_the_loops(
         torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("with_positive", [True, False])
+@each("with_positive", [True, False])
 def test_a_row_of_zeros_has_a_gradient_of_the_others_size(with_positive: bool) -> None:
     """It has no direction, as the embedding of an empty graph at first: no reason to be thrown far away."""
     anchors, positives = (rows.detach().clone() for rows in random_rows(5, 3))
@@ -88,8 +89,8 @@ def test_the_loss_of_each_anchor_is_that_of_the_loops() -> None:
     torch.testing.assert_close(losses.mean(), info_nce(*pair, tau=0.5, positive_in_denominator=False))
 
 
-@pytest.mark.parametrize("with_positive", [True, False])
-@pytest.mark.parametrize("negatives", ["positives", "anchors"])
+@each("with_positive", [True, False])
+@each("negatives", ["positives", "anchors"])
 def test_gradcheck(negatives: Negatives, with_positive: bool) -> None:
     def loss(a: Tensor, p: Tensor) -> Tensor:
         return info_nce(a, p, negatives=negatives, positive_in_denominator=with_positive, tau=0.5)
@@ -122,8 +123,8 @@ def test_a_target_learns_nothing() -> None:
         torch.testing.assert_close(info_nce(a, p), slow_info_nce(a, p, "positives", 1.0))
 
 
-@pytest.mark.parametrize("with_positive", [True, False])
-@pytest.mark.parametrize("tau", [1e-4, 1e-2, 100.0])
+@each("with_positive", [True, False])
+@each("tau", [1e-4, 1e-2, 100.0])
 def test_any_temperature_in_float32(tau: float, with_positive: bool) -> None:
     """Logits of 10,000 would overflow without a shift."""
     exact = random_rows(10, 4)

@@ -11,6 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from sfa.errors import InputError
 from sfa.losses import jensen_shannon, local_global_jensen_shannon
+from tests.cases import each
 
 
 def scores(n: int = 7, m: int = 7) -> tuple[Tensor, Tensor]:
@@ -53,7 +54,7 @@ def test_scores_that_say_nothing_and_scores_that_say_all() -> None:
     assert jensen_shannon(torch.full((3,), 200.0), torch.full((3,), -200.0)).item() == pytest.approx(0, abs=1e-30)
 
 
-@pytest.mark.parametrize("size", [1e3, 1e10, 3e38])
+@each("size", [1e3, 1e10, 3e38])
 def test_huge_scores_keep_value_and_gradient(size: float) -> None:
     """A pair that is wrong by so much costs so much, and pulls with the full weight of one pair."""
     wrong = torch.tensor([-size], requires_grad=True)
@@ -125,7 +126,7 @@ def test_local_and_global_widens_half_precision() -> None:
     torch.testing.assert_close(found, local_global_jensen_shannon(*(half.float() for half in halves), owner))
 
 
-@pytest.mark.parametrize(("n", "b", "owners"), [(0, 2, 0), (3, 1, 3), (3, 2, 2)])
+@each(("n", "b", "owners"), [(0, 2, 0), (3, 1, 3), (3, 2, 2)])
 def test_local_and_global_needs_parts_two_wholes_and_an_owner_each(n: int, b: int, owners: int) -> None:
     with pytest.raises(InputError, match=r"^Parts \(n ≥ 1, d\), wholes \(b ≥ 2, d\) .* are needed, not "):
         local_global_jensen_shannon(torch.ones(n, 3), torch.ones(b, 3), torch.zeros(owners, dtype=torch.int64))

@@ -14,6 +14,7 @@ from torch import Tensor
 from sfa.errors import InputError
 from sfa.losses import multiplet
 from sfa.losses.margin import Form, distances
+from tests.cases import each
 
 FORMS = get_args(Form)
 
@@ -68,14 +69,14 @@ def test_the_published_weights_and_margins_are_the_defaults() -> None:
     assert not torch.isclose(multiplet(*maps), multiplet(*maps, form="paper"))
 
 
-@pytest.mark.parametrize("weights", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 5.0, 0.5)])
+@each("weights", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (3.0, 5.0, 0.5)])
 def test_gradcheck_as_printed(weights: tuple[float, float, float]) -> None:
     *maps, shuffles = random_maps()
     inputs = [h.requires_grad_() for h in maps]
     assert torch.autograd.gradcheck(lambda *h: multiplet(*h, shuffles, weights=weights, form="paper"), inputs)
 
 
-@pytest.mark.parametrize("weights", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (3.0, 5.0, 0.0)])
+@each("weights", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (3.0, 5.0, 0.0)])
 def test_gradcheck_of_the_code(weights: tuple[float, float, float]) -> None:
     *maps, shuffles = random_maps()
     shuffles = torch.stack([torch.arange(6).roll(1), torch.arange(6).roll(2)])  # a distance of 0 has a kink
@@ -102,7 +103,7 @@ def test_in_the_code_the_upper_bound_leaves_the_positive_alone() -> None:
     assert not none.any()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_nothing_is_left_to_do_within_the_band(form: Form) -> None:
     """Positives where the anchors are, negatives at a distance between alpha and alpha + beta."""
     anchor = torch.tensor([[0.0], [1.0]])
@@ -112,7 +113,7 @@ def test_nothing_is_left_to_do_within_the_band(form: Form) -> None:
     assert multiplet(anchor, anchor, anchor, shuffles, alpha=0.9, beta=0.05, form=form).item() > 0
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_node_that_is_its_own_negative_and_positive_stays_finite(form: Form) -> None:
     anchor = torch.randn(4, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
     loss = multiplet(anchor, anchor, anchor, torch.arange(4)[None], form=form)

@@ -13,6 +13,7 @@ from torch import Tensor
 from sfa.errors import InputError
 from sfa.losses import nt_xent, similarities
 from sfa.losses.nt_xent import Precision
+from tests.cases import each
 
 Pairs = frozenset[frozenset[int]]
 
@@ -91,9 +92,9 @@ def dense_nt_xent(z_alpha: Tensor, z_beta: Tensor, tau: float, intraview: bool) 
     return (logits.logsumexp(1) - (u * u.roll(n, 0)).sum(1) / tau).mean()
 
 
-@pytest.mark.parametrize("intraview", [True, False])
-@pytest.mark.parametrize("keep_bytes", [0, 1_000_000, 1 << 30])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@each("intraview", [True, False])
+@each("keep_bytes", [0, 1_000_000, 1 << 30])
+@each("dtype", [torch.float32, torch.float64])
 def test_several_tiles_of_their_own_size(intraview: bool, keep_bytes: int, dtype: torch.dtype) -> None:
     exact = random_views(700, 24, 0)
     expected = dense_nt_xent(*exact, 0.4, intraview)
@@ -119,7 +120,7 @@ def test_bfloat16_similarities_come_close() -> None:
         assert float((ours - theirs).norm() / theirs.norm()) < 0.02
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@each("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_rows_are_computed_in_float32(dtype: torch.dtype) -> None:
     z = tuple(one.detach().to(dtype).requires_grad_() for one in random_views(50, 8, 0))
     wide = tuple(one.detach().float().requires_grad_() for one in z)
@@ -170,7 +171,7 @@ def test_memory_is_not_quadratic() -> None:
     assert float(result.stdout) < 120
 
 
-@pytest.mark.parametrize("intraview", [True, False])
+@each("intraview", [True, False])
 def test_gradcheck(intraview: bool) -> None:
     assert torch.autograd.gradcheck(lambda a, b: nt_xent(a, b, tau=0.5, intraview=intraview), random_views(5, 3, 0))
 
@@ -190,8 +191,8 @@ def test_known_values() -> None:
     assert nt_xent(eye, eye, tau=1.0, intraview=True).item() == pytest.approx(math.log(math.e + both) - 1)
 
 
-@pytest.mark.parametrize("tau", [0.002, 0.01, 0.016, 0.017, 50.0])
-@pytest.mark.parametrize("intraview", [True, False])
+@each("tau", [0.002, 0.01, 0.016, 0.017, 50.0])
+@each("intraview", [True, False])
 def test_temperatures_at_the_ends_of_the_range_in_float32(tau: float, intraview: bool) -> None:
     """exp(1/tau) overflows float32 below tau = 0.011."""
     exact = random_views(20, 4, 0)
@@ -211,7 +212,7 @@ def test_zero_rows_and_a_single_node_have_finite_gradients() -> None:
         assert z_alpha.grad.isfinite().all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("shapes", "tau", "message"),
     [
         (((3, 2), (4, 2)), 0.5, "one shape"),
@@ -225,7 +226,7 @@ def test_wrong_arguments_are_named(shapes: tuple[tuple[int, int], ...], tau: flo
         nt_xent(*(torch.ones(shape) for shape in shapes), tau=tau)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pairs", "message"),
     [
         (torch.tensor([[0], [3]]), "name row 3; there are rows 0 to 2"),
@@ -267,7 +268,7 @@ def test_second_derivatives_are_refused_and_not_wrong() -> None:
         torch.autograd.grad(nt_xent(*z), z, create_graph=True)
 
 
-@pytest.mark.parametrize("tau", [0.05, 0.1, 0.4])
+@each("tau", [0.05, 0.1, 0.4])
 def test_aligned_views_keep_their_digits_in_float32(tau: float) -> None:
     """The share of a positive and the 1 it is compared with cancel nearly."""
     z_alpha, noise = random_views(300, 64, 0)
@@ -290,9 +291,7 @@ def test_rows_of_any_length_and_views_of_two_dtypes() -> None:
         assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("z", "message"), [(torch.ones(3, 2, dtype=torch.long), "floating-point"), (torch.ones(0, 2), "no rows")]
-)
+@each(("z", "message"), [(torch.ones(3, 2, dtype=torch.long), "floating-point"), (torch.ones(0, 2), "no rows")])
 def test_views_that_are_none(z: Tensor, message: str) -> None:
     with pytest.raises(InputError, match=message):
         nt_xent(z, z)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sfa import processes
 from sfa.losses import nt_xent, similarities
+from tests.cases import each
 from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
@@ -36,9 +37,9 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similarities, "COLUMNS", similarities.COLUMNS)
 
 
-@pytest.mark.parametrize("dtype", ROUGH, ids=str)
-@pytest.mark.parametrize("options", [{}, {"intraview": False}, {"keep_bytes": 0, "tau": 0.1}], ids=str)
-@pytest.mark.parametrize("sizes", [(6, 3), (1, 1), (0, 7), (5, 1, 4)], ids=str)
+@each("dtype", ROUGH, ids=str)
+@each("options", [{}, {"intraview": False}, {"keep_bytes": 0, "tau": 0.1}], ids=str)
+@each("sizes", [(6, 3), (1, 1), (0, 7), (5, 1, 4)], ids=str)
 def test_equals_one_process(sizes: tuple[int, ...], options: dict[str, Any], dtype: torch.dtype) -> None:
     views = random_views(sum(sizes), dtype=dtype)
     expected, gradient = loss_and_gradient(views, (sum(sizes),), options)

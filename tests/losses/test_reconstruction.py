@@ -9,6 +9,7 @@ from torch.distributions import Normal, kl_divergence
 
 from sfa.errors import InputError
 from sfa.losses import kl_to_standard_normal, reconstruction
+from tests.cases import each
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -78,7 +79,7 @@ def test_without_zeros_the_ones_alone_count() -> None:
     torch.testing.assert_close(loss, -torch.sigmoid(z @ z.T).log().mean() / 2)
 
 
-@pytest.mark.parametrize(("edges", "non_edges"), [((2, 0), (2, 4)), ((3, 4), (2, 4)), ((2, 4), (3, 4)), ((4,), (2, 4))])
+@each(("edges", "non_edges"), [((2, 0), (2, 4)), ((3, 4), (2, 4)), ((2, 4), (3, 4)), ((4,), (2, 4))])
 def test_pairs_of_other_shapes_are_named(edges: tuple[int, ...], non_edges: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"edges \(2, m ≥ 1\) and non-edges \(2, k\) are needed, not \(9, 3\)"):
         reconstruction(random_map(), *(torch.zeros(shape, dtype=torch.int64) for shape in (edges, non_edges)))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.losses.simplex import ascend, project_to_simplex
+from tests.cases import each
 
 vectors = st.lists(st.floats(-20, 20), min_size=1, max_size=8).map(lambda v: torch.tensor(v, dtype=torch.float64))
 
@@ -58,7 +59,7 @@ def test_known_values() -> None:
     torch.testing.assert_close(large, torch.tensor([0.25, 0.75]))
 
 
-@pytest.mark.parametrize("wrong", [torch.zeros(0), torch.zeros(2, 2), torch.tensor([1.0, torch.nan])])
+@each("wrong", [torch.zeros(0), torch.zeros(2, 2), torch.tensor([1.0, torch.nan])])
 def test_other_than_finite_vectors_are_refused(wrong: Tensor) -> None:
     with pytest.raises(InputError, match="vector of finite numbers"):
         project_to_simplex(wrong)

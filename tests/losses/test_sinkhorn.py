@@ -14,6 +14,7 @@ from torch import Tensor
 from sfa import processes
 from sfa.errors import InputError
 from sfa.losses import sinkhorn
+from tests.cases import each
 from tests.processes import run_in_processes
 
 
@@ -51,8 +52,8 @@ def test_by_default_three_iterations_with_an_epsilon_of_a_twentieth() -> None:
     assert (sinkhorn(scores) - sinkhorn(scores, epsilon=0.06)).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize(("rows", "prototypes"), [(12, 4), (4, 12), (7, 7)])
-@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@each(("rows", "prototypes"), [(12, 4), (4, 12), (7, 7)])
+@each("epsilon", [0.2, 1.0])
 def test_many_iterations_reach_the_fixed_point(rows: int, prototypes: int, epsilon: float) -> None:
     """It has both marginals, and is the kernel with rows and columns scaled: no other matrix is and has."""
     scores = random_scores(rows, prototypes)
@@ -86,7 +87,7 @@ def test_the_fixed_point_is_the_best_assignment() -> None:
         assert objective(other) < objective(q)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@each("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_half_precision_is_widened(dtype: torch.dtype) -> None:
     scores = random_scores(40, 30, dtype=dtype)
     q = sinkhorn(scores)
@@ -110,7 +111,7 @@ def test_any_finite_scores_give_finite_assignments(
     assert (q.sum(1) - 1).abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@each("dtype", [torch.float32, torch.float16], ids=str)
 def test_rows_far_below_the_others_are_assigned_as_well(dtype: torch.dtype) -> None:
     """Where the kernel itself would vanish, against logarithms in float64."""
     scores = 10 * random_scores(8, 5)
@@ -144,14 +145,14 @@ def test_no_gradient_and_the_scores_stay() -> None:
     assert torch.equal(scores, before)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
+@each("value", [math.nan, math.inf])
 def test_what_is_no_number_shows(value: float) -> None:
     scores = random_scores(6, 4)
     scores[2, 1] = value
     assert sinkhorn(scores).isnan().all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "options", "message"),
     [
         (torch.ones(3), {}, r"\(B, K\)"),
@@ -171,8 +172,8 @@ def own_assignments(scores: Tensor, sizes: tuple[int, ...], across: bool) -> Ten
     return sinkhorn(scores.split(sizes)[processes.rank()], across_processes=across)
 
 
-@pytest.mark.parametrize("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
-@pytest.mark.parametrize("far", [0.0, 1e4])
+@each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
+@each("far", [0.0, 1e4])
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...], far: float) -> None:
     scores = random_scores(7, 4)
     scores[-1] -= far

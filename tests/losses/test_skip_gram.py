@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.losses import skip_gram
+from tests.cases import each
 
 
 def draw(
@@ -100,7 +101,7 @@ def test_memory_is_linear_in_the_length(monkeypatch: pytest.MonkeyPatch) -> None
     assert sum(sizes) <= 400 * (4 * 3 + 2)
 
 
-@pytest.mark.parametrize(
+@each(
     "shapes",
     [
         ((2, 1, 3), (2, 1, 3), (2, 4, 3)),

@@ -13,6 +13,7 @@ from torch import Tensor
 from sfa import processes
 from sfa.errors import InputError
 from sfa.losses import sinkhorn, swapped_prediction
+from tests.cases import each
 from tests.processes import run_in_processes
 
 
@@ -73,7 +74,7 @@ def test_the_gradient_is_prediction_minus_assignment() -> None:
         torch.testing.assert_close(scores.grad, expected)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@each("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_half_precision_is_computed_in_float32(dtype: torch.dtype) -> None:
     half = [part.to(dtype) for part in random_parts(50, 40)]
     scores_alpha, scores_beta, *q = half
@@ -103,7 +104,7 @@ def loss_and_gradient(parts: list[Tensor], sizes: tuple[int, ...], across: bool)
     return loss.item(), gradient
 
 
-@pytest.mark.parametrize("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
+@each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...]) -> None:
     """Each process has the loss of all, and as many times its true gradient as there are processes."""
     parts = list(random_parts())

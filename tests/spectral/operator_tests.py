@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa.spectral import SpectralMap
+from tests.cases import each
 from tests.spectral.maps import low_rank, random_map, seeded
 
 SHAPES = [(9, 5), (5, 9), (6, 6)]
@@ -52,15 +52,15 @@ class OperatorTests:
     def value(self, h: Tensor, draw: Tensor) -> Tensor:
         return self.center(h) @ self.matrix(h, draw) + (h.mean(0) if self.adds_mean else 0)
 
-    @pytest.mark.parametrize("detach", [False, True])
-    @pytest.mark.parametrize("shape", SHAPES)
+    @each("detach", [False, True])
+    @each("shape", SHAPES)
     def test_value(self, shape: tuple[int, int], detach: bool) -> None:
         for seed in range(6):  # Several draws, so that the clamps and the rounding of the exponent are met.
             h = random_map(*shape, seed=seed)
             expected = self.value(h, self.draws(shape, seed))
             torch.testing.assert_close(self.layer(detach=detach)(h, seeded(seed)), expected, rtol=1e-8, atol=1e-8)
 
-    @pytest.mark.parametrize("detach", [False, True])
+    @each("detach", [False, True])
     def test_a_batch_is_its_maps_one_by_one_each_with_its_own_draw(self, detach: bool) -> None:
         h = random_map(2, 4, 7, 5)
         h_tilde = self.layer(detach=detach)(h, seeded(1))
@@ -69,12 +69,12 @@ class OperatorTests:
             for j in range(4):
                 torch.testing.assert_close(h_tilde[i, j], self.value(h[i, j], draws[i, j]), rtol=1e-8, atol=1e-8)
 
-    @pytest.mark.parametrize("shape", [*SHAPES, (2, 5, 4), (1, 3), (3, 1)])
+    @each("shape", [*SHAPES, (2, 5, 4), (1, 3), (3, 1)])
     def test_gradient(self, shape: tuple[int, ...]) -> None:
         h = random_map(*shape).requires_grad_()
         assert torch.autograd.gradcheck(lambda x: self.layer()(x, seeded(3)), h)
 
-    @pytest.mark.parametrize("shape", SHAPES)
+    @each("shape", SHAPES)
     def test_detached_gradient_is_that_of_a_constant_operator(self, shape: tuple[int, int]) -> None:
         h, seen = random_map(*shape).requires_grad_(), random_map(*shape, seed=2)
         (gradient,) = torch.autograd.grad((self.layer(detach=True)(h, seeded(1)) * seen).sum(), h)
@@ -95,7 +95,7 @@ class OperatorTests:
         assert torch.equal(before, generator.get_state()), "and nothing is drawn"
         torch.testing.assert_close(first, self.value(h, torch.zeros(drawn or ())), rtol=1e-8, atol=1e-8)
 
-    @pytest.mark.parametrize("shape", [(40, 12), (12, 40)])
+    @each("shape", [(40, 12), (12, 40)])
     def test_value_on_maps_without_full_rank(self, shape: tuple[int, int]) -> None:
         """The roots lose digits on singular Gram matrices: no more than float32 has anyway."""
         h = low_rank(*shape, rank=4)

@@ -12,6 +12,7 @@ from torch import Tensor, distributed
 
 from sfa import processes
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
+from tests.cases import each
 from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
@@ -60,11 +61,11 @@ def assert_same(h: Tensor, sizes: tuple[int, ...], rough: float | None = None, *
     )
 
 
-@pytest.mark.parametrize("dtype", ROUGH, ids=str)
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("directions", [1, 3])
-@pytest.mark.parametrize("iterations", [0, 1, 2])
-@pytest.mark.parametrize("sizes", [(9, 4), (7, 1, 6), (8, 0, 3)], ids=str)
+@each("dtype", ROUGH, ids=str)
+@each("detach", [True, False])
+@each("directions", [1, 3])
+@each("iterations", [0, 1, 2])
+@each("sizes", [(9, 4), (7, 1, 6), (8, 0, 3)], ids=str)
 def test_equals_one_process(
     sizes: tuple[int, ...], iterations: int, directions: int, detach: bool, dtype: torch.dtype
 ) -> None:
@@ -72,8 +73,8 @@ def test_equals_one_process(
     assert_same(h, sizes, iterations=iterations, directions=directions, detach=detach, strength=0.7)
 
 
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("directions", [1, 2])
+@each("detach", [True, False])
+@each("directions", [1, 2])
 def test_passes_equal_those_of_one_process(directions: int, detach: bool) -> None:
     h = random_map(13, 5)
     assert_same(h, (9, 4), iterations=1, directions=directions, detach=detach, strength=0.4, passes=4)
@@ -96,10 +97,10 @@ def test_whatever_the_shape(
     assert_same(h, tuple(sizes), rough=1e-6, iterations=iterations, directions=1 if d < 4 else directions)
 
 
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("directions", [1, 2])
-@pytest.mark.parametrize("dtype", ROUGH, ids=str)
-@pytest.mark.parametrize("size", [1e20, 1e-20])
+@each("detach", [True, False])
+@each("directions", [1, 2])
+@each("dtype", ROUGH, ids=str)
+@each("size", [1e20, 1e-20])
 def test_entries_of_any_size_and_many_iterations(
     size: float, dtype: torch.dtype, directions: int, detach: bool
 ) -> None:
@@ -117,7 +118,7 @@ def test_parts_of_very_different_size() -> None:
     torch.testing.assert_close(found[6:] * 1e20, expected[6:] * 1e20, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("sizes", [(20, 10), (3, 26, 1)], ids=str)
+@each("sizes", [(20, 10), (3, 26, 1)], ids=str)
 def test_a_steep_spectrum_does_not_lose_directions(sizes: tuple[int, ...]) -> None:
     """Singular values of 1, 1e-3, 1e-5: after HᵀH they are 1e-10 apart, beyond float32."""
     u, _ = torch.linalg.qr(random_map(30, 4, dtype=torch.float32))
@@ -126,8 +127,8 @@ def test_a_steep_spectrum_does_not_lose_directions(sizes: tuple[int, ...]) -> No
     assert torch.linalg.svdvals(h_tilde)[0] < 2e-5
 
 
-@pytest.mark.parametrize("dtype", ROUGH, ids=str)
-@pytest.mark.parametrize("detach", [True, False])
+@each("dtype", ROUGH, ids=str)
+@each("detach", [True, False])
 def test_fewer_directions_than_asked_for_leave_zero_and_not_noise(detach: bool, dtype: torch.dtype) -> None:
     h = random_map(30, 2, dtype=dtype) @ random_map(2, 8, dtype=dtype, seed=1)
     h_tilde, gradient = across(h, (11, 19), iterations=2, directions=4, detach=detach)
@@ -136,8 +137,8 @@ def test_fewer_directions_than_asked_for_leave_zero_and_not_noise(detach: bool, 
     torch.testing.assert_close(gradient, expected, rtol=0, atol=1e2 * ROUGH[dtype])
 
 
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("directions", [1, 2])
+@each("detach", [True, False])
+@each("directions", [1, 2])
 def test_a_zero_map_and_a_map_without_rows(directions: int, detach: bool) -> None:
     for rows in (5, 0):
         h_tilde, gradient = across(torch.zeros(rows, 4), (rows, 0), iterations=2, directions=directions, detach=detach)
@@ -152,7 +153,7 @@ def test_a_map_without_features_or_an_empty_batch() -> None:
         assert h_tilde.shape == shape
 
 
-@pytest.mark.parametrize("directions", [1, 2])
+@each("directions", [1, 2])
 def test_bfloat16_is_the_wide_result_rounded(directions: int) -> None:
     h = random_map(12, 5).bfloat16()
     h_tilde, gradient = across(h, (3, 9), iterations=2, directions=directions)
@@ -169,7 +170,7 @@ def test_one_rows_in_two_processes_have_the_same_bits() -> None:
     assert torch.equal(h_tilde[:8], h_tilde[16:])
 
 
-@pytest.mark.parametrize(("iterations", "directions"), [(0, 1), (1, 1), (3, 2)])
+@each(("iterations", "directions"), [(0, 1), (1, 1), (3, 2)])
 def test_one_all_reduce_of_d_numbers_a_direction_and_step(iterations: int, directions: int) -> None:
     d = 7
     for reduced, broadcast, state in run_in_processes(sent, 2, d, iterations, directions):
@@ -211,8 +212,8 @@ def augment_own_rows(h: Tensor) -> Tensor:
     return power_iteration(h.split([9, 5])[processes.rank()], 2, generator=seeded(1))
 
 
-@pytest.mark.parametrize("dtype", ROUGH, ids=str)
-@pytest.mark.parametrize("directions", [1, 3])
+@each("dtype", ROUGH, ids=str)
+@each("directions", [1, 3])
 def test_without_other_processes_the_bits_are_those_of_one(directions: int, dtype: torch.dtype) -> None:
     h = random_map(14, 5, dtype=dtype)
     expected = power_iteration(h, 2, directions=directions, generator=seeded(1))

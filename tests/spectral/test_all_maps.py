@@ -7,7 +7,7 @@ A map in ``sfa/spectral/<module>.py`` has tests of its own in ``tests/spectral/t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -22,7 +22,8 @@ import sfa
 from sfa.recipes import Recipe
 from sfa.registry import register, registered, resolve
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, Whiten
-from sfa.testing import CHECKS, check_spectral_map
+from sfa.testing import check_spectral_map
+from tests.cases import each
 from tests.spectral.maps import random_map
 
 MAPS: dict[str, type[SpectralMap]] = dict(registered("spectral"))
@@ -47,7 +48,7 @@ def layers() -> Iterator[SpectralMap]:
         yield from getattr(tests, "VARIANTS", [])
 
 
-@pytest.mark.parametrize("name", [name for name, made in MAPS.items() if made is not SpectralMap])
+@each("name", [name for name, made in MAPS.items() if made is not SpectralMap])
 def test_values_are_tested_in_the_tests_of_the_map(name: str) -> None:
     made, own = MAPS[name], OWN_TESTS.get(name)
     tests = [] if own is None else [*vars(own), *(test for one in vars(own).values() for test in dir(one))]
@@ -60,13 +61,12 @@ def test_values_are_tested_in_the_tests_of_the_map(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # and its graph breaks'
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("layer", list(layers()), ids=repr)
-def test_conforms(layer: SpectralMap, check: Callable[[SpectralMap], None]) -> None:
-    check(layer)
+def test_conforms(layer: SpectralMap) -> None:
+    check_spectral_map(layer)
 
 
-@pytest.mark.parametrize("name", MAPS)
+@each("name", MAPS)
 def test_has_no_state_and_changes_the_map_unless_it_is_none(name: str) -> None:
     layer, h = MAPS[name](), random_map(60, 30)
     assert not layer.state_dict()
@@ -93,7 +93,7 @@ class TestAMapOfOnesOwn:
         finally:
             sfa.registry._parts["spectral"].pop("test-right")
 
-    @pytest.mark.parametrize(
+    @each(
         ("attributes", "sentence"),
         [
             ({}, "Set `deterministic = False` on the class"),
@@ -112,7 +112,7 @@ def test_every_name_is_listed_with_a_sentence_of_its_own() -> None:
     assert all(sentence.endswith((".", ";", "``none``.")) and len(sentence) > 40 for sentence in sentences)
 
 
-@pytest.mark.parametrize("name", MAPS)
+@each("name", MAPS)
 def test_a_recipe_builds_it_and_checks_its_options(name: str) -> None:
     recipe = Recipe.parse({"spectral": {"name": name}})
     layer = recipe.build(8).spectral
@@ -122,7 +122,7 @@ def test_a_recipe_builds_it_and_checks_its_options(name: str) -> None:
         Recipe.parse({"spectral": {"name": name, "ettta": 1}})
 
 
-@pytest.mark.parametrize(
+@each(
     ("made", "options", "message"),
     [wrong for tests in dict.fromkeys(OWN_TESTS.values()) for wrong in getattr(tests, "WRONG", [])],
 )

@@ -8,6 +8,7 @@ from torch import Tensor
 
 import sfa
 from sfa.spectral import Costa, costa
+from tests.cases import each
 from tests.spectral.maps import random_map, seeded
 
 
@@ -17,9 +18,7 @@ class TestCosta:
         """The matrix that a generator in this state gives one map."""
         return costa(torch.eye(columns, dtype=torch.float64), rows / columns, generator=generator)
 
-    @pytest.mark.parametrize(
-        ("n", "ratio", "rows"), [(9, 0.5, 4), (300, 0.5, 150), (5, 0.01, 1), (1, 0.5, 1), (7, 1, 7)]
-    )
+    @each(("n", "ratio", "rows"), [(9, 0.5, 4), (300, 0.5, 150), (5, 0.01, 1), (1, 0.5, 1), (7, 1, 7)])
     def test_value_and_number_of_rows(self, n: int, ratio: float, rows: int) -> None:
         """Also beyond one block of rows."""
         h = random_map(n, 4)
@@ -40,7 +39,7 @@ class TestCosta:
         h_tilde = costa(h.expand(4000, 30, 3), generator=seeded(0))
         torch.testing.assert_close((h_tilde.mT @ h_tilde).mean(0), h.T @ h, rtol=0.05, atol=0.5)
 
-    @pytest.mark.parametrize("shape", [(6, 3), (2, 70, 2), (2, 2, 5, 3)])
+    @each("shape", [(6, 3), (2, 70, 2), (2, 2, 5, 3)])
     def test_gradient_and_second_derivative(self, shape: tuple[int, ...]) -> None:
         h = random_map(*shape).requires_grad_()
         assert torch.autograd.gradcheck(lambda x: costa(x, 1.0, generator=seeded(1)), h)

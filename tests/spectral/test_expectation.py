@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
 from sfa import theory
 from sfa.spectral import Expectation, expectation, power_iteration
+from tests.cases import each
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -19,8 +19,8 @@ def random_map(*shape: int) -> Tensor:
     return torch.randn(*shape, generator=seeded(0), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("iterations", [0, 1, 2])
-@pytest.mark.parametrize("shape", [(9, 4), (3, 6)])
+@each("iterations", [0, 1, 2])
+@each("shape", [(9, 4), (3, 6)])
 def test_value_is_the_average_of_many_draws(shape: tuple[int, int], iterations: int) -> None:
     """Also of a map with fewer rows than columns, where a random direction misses the map for the most part."""
     h, draws = random_map(*shape), 40_000

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa.spectral import power_iteration
-from sfa.spectral.gram import gram_pays, passes_on_gram
-from sfa.spectral.passes import passes_in_turn
+from sfa.spectral.passes import gram_pays, passes_in_turn, passes_on_gram
 from sfa.spectral.projection import subtract_projection
+from tests.cases import each
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -28,9 +27,9 @@ def product(h: Tensor, starts: Tensor, iterations: int, strength: float) -> Tens
     return w
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.125, 1.0, -0.5])
-@pytest.mark.parametrize("iterations", [0, 1, 2])
-@pytest.mark.parametrize(("shape", "passes"), [((30, 6), 9), ((4, 6), 3), ((2, 3, 8, 5), 4)])
+@each("strength", [0.0, 0.125, 1.0, -0.5])
+@each("iterations", [0, 1, 2])
+@each(("shape", "passes"), [((30, 6), 9), ((4, 6), 3), ((2, 3, 8, 5), 4)])
 def test_against_the_definition(shape: tuple[int, ...], passes: int, iterations: int, strength: float) -> None:
     h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64)
     starts = torch.randn(*shape[:-2], shape[-1], passes, generator=seeded(1), dtype=torch.float64)
@@ -44,7 +43,7 @@ def test_against_the_definition(shape: tuple[int, ...], passes: int, iterations:
         torch.testing.assert_close(subtract_projection(h, *found, is_constant=True), expected, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4], ids=["plain", "with one direction far above the others"])
+@each("offset", [0.0, 1e4], ids=["plain", "with one direction far above the others"])
 def test_the_way_that_is_taken_changes_nothing_but_rounding(offset: float) -> None:
     h = torch.randn(200, 32, generator=seeded(0)) * torch.linspace(3, 0.01, 32) + offset
     assert gram_pays(32, 1, 16)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa.spectral import Grassmann, grassmann
+from tests.cases import each
 from tests.spectral.maps import low_rank, random_map, seeded
 from tests.spectral.operator_tests import OperatorTests
 
@@ -57,7 +57,7 @@ class TestGrassmann(OperatorTests):
         batch = self.randomised(h.expand(2, 30, 12), 0, noise=0.0)
         assert not torch.allclose(batch[0], batch[1])
 
-    @pytest.mark.parametrize("shape", [(20, 8), (8, 20)])
+    @each("shape", [(20, 8), (8, 20)])
     def test_randomised_gradient_takes_the_basis_as_constant(self, shape: tuple[int, int]) -> None:
         h, seen = random_map(*shape).requires_grad_(), random_map(*shape, seed=2)
         (gradient,) = torch.autograd.grad(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa.spectral import MaxExp, maxexp
+from tests.cases import each
 from tests.spectral.maps import random_map, seeded
 from tests.spectral.operator_tests import OperatorTests
 
@@ -23,7 +23,7 @@ class TestMaxExp(OperatorTests):
         share = sigma / sigma.sum()
         return torch.where(sigma > 1e-12, (1 - (1 - share) ** count) / share, count) / sigma.sum()
 
-    @pytest.mark.parametrize("eta", [1, 2, 3, 7, 8, 15, 100])
+    @each("eta", [1, 2, 3, 7, 8, 15, 100])
     def test_every_exponent(self, eta: int) -> None:
         h = random_map(12, 4)
         u, sigma, vh = torch.linalg.svd(h, full_matrices=False)

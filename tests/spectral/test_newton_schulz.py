@@ -13,6 +13,7 @@ from torch import Tensor
 import sfa
 from sfa.spectral import newton_schulz
 from sfa.spectral.newton_schulz import _stretches
+from tests.cases import each
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -57,7 +58,7 @@ def test_batches_and_float32() -> None:
     torch.testing.assert_close(single.inverse_root.double(), roots.inverse_root, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("output", ["root", "inverse_root"])
+@each("output", ["root", "inverse_root"])
 def test_gradient_is_that_of_the_eigendecomposition(output: str) -> None:
     m = with_eigenvalues(2.0, 1.0, 0.3, 0.01).requires_grad_()
     seen = torch.randn(4, 4, generator=seeded(1), dtype=torch.float64)
@@ -76,8 +77,8 @@ def test_gradient_is_that_of_the_eigendecomposition(output: str) -> None:
     assert torch.autograd.gradcheck(of_symmetric, m)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("rank", [1, 3, 20])
+@each("dtype", [torch.float32, torch.float64])
+@each("rank", [1, 3, 20])
 def test_rounding_below_zero_does_not_diverge(rank: int, dtype: torch.dtype) -> None:
     """Gram matrices of low rank have tiny negative eigenvalues; without the ridge these explode."""
     h = torch.randn(200, rank, generator=seeded(0), dtype=dtype) @ torch.randn(
@@ -104,7 +105,7 @@ def test_the_ridge_is_added_and_reported_against() -> None:
     assert roots.residual < 1e-14
 
 
-@pytest.mark.parametrize(("dtype", "most"), [(torch.float64, 24), (torch.float32, 12)])
+@each(("dtype", "most"), [(torch.float64, 24), (torch.float32, 12)])
 def test_stretched_steps_lead_all_eigenvalues_to_one_in_half_the_plain_steps(dtype: torch.dtype, most: int) -> None:
     eps = torch.finfo(dtype).eps
     x = torch.logspace(0.5 * torch.tensor(10 * eps).log10(), 0, 1000, dtype=torch.float64)
@@ -128,7 +129,7 @@ def algorithm_2(m: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
     return y * m.trace().sqrt(), z / m.trace().sqrt()
 
 
-@pytest.mark.parametrize("iterations", [0, 1, 10])
+@each("iterations", [0, 1, 10])
 def test_with_iterations_it_is_algorithm_2(iterations: int) -> None:
     m = with_eigenvalues(2.0, 0.7, 0.01, 1e-5)
     root, inverse_root, residual, inverse_residual = newton_schulz(m, ridge=0.0, iterations=iterations)
@@ -181,7 +182,7 @@ def test_nan_stays_within_its_matrix() -> None:
     assert roots.residual.isnan().tolist() == [False, True]
 
 
-@pytest.mark.parametrize(
+@each(
     ("m", "options", "message"),
     [
         (torch.ones(3), {}, "Square matrices"),

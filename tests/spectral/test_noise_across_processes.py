@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa import processes
 from sfa.spectral import GaussianNoise, add_noise
+from tests.cases import each
 from tests.processes import run_in_processes
 
 
@@ -26,8 +26,8 @@ def noise_on(h: Tensor, sizes: tuple[int, ...], seed: int | None) -> tuple[Tenso
     return h_tilde.detach() - own.detach(), gradient
 
 
-@pytest.mark.parametrize("size", [1.0, 1e20, 1e-20])
-@pytest.mark.parametrize("sizes", [(3000, 1000), (500, 3500, 0)], ids=str)
+@each("size", [1.0, 1e20, 1e-20])
+@each("sizes", [(3000, 1000), (500, 3500, 0)], ids=str)
 def test_its_size_is_that_of_the_whole_map(sizes: tuple[int, ...], size: float) -> None:
     """Rank 0 holds small entries and rank 1 large ones; each map of the batch has a size of its own."""
     h = torch.randn(2, sum(sizes), 8, generator=seeded(0)) * torch.tensor([1.0, 3.0])[:, None, None]
@@ -43,7 +43,7 @@ def test_its_size_is_that_of_the_whole_map(sizes: tuple[int, ...], size: float) 
             assert (noise.double().mean(dim=(1, 2)).abs() < 0.05 * rms).all()
 
 
-@pytest.mark.parametrize("seed", [1, None])
+@each("seed", [1, None])
 def test_each_process_draws_its_own_from_generators_that_are_alike(seed: int | None) -> None:
     h = torch.randn(3 * 500, 8, generator=seeded(0))
     noises = [noise for noise, _ in run_in_processes(noise_on, 3, h, (500, 500, 500), seed)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa.spectral import PowerNorm, PowerNormStar, power_norm
+from tests.cases import each
 from tests.spectral.maps import low_rank, random_map
 from tests.spectral.operator_tests import OperatorTests
 
@@ -43,7 +43,7 @@ def test_default_power_norm_on_a_map_without_full_rank() -> None:
     torch.testing.assert_close(h_tilde, u * (0.5 * sigma**0.5 + 0.5 * sigma**0.75) @ vh, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("scale", [1e-20, 1e20])
+@each("scale", [1e-20, 1e20])
 def test_power_norm_of_tiny_and_huge_entries(scale: float) -> None:
     h = random_map(30, 8).float() * scale
     u, sigma, vh = torch.linalg.svd(h.double(), full_matrices=False)

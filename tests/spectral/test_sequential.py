@@ -23,6 +23,7 @@ from sfa.spectral import (
     power_iteration,
 )
 from sfa.testing import CHECKS, check_half_precision
+from tests.cases import each
 from tests.processes import run_in_processes
 from tests.spectral.maps import random_map, seeded
 
@@ -33,10 +34,8 @@ def chain() -> Sequential:
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
-@pytest.mark.parametrize(
-    "check", [c for c in CHECKS if c is not check_half_precision], ids=lambda check: check.__name__
-)
-@pytest.mark.parametrize(
+@each("check", [c for c in CHECKS if c is not check_half_precision], ids=lambda check: check.__name__)
+@each(
     "layer",
     [Sequential(), chain(), Sequential(Costa(), SpectralFeatureAugmentation()), Sequential(Costa(), PCA(2))],
     ids=lambda layer: "-".join(type(one).__name__ for one in layer.maps),

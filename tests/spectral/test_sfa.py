@@ -14,6 +14,7 @@ from torch import Tensor
 import sfa
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.block import orthonormal
+from tests.cases import each
 
 VARIANTS = [
     SpectralFeatureAugmentation(2, strength=0.5, passes=3),
@@ -62,7 +63,7 @@ def test_value_is_that_of_algorithm_1(n: int, d: int, iterations: int, strength:
     torch.testing.assert_close(h_tilde, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("detach", [True, False])
+@each("detach", [True, False])
 def test_a_batch_is_its_maps_one_by_one_each_with_its_own_direction(detach: bool) -> None:
     h = torch.randn(2, 3, 7, 5, generator=seeded(0), dtype=torch.float64)
     h_tilde = power_iteration(h, 2, detach=detach, generator=seeded(1))
@@ -83,9 +84,9 @@ def test_two_calls_draw_two_directions_and_a_seed_fixes_them() -> None:
     assert torch.equal(first, power_iteration(h, generator=seeded(1)))
 
 
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("iterations", [0, 1, 3])
-@pytest.mark.parametrize("shape", [(6, 4), (2, 5, 3)])
+@each("detach", [True, False])
+@each("iterations", [0, 1, 3])
+@each("shape", [(6, 4), (2, 5, 3)])
 def test_gradient(shape: tuple[int, ...], iterations: int, detach: bool) -> None:
     """Finite differences see r depend on h; where r is a constant they must be taken with r held fixed."""
     h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64, requires_grad=True)
@@ -131,9 +132,9 @@ def test_gradient_through_r_differs_from_r_constant() -> None:
     assert not torch.allclose(*gradients)
 
 
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize(
+@each("detach", [True, False])
+@each("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@each(
     "h",
     [
         torch.zeros(5, 3),
@@ -156,8 +157,8 @@ def test_degenerate_maps_stay_finite(h: Tensor, dtype: torch.dtype, detach: bool
         assert gradient.isfinite().all()
 
 
-@pytest.mark.parametrize("detach", [True, False])
-@pytest.mark.parametrize("scale", [1e-20, 1e20])
+@each("detach", [True, False])
+@each("scale", [1e-20, 1e20])
 def test_tiny_and_huge_entries_are_scaled_copies_of_ordinary_ones(scale: float, detach: bool) -> None:
     h = torch.randn(50, 8, generator=seeded(0))
     ordinary = power_iteration(h, 4, detach=detach, generator=seeded(1))
@@ -218,7 +219,7 @@ def test_autocast_does_not_reach_inside() -> None:
     assert torch.equal(inside, power_iteration(h, 2, generator=seeded(1)))
 
 
-@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 3, 4), (2, 0, 4)])
+@each("shape", [(0, 4), (4, 0), (0, 3, 4), (2, 0, 4)])
 def test_empty_maps_pass_through(shape: tuple[int, ...]) -> None:
     assert power_iteration(torch.empty(shape)).shape == shape
 
@@ -229,7 +230,7 @@ def test_nan_is_passed_on_and_not_hidden() -> None:
     assert power_iteration(h).isnan().any()
 
 
-@pytest.mark.parametrize(
+@each(
     ("h", "iterations", "message"),
     [
         (torch.randn(4), 1, "feature map"),
@@ -254,9 +255,9 @@ class TestDirections:
         q, _ = torch.linalg.qr(start)
         return h - strength * h @ q @ q.T
 
-    @pytest.mark.parametrize("detach", [True, False])
-    @pytest.mark.parametrize("iterations", [0, 1, 4])
-    @pytest.mark.parametrize("shape", [(12, 7), (5, 9), (2, 3, 8, 5)])
+    @each("detach", [True, False])
+    @each("iterations", [0, 1, 4])
+    @each("shape", [(12, 7), (5, 9), (2, 3, 8, 5)])
     def test_value(self, shape: tuple[int, ...], iterations: int, detach: bool) -> None:
         h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64)
         h_tilde = power_iteration(h, iterations, strength=0.7, directions=3, detach=detach, generator=seeded(1))
@@ -265,9 +266,9 @@ class TestDirections:
             expected = self.reference(h[index], starts[index], iterations, 0.7)
             torch.testing.assert_close(h_tilde[index], expected, rtol=1e-9, atol=1e-9)
 
-    @pytest.mark.parametrize("detach", [True, False])
-    @pytest.mark.parametrize("iterations", [0, 1, 2])
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+    @each("detach", [True, False])
+    @each("iterations", [0, 1, 2])
+    @each("dtype", [torch.float32, torch.float64, torch.bfloat16])
     def test_one_direction_is_the_same_to_the_bit_as_before_there_were_more(
         self, dtype: torch.dtype, iterations: int, detach: bool
     ) -> None:
@@ -285,7 +286,7 @@ class TestDirections:
         result = power_iteration(h, iterations, strength=0.7, detach=detach, directions=1, generator=seeded(1))
         assert torch.equal(result, expected)
 
-    @pytest.mark.parametrize("iterations", [0, 1, 3])
+    @each("iterations", [0, 1, 3])
     def test_so_many_directions_are_gone(self, iterations: int) -> None:
         h = torch.randn(40, 6, generator=seeded(0), dtype=torch.float64)
         values = torch.linalg.svdvals(power_iteration(h, iterations, directions=4, generator=seeded(1)))
@@ -299,8 +300,8 @@ class TestDirections:
         h_tilde = power_iteration(u * sigma @ v.T, 64, directions=2, generator=seeded(2))
         torch.testing.assert_close(torch.linalg.svdvals(h_tilde)[:3], sigma[2:])
 
-    @pytest.mark.parametrize("iterations", [0, 1, 3])
-    @pytest.mark.parametrize("shape", [(6, 5), (4, 6)])
+    @each("iterations", [0, 1, 3])
+    @each("shape", [(6, 5), (4, 6)])
     def test_gradient(self, shape: tuple[int, int], iterations: int) -> None:
         h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64, requires_grad=True)
         assert torch.autograd.gradcheck(
@@ -315,7 +316,7 @@ class TestDirections:
         q, _ = torch.linalg.qr(start)
         torch.testing.assert_close(gradient, seen - seen @ q @ q.T)
 
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    @each("dtype", [torch.float32, torch.float64])
     def test_fewer_directions_than_asked_for_leave_zero_and_not_noise(self, dtype: torch.dtype) -> None:
         """Rank 2 and four directions: what they span is the row space, and the whole map goes."""
         h = torch.randn(30, 2, generator=seeded(0), dtype=dtype) @ torch.randn(2, 8, generator=seeded(1), dtype=dtype)
@@ -333,7 +334,7 @@ class TestDirections:
         h_tilde = power_iteration(h, 2, directions=2, generator=seeded(1))
         assert torch.linalg.svdvals(h_tilde)[0] < 2e-5
 
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    @each("dtype", [torch.float32, torch.float64])
     def test_almost_parallel_columns_become_orthonormal_and_dependent_ones_zero(self, dtype: torch.dtype) -> None:
         one, two, three = torch.randn(3, 20, generator=seeded(0), dtype=dtype)
         step = 1e4 * torch.finfo(dtype).eps
@@ -342,7 +343,7 @@ class TestDirections:
         expected = torch.diag(torch.tensor([1, 1, 0, 1, 0], dtype=dtype))
         torch.testing.assert_close(basis.mT @ basis, expected, rtol=0, atol=10 * torch.finfo(dtype).eps)
 
-    @pytest.mark.parametrize("directions", [4, 5])
+    @each("directions", [4, 5])
     def test_all_directions_or_more_are_refused(self, directions: int) -> None:
         with pytest.raises(sfa.InputError, match=f"below the number of features, 4, not {directions}"):
             power_iteration(torch.randn(9, 4), directions=directions)
@@ -359,10 +360,10 @@ class TestPasses:
             h = power_iteration(h, iterations, generator=generator, **options)
         return h
 
-    @pytest.mark.parametrize("detach", [True, False])
-    @pytest.mark.parametrize("directions", [1, 3])
-    @pytest.mark.parametrize("iterations", [0, 1, 3])
-    @pytest.mark.parametrize("shape", [(12, 7), (5, 9), (2, 3, 8, 5)])
+    @each("detach", [True, False])
+    @each("directions", [1, 3])
+    @each("iterations", [0, 1, 3])
+    @each("shape", [(12, 7), (5, 9), (2, 3, 8, 5)])
     def test_are_calls_one_after_another(
         self, shape: tuple[int, ...], iterations: int, directions: int, detach: bool
     ) -> None:
@@ -371,14 +372,14 @@ class TestPasses:
         together = power_iteration(h, iterations, generator=seeded(1), **options)  # type: ignore[arg-type]
         torch.testing.assert_close(together, self.one_by_one(h, iterations, seeded(1), **options), rtol=1e-9, atol=1e-9)
 
-    @pytest.mark.parametrize("passes", [2, 4])
-    @pytest.mark.parametrize("directions", [1, 2])
+    @each("passes", [2, 4])
+    @each("directions", [1, 2])
     def test_gradient_through_the_directions(self, passes: int, directions: int) -> None:
         h = torch.randn(6, 5, generator=seeded(0), dtype=torch.float64, requires_grad=True)
         options = {"strength": 0.6, "directions": directions, "passes": passes, "detach": False}
         assert torch.autograd.gradcheck(lambda x: power_iteration(x, 1, generator=seeded(1), **options), h)  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("shape", [(6, 5), (2, 4, 3)])
+    @each("shape", [(6, 5), (2, 4, 3)])
     def test_gradient_with_constant_directions_is_that_of_the_calls(self, shape: tuple[int, ...]) -> None:
         h = torch.randn(*shape, generator=seeded(0), dtype=torch.float64, requires_grad=True)
         seen = torch.randn(*shape, generator=seeded(2), dtype=torch.float64)
@@ -417,10 +418,10 @@ class TestPasses:
         gentle = power_iteration(maps, 1, strength=0.05, passes=20, generator=seeded(0))[:, 0, 0]
         assert gentle.std() < harsh.std() / 2
 
-    @pytest.mark.parametrize("detach", [True, False])
-    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-    @pytest.mark.parametrize("strength", [0.5, 1.0])
-    @pytest.mark.parametrize(
+    @each("detach", [True, False])
+    @each("dtype", [torch.float32, torch.float64, torch.bfloat16])
+    @each("strength", [0.5, 1.0])
+    @each(
         "h",
         [torch.zeros(5, 3), torch.ones(6, 4), torch.randn(1, 4, generator=seeded(0)), torch.eye(4), torch.ones(1, 1)],
         ids=["zero", "rank-one", "one-row", "equal-singular-values", "one-by-one"],
@@ -435,14 +436,14 @@ class TestPasses:
         assert gradient.isfinite().all()
         assert torch.linalg.matrix_norm(h_tilde.float(), 2) <= torch.linalg.matrix_norm(h.float(), 2) * 1.01
 
-    @pytest.mark.parametrize("scale", [1e-20, 1e20])
+    @each("scale", [1e-20, 1e20])
     def test_tiny_and_huge_entries(self, scale: float) -> None:
         h = torch.randn(50, 8, generator=seeded(0))
         ordinary = power_iteration(h, 2, strength=0.5, passes=6, generator=seeded(1))
         extreme = power_iteration(h * scale, 2, strength=0.5, passes=6, generator=seeded(1))
         torch.testing.assert_close(extreme / scale, ordinary, rtol=1e-4, atol=1e-4)
 
-    @pytest.mark.parametrize("passes", [0, -1, 1.5, True])
+    @each("passes", [0, -1, 1.5, True])
     def test_other_numbers_are_refused(self, passes: Any) -> None:
         with pytest.raises(sfa.InputError, match="passes"):
             power_iteration(torch.randn(9, 4), passes=passes)
@@ -471,8 +472,8 @@ class TestModule:
 
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
-@pytest.mark.parametrize(("directions", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
-@pytest.mark.parametrize("detach", [True, False])
+@each(("directions", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
+@each("detach", [True, False])
 def test_compiles_as_one_graph(detach: bool, directions: int, passes: int) -> None:
     """The compiled layer projects one direction out, as the eager one does, and has the same kind of gradient."""
     torch._dynamo.reset()

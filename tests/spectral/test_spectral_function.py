@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from sfa.spectral.spectral_function import spectral_function
+from tests.cases import each
 from tests.spectral.maps import low_rank, random_map
 
 
@@ -17,14 +18,14 @@ class TestSpectralFunction:
     def unchanged(sigma: Tensor) -> tuple[Tensor, Tensor]:
         return sigma, torch.ones_like(sigma)
 
-    @pytest.mark.parametrize("h", [torch.eye(4), torch.zeros(5, 3), torch.ones(3, 5), low_rank(6, 4, 2)])
+    @each("h", [torch.eye(4), torch.zeros(5, 3), torch.ones(3, 5), low_rank(6, 4, 2)])
     def test_the_identity_has_the_identity_as_gradient_also_on_degenerate_maps(self, h: Tensor) -> None:
         h = h.double().requires_grad_()
         seen = random_map(*h.shape, seed=3)
         (gradient,) = torch.autograd.grad((spectral_function(h, self.unchanged) * seen).sum(), h)
         torch.testing.assert_close(gradient, seen)
 
-    @pytest.mark.parametrize("shape", [(7, 4), (4, 7)])
+    @each("shape", [(7, 4), (4, 7)])
     def test_a_smooth_function_on_repeated_singular_values(self, shape: tuple[int, int]) -> None:
         """σ³ is H HᵀH: its gradient is known everywhere."""
         u, _ = torch.linalg.qr(random_map(shape[0], 4))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from torch import Tensor
 
 from sfa.spectral import Whiten, whiten
+from tests.cases import each
 from tests.spectral.maps import low_rank
 from tests.spectral.operator_tests import OperatorTests, inverse_root
 
@@ -20,7 +20,7 @@ class TestWhiten(OperatorTests):
         return inverse_root(sigma, h, len(h))
 
 
-@pytest.mark.parametrize("ridge", [1e-9, 1e-16, 1e-30])
+@each("ridge", [1e-9, 1e-16, 1e-30])
 def test_a_tiny_ridge_does_not_make_noise_of_zeros(ridge: float) -> None:
     sigma = torch.linalg.svdvals(whiten(low_rank(20, 8, rank=3), ridge)) / 20**0.5
     torch.testing.assert_close(sigma[:3], torch.ones(3, dtype=torch.float64), rtol=1e-3, atol=0)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sfa.errors import InputError
 from sfa.spectral import power_iteration
 from sfa.theory import alignment, alignment_terms, expectation, expected_alignment, push_forward
+from tests.cases import each
 
 
 def views(n: int, d: int, seed: int = 0, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
@@ -65,8 +66,8 @@ def test_the_diagonal_is_all_of_it_where_the_views_share_their_directions() -> N
     assert expected_alignment((u * sigma) @ v.T, (u * rho) @ v.T) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "d"), [(20, 5), (4, 9), (6, 6), (1, 3), (5, 1)])
-@pytest.mark.parametrize("k", [0, 1, 3])
+@each(("n", "d"), [(20, 5), (4, 9), (6, 6), (1, 3), (5, 1)])
+@each("k", [0, 1, 3])
 def test_expected_alignment_equals_algorithm_1_on_both_views(n: int, d: int, k: int) -> None:
     """40,000 pairs of independent calls."""
     h_alpha, h_beta = views(n, d)
@@ -106,8 +107,8 @@ def test_tensors_lists_and_views_without_anything() -> None:
     assert type(expected_alignment(h_alpha, h_beta)) is float
 
 
-@pytest.mark.parametrize("function", [alignment, alignment_terms, expected_alignment])
-@pytest.mark.parametrize(
+@each("function", [alignment, alignment_terms, expected_alignment])
+@each(
     ("h_alpha", "h_beta", "message"),
     [
         (np.ones((3, 2)), np.ones((2, 3)), r"one shape, not \(3, 2\) and \(2, 3\)"),
@@ -143,14 +144,14 @@ def test_what_is_left_of_a_dominating_direction_keeps_its_digits() -> None:
     assert expected_alignment(h_alpha, np.eye(2)) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("tau", [0.0, -1.0, np.nan])
-@pytest.mark.parametrize("function", [alignment, alignment_terms, expected_alignment])
+@each("tau", [0.0, -1.0, np.nan])
+@each("function", [alignment, alignment_terms, expected_alignment])
 def test_the_temperature_is_above_zero(function: Any, tau: float) -> None:
     with pytest.raises(InputError, match="tau"):
         function(np.eye(2), np.eye(2), tau=tau)
 
 
-@pytest.mark.parametrize("h", ["map", [[1.0, 2.0], [3.0]]])
+@each("h", ["map", [[1.0, 2.0], [3.0]]])
 def test_what_is_no_array_is_named(h: Any) -> None:
     with pytest.raises(InputError, match="maps"):
         alignment(h, h)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfa.errors import InputError
 from sfa.theory import alignment, elementwise_bound, generalisation_bound
+from tests.cases import each
 
 
 class TestGeneralisation:
@@ -57,7 +58,7 @@ class TestGeneralisation:
         assert better <= worse <= 2 - sigma + 1e-12
         assert generalisation_bound(low, epsilon=epsilon, sigma=1.0) <= worse
 
-    @pytest.mark.parametrize(
+    @each(
         ("arguments", "message"),
         [
             ((1.1, 0.5, 0.5), "between -1 and 1, not 1.1"),
@@ -131,7 +132,7 @@ class TestElementwise:
         assert elementwise_bound(0.1, 2.0, 9, 4) == elementwise_bound(0.1, 2.0, 4, 9)
         assert elementwise_bound(0.1, 0.0, 3) == 0
 
-    @pytest.mark.parametrize(
+    @each(
         "arguments",
         [
             (0.0, 1.0, 3),
@@ -165,7 +166,7 @@ def test_a_tiny_epsilon() -> None:
     assert generalisation_bound(0.5, epsilon=1e-200, sigma=0.9) == pytest.approx(1.1)
 
 
-@pytest.mark.parametrize("epsilon", [math.inf, 1e308])
+@each("epsilon", [math.inf, 1e308])
 def test_any_turn_is_allowed(epsilon: float) -> None:
     """η tends to gap / n."""
     assert elementwise_bound(epsilon, 2.0, 4) == pytest.approx(0.5)

@@ -14,6 +14,7 @@ from scipy.integrate import quad
 
 from sfa.errors import InputError
 from sfa.theory import PushForward, jensen_bound, push_forward, upper_bound
+from tests.cases import each
 
 CAPTION = [1.5, 0.9, 0.2, 0.01]
 
@@ -35,7 +36,7 @@ def slow_push_forward(sigma: np.ndarray, k: int, draws: int, seed: int) -> np.nd
     return left
 
 
-@pytest.mark.parametrize(("first", "k"), [(2.0, 1), (0.5, 1), (3.0, 2), (1.6, 0)])
+@each(("first", "k"), [(2.0, 1), (0.5, 1), (3.0, 2), (1.6, 0)])
 def test_mean_and_deviation_equal_draws(first: float, k: int) -> None:
     sigma = np.array([first, *CAPTION])
     mean, deviation = push_forward(sigma, k)
@@ -55,7 +56,7 @@ def test_two_values() -> None:
     np.testing.assert_allclose(result.deviation, np.array([2, 1]) * np.sqrt(16 / 17 / 17 / 2), rtol=1e-13)
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("method", ["exact", "surrogate"])
 def test_what_is_left_of_a_dominating_value_keeps_its_digits(method: Any) -> None:
     """1 - λ₁ rounds to 0 here. φ(σ₁) = σ₁ · 1e-40/(1 + 1e-40)."""
     mean, deviation = push_forward([1e10, 1.0], 2, method)
@@ -111,7 +112,7 @@ def test_jensen_is_below_its_second_form(sigma: list[float], k: int) -> None:
                 assert bound <= loose * (1 + mpf(ROUNDING)) + mpf(1e-290)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sigma", "k"),
     [
         ([2.0, *CAPTION], 1),
@@ -184,7 +185,7 @@ class TestAxMin:
         few = sigma[:7] if k == 1 else sigma
         assert (push_forward(few, k).mean <= upper_bound(few) * (1 + ROUNDING)).all()
 
-    @pytest.mark.parametrize(("k", "most", "worst"), [(1, 7, 1.6694), (2, 18, 1.1947), (3, 28, 1.1082)])
+    @each(("k", "most", "worst"), [(1, 7, 1.6694), (2, 18, 1.1947), (3, 28, 1.1082)])
     def test_fails_from_a_number_of_values_on(self, k: int, most: int, worst: float) -> None:
         """The more the others weigh, the more is kept: the worst spectra are (x, 1, …, 1). The smallest that fail have
         8 values for k = 1, 19 for k = 2, 29 for k = 3."""
@@ -208,15 +209,15 @@ class TestAxMin:
         assert push_forward([10.0, 1.0], 0).mean[0] == pytest.approx(5)
 
 
-@pytest.mark.parametrize("function", [push_forward, upper_bound, jensen_bound])
-@pytest.mark.parametrize("sigma", [[1.0, np.nan], [-1.0], [], 3.0, "spectrum"])
+@each("function", [push_forward, upper_bound, jensen_bound])
+@each("sigma", [[1.0, np.nan], [-1.0], [], 3.0, "spectrum"])
 def test_what_is_no_spectrum_is_named(function: Any, sigma: Any) -> None:
     with pytest.raises(InputError, match=r"[Ss]ingular values|spectrum"):
         function(sigma)
 
 
-@pytest.mark.parametrize("function", [push_forward, jensen_bound])
-@pytest.mark.parametrize("k", [-1, True, 0.5])
+@each("function", [push_forward, jensen_bound])
+@each("k", [-1, True, 0.5])
 def test_iterations_are_whole_numbers(function: Any, k: Any) -> None:
     with pytest.raises(InputError, match="whole number"):
         function([2.0, 1.0], k)

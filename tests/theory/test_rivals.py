@@ -11,6 +11,7 @@ import torch
 from sfa import spectral
 from sfa.errors import InputError
 from sfa.theory import PushForward, rivals
+from tests.cases import each
 
 SIGMA = np.array([2.5, 1.2, 0.8, 0.3, 0.05])
 ROWS, DRAWS = 40, 4000
@@ -41,7 +42,7 @@ def assert_agree(theory: PushForward, values: np.ndarray) -> None:
     assert (np.abs(values.var(axis=0) - theory.deviation**2) <= 5 * of_variance + 1e-9).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("theory", "augment"),
     [
         (rivals.maxexp(SIGMA, 4, noise=0.0), lambda h, _: spectral.maxexp(h, 4, noise=0.0)),
@@ -59,7 +60,7 @@ def test_without_noise(theory: PushForward, augment: Callable[..., torch.Tensor]
     np.testing.assert_allclose(drawn(augment, draws=1)[0], theory.mean, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     ("theory", "augment"),
     [
         (
@@ -98,7 +99,7 @@ def test_costa_keeps_lengths_on_average() -> None:
     assert_agree(rivals.costa(SIGMA, 8, 0.5), lengths)
 
 
-@pytest.mark.parametrize(
+@each(
     "of", [rivals.maxexp, rivals.power_norm, rivals.power_norm_star, rivals.grassmann, rivals.pca, rivals.precondition]
 )
 def test_batches_orders_and_zeros(of: Callable[[np.ndarray], PushForward]) -> None:
@@ -110,7 +111,7 @@ def test_batches_orders_and_zeros(of: Callable[[np.ndarray], PushForward]) -> No
     assert not mean[2].any()
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "key"),
     [
         (lambda: rivals.pca(SIGMA, 0), "kappa"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.errors import InputError
-from sfa.theory import Simulation, push_forward, simulate, simulation
+from sfa.theory import Simulation, push_forward, simulate
+from tests.cases import each
 
 CAPTION = [2.0, 1.5, 0.9, 0.2, 0.01]
 
@@ -36,9 +38,7 @@ def slow_simulation(sigma: list[float], k: int, blocks: list[int], seed: int) ->
     return np.array(along), np.array(spectrum)
 
 
-@pytest.mark.parametrize(
-    ("sigma", "k"), [(CAPTION, 1), (CAPTION, 0), ([1.0, 3.0], 3), ([2.0], 1), ([1.0, 0.0, 2.0], 2)]
-)
+@each(("sigma", "k"), [(CAPTION, 1), (CAPTION, 0), ([1.0, 3.0], 3), ([2.0], 1), ([1.0, 0.0, 2.0], 2)])
 def test_equals_the_loop(sigma: list[float], k: int) -> None:
     result = simulate(sigma, k, draws=20, seed=5)
     assert isinstance(result, Simulation)
@@ -47,16 +47,16 @@ def test_equals_the_loop(sigma: list[float], k: int) -> None:
     np.testing.assert_allclose(result.spectrum, spectrum, atol=1e-12)
 
 
-@pytest.mark.parametrize(("block", "sizes"), [(3 * 25, [3, 3, 3, 1]), (1, [1] * 10), (5 * 25, [5, 5])])
+@each(("block", "sizes"), [(3 * 25, [3, 3, 3, 1]), (1, [1] * 10), (5 * 25, [5, 5])])
 def test_many_draws_come_in_blocks(block: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "BLOCK", block)
+    monkeypatch.setattr(sys.modules["sfa.theory.push_forward"], "BLOCK", block)
     result = simulate(CAPTION, 1, draws=10, seed=1)
     along, spectrum = slow_simulation(CAPTION, 1, sizes, seed=1)
     np.testing.assert_allclose(result.push_forward, along, atol=1e-12)
     np.testing.assert_allclose(result.spectrum, spectrum, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 4])
+@each("k", [0, 1, 2, 4])
 def test_mean_and_deviation_are_those_of_the_push_forward(k: int) -> None:
     drawn = simulate(CAPTION, k, draws=40_000, seed=k).push_forward
     mean, deviation = push_forward(CAPTION, k)
@@ -100,7 +100,7 @@ def test_the_global_generator_is_left_alone() -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sigma", "k", "draws", "message"),
     [
         ([[2.0, 1.0]], 1, 5, r"one spectrum \(d,\), not an array of shape \(1, 2\)"),

@@ -28,7 +28,7 @@ class Area:
 AREAS = (
     Area("layer", "The layer and other spectral maps", ("spectral",)),
     Area("estimators", "Estimators", ("estimators",)),
-    Area("theory", "Theory", ("theory", "theory.rivals", "law")),
+    Area("theory", "Theory", ("theory", "theory.rivals")),
     Area("losses", "Losses", ("losses",)),
     Area("methods", "Methods", ("methods",)),
     Area("encoders", "Encoders and heads", ("nn",)),

@@ -1,16 +1,18 @@
 """Embeddings in, one number out."""
 
-from sfa.losses.barlow_twins import barlow_twins
-from sfa.losses.bootstrap import bootstrap_latent
-from sfa.losses.cca import cca
+from sfa.losses.decorrelation import barlow_twins, cca
 from sfa.losses.info_nce import info_nce
-from sfa.losses.jensen_shannon import jensen_shannon, local_global_jensen_shannon
 from sfa.losses.margin import multiplet
+from sfa.losses.negative_sampling import (
+    jensen_shannon,
+    kl_to_standard_normal,
+    local_global_jensen_shannon,
+    reconstruction,
+    skip_gram,
+)
 from sfa.losses.nt_xent import nt_xent
-from sfa.losses.reconstruction import kl_to_standard_normal, reconstruction
-from sfa.losses.sinkhorn import sinkhorn
-from sfa.losses.skip_gram import skip_gram
-from sfa.losses.swapped_prediction import swapped_prediction
+from sfa.losses.prediction import bootstrap_latent, swapped_prediction
+from sfa.losses.simplex import sinkhorn
 
 __all__ = [
     "barlow_twins",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, get_args
 
 import torch
@@ -9,10 +10,13 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from sfa.errors import InputError, unknown_name
-from sfa.matrices import row_chunks
+from sfa.matrices import check_one_shape, row_chunks
 from sfa.ranges import check_number
 
 Negatives = Literal["positives", "anchors"]
+
+recompute = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
+"""Call a function, and again on the way back in place of keeping what it computes."""
 
 
 def info_nce(
@@ -24,7 +28,7 @@ def info_nce(
     tau: float = 1.0,
     of_each: bool = False,
 ) -> Tensor:
-    r"""Each anchor ``a_i`` should be nearer to its positive ``p_i`` than to negatives, which are other rows.
+    r"""Draw each anchor ``a_i`` nearer to its positive ``p_i`` than to negatives, which are other rows.
 
     .. math::
         L = \frac1n \sum_i \Big( -\frac{a_i^\top p_i}{\tau} + \log \Big( e^{a_i^\top p_i / \tau}
@@ -35,37 +39,28 @@ def info_nce(
     logarithm is left out: the loss can fall below 0, and its pull at a positive does not fade once that is found.
 
     :func:`~sfa.losses.nt_xent` has both kinds in one sum and the mean of both directions, and is faster where that is
-    wanted; here one side can be a target that learns nothing.
+    wanted; here one side can be a target that learns nothing. Similarities are computed some rows at a time, and again
+    on the way back: the loss is exact, and memory grows with ``n d``.
 
     Args:
-        anchors: Rows ``(n, d)``; normalised here.
-        positives: The same nodes or graphs, ``(n, d)``.
+        anchors, positives: Rows ``(n, d)`` of the same nodes or graphs; normalized here.
         negatives: ``positives``: the positives of other anchors; ``anchors``: the other anchors.
-        positive_in_denominator: Whether an anchor's positive is one of the rows it is told from; if not, two rows or
-            more are needed.
+        positive_in_denominator: Whether an anchor's positive is one of the rows it is told from.
         tau: Temperature.
-        of_each: Give the loss of each anchor, ``(n,)``, in place of their mean.
-
-    Returns:
-        A scalar, or one a row, exact. Similarities are computed some rows at a time, and again on the way back: memory
-        grows with ``n d``.
+        of_each: Return the loss of each anchor, ``(n,)``, in place of their mean.
     """
-    _check(anchors, positives, negatives, positive_in_denominator, tau)
+    check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors))
+    if len(anchors) == 1 and not positive_in_denominator:
+        raise InputError("A batch of one has no negatives, and this loss needs some: give it two or more.")
+    if negatives not in get_args(Negatives):
+        raise unknown_name("kind of negatives", negatives, get_args(Negatives))
+    check_number("tau", tau, above=0)
     dtype = torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
     with torch.autocast(anchors.device.type, enabled=False):
         a, p = _unit_rows(anchors.to(dtype)), _unit_rows(positives.to(dtype))
         others = p if negatives == "positives" else a
         losses = [
-            checkpoint(
-                _losses,
-                a[rows] / tau,
-                p[rows],
-                others,
-                rows.start,
-                positive_in_denominator,
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
+            recompute(_losses, a[rows] / tau, p[rows], others, rows.start, positive_in_denominator)
             for rows in row_chunks((len(a), len(a)))
         ]
         if of_each:
@@ -75,7 +70,7 @@ def info_nce(
 
 
 def _unit_rows(z: Tensor) -> Tensor:
-    """Rows of length one; those of length zero, of empty graphs say, as they are, with a gradient that is finite."""
+    """Return rows of length one; those of length zero, of empty graphs say, as they are, with a finite gradient."""
     length: Tensor = torch.linalg.vector_norm(z, dim=1, keepdim=True)
     return z / length.where(length > 0, 1)
 
@@ -87,16 +82,3 @@ def _losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denomi
     logits = (a @ others.mT).diagonal_scatter(own, first)
     losses: Tensor = logits.logsumexp(1) - positive
     return losses
-
-
-def _check(anchors: Tensor, positives: Tensor, negatives: Negatives, positive_in_denominator: bool, tau: float) -> None:
-    if anchors.shape != positives.shape or anchors.dim() != 2 or len(anchors) == 0:
-        raise InputError(
-            "Anchors and positives of one shape (n, d) with n ≥ 1 are needed, not "
-            f"{tuple(anchors.shape)}, {tuple(positives.shape)}."
-        )
-    if len(anchors) == 1 and not positive_in_denominator:
-        raise InputError("A batch of one has no negatives, and this loss needs some: give it two or more.")
-    if negatives not in get_args(Negatives):
-        raise unknown_name("kind of negatives", negatives, get_args(Negatives))
-    check_number("tau", tau, above=0)

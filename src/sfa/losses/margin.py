@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sfa.errors import InputError, unknown_name
+from sfa.matrices import check_one_shape
 
 Form = Literal["code", "paper"]
 
@@ -23,7 +24,7 @@ def multiplet(
     weights: tuple[float, float, float] = (10.0, 10.0, 1.0),
     form: Form = "code",
 ) -> Tensor:
-    r"""Both positives nearer than the negatives by a margin ``α``, the structural one by no more than ``α + β``.
+    r"""Keep both positives nearer than the negatives by a margin ``α``, the structural one by no more than ``α + β``.
 
     .. math::
         \mathcal{L} &= \omega_1 \mathcal{L}_S + \omega_2 \mathcal{L}_N + \omega_3 \mathcal{L}_U \\
@@ -31,37 +32,39 @@ def multiplet(
         \mathcal{L}_N &= \tfrac{1}{k} \sum_j \big\{ d(h, \tilde h^+)^2 - d(h, h_j^-)^2 + \alpha \big\}_+ \\
         \mathcal{L}_U &= -\tfrac{1}{k} \sum_j \big\{ d(h, h^+)^2 - d(h, h_j^-)^2 + \alpha + \beta \big\}_-
 
-    as the ``paper`` prints them, for one node and here averaged over the nodes. The authors' ``code``, for which their
-    weights and margins were found, differs: distances are not squared; the first two terms are summed over the ``k``
-    negatives, and the third over the nodes, so that the upper bound counts ``n / k`` times as much; and the third
-    does not differentiate the distance to the positive, so that it draws negatives in and never pushes positives away.
+    as the ``paper`` prints them, averaged over the nodes. The authors' ``code``, for which their weights and margins
+    were found, differs: distances are not squared; the first two terms are summed over the ``k`` negatives, and the
+    third over the nodes; and the third does not differentiate the distance to the positive.
 
     Args:
         anchor: Embeddings ``h`` ``(n, d)`` of the nodes themselves.
         structural: ``h⁺``, the same nodes after propagation.
-        neighbour: ``h̃⁺``, means over some of their neighbours.
+        neighbour: ``h̃⁺``, means over some of their neighbors.
         shuffles: ``(k, n)``; row ``j`` says which anchor is the ``j``-th negative of each node.
-        alpha: The least margin.
-        beta: How far negatives may lie beyond it.
+        alpha, beta: The least margin, and how far negatives may lie beyond it.
         weights: ``ω₁``, ``ω₂`` and ``ω₃``.
         form: ``code`` or ``paper``.
     """
-    _check(anchor, structural, neighbour, shuffles)
+    check_one_shape("Anchors and positives", anchor, structural, neighbour, rows=len(anchor), at_least=2)
+    if shuffles.dim() != 2 or len(shuffles) < 1 or shuffles.shape[1] != len(anchor):
+        raise InputError(
+            f"The negatives of {len(anchor)} nodes are row numbers (k, {len(anchor)}) with k ≥ 1, not of shape "
+            f"{tuple(shuffles.shape)}."
+        )
     if form not in get_args(Form):
         raise unknown_name("form", form, get_args(Form))
     squared = form == "paper"
-    to_structural, to_neighbour = distances(anchor, structural, squared), distances(anchor, neighbour, squared)
+    to_structural, to_neighbor = distances(anchor, structural, squared), distances(anchor, neighbour, squared)
     to_negatives = torch.stack([distances(anchor, anchor[rows], squared) for rows in shuffles])
     structural_loss = margin(to_structural, to_negatives, alpha)
-    neighbour_loss = margin(to_neighbour, to_negatives, alpha)
-    bounded = to_structural if form == "paper" else to_structural.detach()
-    upper_loss = upper_bound(bounded, to_negatives, alpha + beta)
-    k, n = (1, 1) if form == "paper" else shuffles.shape
-    return k * (weights[0] * structural_loss + weights[1] * neighbour_loss) + n * weights[2] * upper_loss
+    neighbor_loss = margin(to_neighbor, to_negatives, alpha)
+    upper_loss = upper_bound(to_structural if squared else to_structural.detach(), to_negatives, alpha + beta)
+    k, n = (1, 1) if squared else shuffles.shape
+    return k * (weights[0] * structural_loss + weights[1] * neighbor_loss) + n * weights[2] * upper_loss
 
 
 def distances(rows: Tensor, others: Tensor, squared: bool) -> Tensor:
-    """Euclidean distances ``(n,)`` of rows ``(n, d)``, as they are or squared; those of 0 have a gradient of 0."""
+    """Compute distances ``(n,)`` of rows ``(n, d)``, as they are or squared; those of 0 have a gradient of 0."""
     difference = rows - others
     if squared:
         return difference.square().sum(1)
@@ -70,24 +73,10 @@ def distances(rows: Tensor, others: Tensor, squared: bool) -> Tensor:
 
 
 def margin(positive: Tensor, negative: Tensor, alpha: float) -> Tensor:
-    """The mean of ``{d⁺ - d⁻ + α}₊`` over positives ``(n,)`` and negatives ``(k, n)``: 0 once they are so far apart."""
+    """Average ``{d⁺ - d⁻ + α}₊`` over positives ``(n,)`` and negatives ``(k, n)``: 0 once they are so far apart."""
     return (positive - negative + alpha).clamp_min(0).mean()
 
 
 def upper_bound(positive: Tensor, negative: Tensor, bound: float) -> Tensor:
-    """The mean of ``-{d⁺ - d⁻ + bound}₋``: 0 until they are farther apart than that."""
+    """Average ``-{d⁺ - d⁻ + bound}₋``: 0 until they are farther apart than that."""
     return -(positive - negative + bound).clamp_max(0).mean()
-
-
-def _check(anchor: Tensor, structural: Tensor, neighbour: Tensor, shuffles: Tensor) -> None:
-    shapes = tuple(anchor.shape), tuple(structural.shape), tuple(neighbour.shape)
-    if len(set(shapes)) > 1 or anchor.dim() != 2 or len(anchor) < 2:
-        raise InputError(
-            "Anchors and positives of one shape (n, d) with n ≥ 2 are needed, not "
-            f"{', '.join(str(shape) for shape in shapes)}."
-        )
-    if shuffles.dim() != 2 or len(shuffles) < 1 or shuffles.shape[1] != len(anchor):
-        raise InputError(
-            f"The negatives of {len(anchor)} nodes are row numbers (k, {len(anchor)}) with k ≥ 1, not of shape "
-            f"{tuple(shuffles.shape)}."
-        )

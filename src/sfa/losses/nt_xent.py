@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.losses.similarities import Similarities
+from sfa.matrices import check_one_shape
 from sfa.processes import all_reduce_sum, gather_rows
 
 Precision = Literal["full", "bfloat16"]
@@ -34,7 +35,7 @@ def nt_xent(
     keep_bytes: int = KEPT_BYTES,
     across_processes: bool = False,
 ) -> Tensor:
-    r"""Normalised temperature-scaled cross entropy, the mean over both directions.
+    r"""Compute the normalized temperature-scaled cross entropy, the mean over both directions.
 
     Row ``i`` of one view should be nearer to row ``i`` of the other than to every other row:
 
@@ -44,24 +45,19 @@ def nt_xent(
 
     Both directions and both sums are one symmetric matrix of similarities of the ``2 n`` rows with each other. It is
     computed tile by tile, one triangle of it, and a tile serves its rows and its columns. No more than ``keep_bytes``
-    of it is ever kept: the result is exact, and memory grows with ``n d``.
+    of it is ever kept: the result is exact, and memory grows with ``n d``. It is differentiable once.
 
     Args:
-        z_alpha: Projections ``(n, d)`` of the first view; rows are normalised here.
-        z_beta: The same nodes in the second view.
+        z_alpha, z_beta: Projections ``(n, d)`` of the same nodes in both views; rows are normalized here.
         tau: Temperature.
         intraview: Keep the second sum, the negatives from the anchor's own view (Eq. 2). Without it only the other
             view is contrasted, as in the code of COSTA.
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
-            either direction: known neighbours, say, or rows of one class.
+            either direction: known neighbors, say, or rows of one class.
         precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster where
             the processor has it, for temperatures from 0.2 on.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
-        across_processes: The rows of all processes are one batch: each row has negatives on all of them, and the loss
-            is that of the whole batch (see :mod:`sfa.processes`).
-
-    Returns:
-        A scalar, differentiable once (and not by ``torch.func``).
+        across_processes: The rows of all processes are one batch: each row has negatives on all of them.
     """
     _check(z_alpha, z_beta, tau, not_negatives, precision)
     if len(z_alpha) == 0 and not across_processes:
@@ -69,9 +65,9 @@ def nt_xent(
     given = torch.promote_types(torch.promote_types(z_alpha.dtype, z_beta.dtype), torch.float32)
     dtype = given if 1 / tau <= FLOAT32_LOGITS else torch.float64
     pairs = None if not_negatives is None or not_negatives.numel() == 0 else not_negatives
-    options = (tau, intraview, pairs, dtype, precision, keep_bytes, across_processes)
+    options = {"intraview": intraview, "without": pairs, "bfloat16": precision == "bfloat16", "keep_bytes": keep_bytes}
     with torch.autocast(z_alpha.device.type, enabled=False):
-        own: Tensor = _NTXent.apply(z_alpha, z_beta, *options)  # type: ignore[no-untyped-call]
+        own: Tensor = _NTXent.apply(z_alpha, z_beta, tau, dtype, across_processes, options)  # type: ignore[no-untyped-call]
         loss = all_reduce_sum(own) if across_processes else own
     return loss.to(given)
 
@@ -92,30 +88,23 @@ class _NTXent(torch.autograd.Function):
         z_alpha: Tensor,
         z_beta: Tensor,
         tau: float,
-        intraview: bool,
-        not_negatives: Tensor | None,
         dtype: torch.dtype,
-        precision: Precision,
-        keep_bytes: int,
         across_processes: bool,
+        options: dict[str, Any],
     ) -> Tensor:
         n, d = z_alpha.shape
         x = torch.empty(2 * n, d, dtype=dtype, device=z_alpha.device)
         factor = torch.cat([_scale_rows(z_alpha, tau, x[:n]), _scale_rows(z_beta, tau, x[n:])])
         own, everyone = None, x
+        if not any(ctx.needs_input_grad):
+            options = options | {"keep_bytes": 0}
         if across_processes:
             (alpha, first), (beta, _) = gather_rows(x[:n]), gather_rows(x[n:])
             own = slice(first, first + n), slice(len(alpha) + first, len(alpha) + first + n)
             everyone = torch.cat([alpha, beta])
-            not_negatives = None if not_negatives is None else not_negatives + first
-        similarities = Similarities(
-            everyone,
-            intraview=intraview,
-            own=own,
-            without=not_negatives,
-            bfloat16=precision == "bfloat16",
-            keep_bytes=keep_bytes if any(ctx.needs_input_grad) else 0,
-        )
+            if options["without"] is not None:
+                options = options | {"without": options["without"] + first}
+        similarities = Similarities(everyone, own=own, **options)
         partition = similarities.row_sums()
         if across_processes:
             partition = all_reduce_sum(partition)
@@ -144,7 +133,7 @@ class _NTXent(torch.autograd.Function):
         along = torch.linalg.vecdot(x, grad_x) * ctx.tau
         has_direction = factor < 1 / (SHORTEST * ctx.tau**0.5)
         grad_x.addcmul_(x, along.where(has_direction, 0)[:, None], value=-1).mul_(factor[:, None])
-        return grad_x[:n].to(ctx.dtypes[0]), grad_x[n:].to(ctx.dtypes[1]), *[None] * 7
+        return grad_x[:n].to(ctx.dtypes[0]), grad_x[n:].to(ctx.dtypes[1]), *[None] * 4
 
 
 def _own(rows: Tensor, own: tuple[slice, slice] | None) -> Tensor:
@@ -152,7 +141,7 @@ def _own(rows: Tensor, own: tuple[slice, slice] | None) -> Tensor:
 
 
 def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
-    """Write rows of length ``1/√τ`` to ``out``; returns the factor of each."""
+    """Write rows of length ``1/√τ`` to ``out``, and return the factor of each."""
     length = torch.linalg.vector_norm(z.detach(), dim=1, dtype=out.dtype)
     if not bool(length.isfinite().all()):  # squares of 1e20 leave the range of float32
         length = torch.linalg.vector_norm(z.detach(), dim=1, dtype=torch.float64).to(out.dtype)
@@ -176,10 +165,7 @@ def check_temperature(tau: float, precision: Precision = "full") -> None:
 def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | None, precision: Precision) -> None:
     if not (z_alpha.is_floating_point() and z_beta.is_floating_point()):
         raise InputError(f"Views are of floating-point numbers, not {z_alpha.dtype} and {z_beta.dtype}.")
-    if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2:
-        raise InputError(
-            f"Two views of one shape (n, d) are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
-        )
+    check_one_shape("Two views", z_alpha, z_beta, at_least=0)
     check_temperature(tau, precision)
     if not_negatives is None or not_negatives.numel() == 0:
         return

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate
+from threading import Lock
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from sfa.losses.buffers import borrow, borrowed, give_back
-
 ROWS = 512
 COLUMNS = 8192
+
+_SPARE: list[Tensor] = []
+"""Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written. An
+accelerator's own allocator keeps such memory itself."""
+SPARES = 4
+LARGEST_SPARE = 1 << 27
+"""Bytes beyond which a buffer is not worth holding."""
+_LOCK = Lock()
 
 
 class Tile(NamedTuple):
@@ -46,7 +54,7 @@ class Similarities:
         own: Which rows of each view this process answers for; all, if not given.
         without: ``(2, p)`` pairs of different nodes that do not count in any combination of views.
         bfloat16: Compute and hold tiles in bfloat16.
-        keep_bytes: Tiles of so many bytes are kept by :meth:`row_sums` for one call of :meth:`weighted_products`.
+        keep_bytes: Bytes of tiles that :meth:`row_sums` keeps for one call of :meth:`weighted_products`.
     """
 
     def __init__(
@@ -59,19 +67,17 @@ class Similarities:
         bfloat16: bool = False,
         keep_bytes: int = 0,
     ) -> None:
-        self.x = x
+        self.x, self.intraview, self.own = x, intraview, own
         self.factors = x.bfloat16() if bfloat16 else x
-        self.intraview = intraview
-        self.own = own
         self.tiles = list(_triangle(len(x), intraview) if own is None else _stripes(len(x), intraview, own))
         self.without = None if without is None else _entries(without, len(x) // 2)
-        ends = list(accumulate(tile.size for tile in self.tiles))
+        ends = accumulate(tile.size for tile in self.tiles)
         self._kept_ends = [end for end in ends if end * self.factors.element_size() <= keep_bytes]
         self._kept: Tensor | None = None
         self._largest = max((tile.size for tile in self.tiles), default=0)
 
     def row_sums(self) -> Tensor:
-        """``Σ_j E_ij`` of all rows ``(2 n,)``; 0 for rows that are not one's own."""
+        """Compute ``Σ_j E_ij`` of all rows ``(2 n,)``; 0 for rows that are not one's own."""
         sums = self.x.new_zeros(len(self.x))
         if self._kept_ends:
             self._kept = borrow(self._kept_ends[-1], self.factors)
@@ -85,11 +91,7 @@ class Similarities:
         return sums
 
     def weighted_products(self, weight: Tensor) -> Tensor:
-        """``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, of all rows ``(2 n, d)``; 0 for rows not one's own.
-
-        Args:
-            weight: ``w`` ``(2 n,)``, of all rows.
-        """
+        """Compute ``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, ``(2 n, d)``; 0 for rows not one's own."""
         products = torch.zeros_like(self.x)
         weight = weight.to(self.factors.dtype)
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
@@ -99,8 +101,9 @@ class Similarities:
                     self._compute(tile, e)
                 p = other[: tile.size].view(tile.shape)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
-                for positives in self._positives(tile, p):
-                    positives.zero_()
+                n = len(self.x) // 2
+                for distance in (n, -n):  # Positives, the two views of one node, are on two diagonals of the matrix.
+                    _zero_diagonal(p, tile.rows.start + distance - tile.columns.start)
                 _add_product(products[tile.rows], p, self.factors[tile.columns])
                 _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
         if self._kept is not None:
@@ -108,19 +111,11 @@ class Similarities:
             self._kept = None
         return products
 
-    def _positives(self, tile: Tile, p: Tensor) -> Iterator[Tensor]:
-        """The entries of a tile whose row and column are the two views of one node: parts of two diagonals at most."""
-        n = len(self.x) // 2
-        for distance in (n, -n):
-            offset = tile.rows.start + distance - tile.columns.start
-            if -tile.shape[0] < offset < tile.shape[1]:
-                yield p.diagonal(offset)
-
     def _is_kept(self, number: int) -> bool:
         return self._kept is not None and number < len(self._kept_ends)
 
     def _place(self, number: int, buffer: Tensor) -> Tensor:
-        """Where a tile is, or is to be written."""
+        """Return where a tile is, or is to be written."""
         tile = self.tiles[number]
         if self._kept is not None and self._is_kept(number):
             end = self._kept_ends[number]
@@ -130,9 +125,8 @@ class Similarities:
     def _compute(self, tile: Tile, e: Tensor) -> Tensor:
         torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e)
         e.exp_()
-        offset = tile.rows.start - tile.columns.start
-        if self.intraview and -tile.shape[0] < offset < tile.shape[1]:
-            e.diagonal(offset).zero_()
+        if self.intraview:
+            _zero_diagonal(e, tile.rows.start - tile.columns.start)
         if self.without is not None:
             row, column = self.without
             first, last = torch.searchsorted(row, row.new_tensor([tile.rows.start, tile.rows.stop])).tolist()
@@ -142,11 +136,13 @@ class Similarities:
         return e
 
 
-def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
-    """Tiles that cover each pair of rows once: the upper triangle, or the rectangle of view alpha with view beta.
+def _zero_diagonal(tile: Tensor, offset: int) -> None:
+    if -tile.shape[0] < offset < tile.shape[1]:
+        tile.diagonal(offset).zero_()
 
-    A tile on the diagonal is a square of both triangles, followed by columns of the upper one.
-    """
+
+def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
+    """Yield tiles that cover each pair of rows once: the upper triangle, or the rectangle of alpha with beta."""
     n = size // 2
     for rows in _ranges(0, size if intraview else n, ROWS):
         for columns in _ranges(rows.start if intraview else n, size, COLUMNS):
@@ -155,7 +151,7 @@ def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
 
 
 def _stripes(size: int, intraview: bool, own: tuple[slice, slice]) -> Iterator[Tile]:
-    """Tiles that cover one's own rows, with all columns that count."""
+    """Yield tiles that cover one's own rows, with all columns that count."""
     n = size // 2
     for view, others in zip(own, (slice(n, size), slice(0, n)), strict=True):
         for rows in _ranges(view.start, view.stop, ROWS):
@@ -168,7 +164,7 @@ def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
 
 
 def _entries(pairs: Tensor, n: int) -> Tensor:
-    """``(2, 8 p)`` places in the matrix of pairs of nodes, in all combinations of views, sorted by row."""
+    """Return ``(2, 8 p)`` places in the matrix of pairs of nodes, in all combinations of views, sorted by row."""
     both = torch.cat([pairs, pairs.flip(0)], dim=1)
     views = [both + both.new_tensor([[alpha * n], [beta * n]]) for alpha in (0, 1) for beta in (0, 1)]
     entries = torch.cat(views, dim=1)
@@ -176,8 +172,38 @@ def _entries(pairs: Tensor, n: int) -> Tensor:
 
 
 def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
-    """``total += a @ b``, in the precision of the total."""
+    """Add ``a @ b`` in the precision of the total."""
     if a.dtype == total.dtype:
         total.addmm_(a, b)
     else:
         total += a @ b
+
+
+def borrow(size: int, like: Tensor) -> Tensor:
+    """Return a buffer of ``size`` numbers of any value, or more, with the dtype and device of ``like``."""
+    if like.device.type == "cpu":
+        with _LOCK:
+            for i, spare in enumerate(_SPARE):  # the smallest that is large enough
+                if spare.dtype == like.dtype and spare.numel() >= size:
+                    return _SPARE.pop(i)
+    with torch.inference_mode(False):  # a buffer outlives the mode that it is made in
+        return torch.empty(size, dtype=like.dtype, device=like.device)
+
+
+def give_back(buffer: Tensor) -> None:
+    """Let a borrowed buffer be used again; of more than a few the largest stay."""
+    if buffer.device.type == "cpu" and buffer.nbytes <= LARGEST_SPARE:
+        with _LOCK:
+            _SPARE.append(buffer)
+            _SPARE.sort(key=Tensor.numel)
+            del _SPARE[:-SPARES]
+
+
+@contextmanager
+def borrowed(size: int, like: Tensor) -> Iterator[Tensor]:
+    """Borrow a buffer for the time being."""
+    buffer = borrow(size, like)
+    try:
+        yield buffer
+    finally:
+        give_back(buffer)

@@ -1,24 +1,71 @@
-"""The nearest probabilities to any numbers."""
+"""Probabilities from scores: Sinkhorn's even assignments, and projected gradient ascent on the simplex."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from sfa import processes
 from sfa.errors import InputError
+from sfa.ranges import check_number, check_whole
+
+
+@torch.no_grad()
+def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, across_processes: bool = False) -> Tensor:
+    r"""Assign rows to prototypes softly, near the scores and spread evenly (Cuturi, 2013; Caron et al., 2020).
+
+    .. math::
+        Q = \operatorname*{argmax}_{Q \in \mathcal{Q}} \ \langle Q, S \rangle
+            - \epsilon \sum_{ik} Q_{ik} \log Q_{ik}, \qquad
+        \mathcal{Q} = \Big\{ Q \geq 0 : \ \sum_k Q_{ik} = 1, \ \sum_i Q_{ik} = \tfrac{B}{K} \Big\},
+
+    which is :math:`\operatorname{diag}(a)\, e^{S / \epsilon} \operatorname{diag}(b)`. An iteration scales the columns
+    to equal sums and then the rows to sums of 1, so that rows are distributions however few iterations there are. They
+    are finite for finite scores, in float32 at least and without gradient; one score that is not makes all of them NaN.
+
+    Args:
+        scores: ``S``, ``(B, K)``, of each row with each prototype.
+        epsilon: How soft the assignments are; near 0 each row has one prototype.
+        iterations: So many; SwAV stops after 3.
+        across_processes: The rows of all processes are one batch; some may hold none.
+    """
+    across = across_processes and processes.count() > 1
+    rows = processes.count_rows(scores) if across else len(scores)
+    if scores.dim() != 2 or rows < 1 or scores.shape[1] < 1 or not scores.is_floating_point():
+        raise InputError(
+            f"Scores are numbers (B, K) with B ≥ 1 and K ≥ 1, not {scores.dtype} {tuple(scores.shape)} "
+            f"with {rows} rows in all."
+        )
+    check_number("epsilon", epsilon, above=0)
+    check_whole("iterations", iterations, 1)
+    s = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    # What a column is shifted by has no effect, as its sum is scaled next. With a maximum of 0 that sum is 1 at least.
+    largest = s.amax(0, keepdim=True) if len(s) else s
+    if across:
+        largest = processes.gather_rows(largest)[0].amax(0, keepdim=True)
+    x = ((s - largest) / epsilon).clamp_(min=torch.finfo(s.dtype).min)
+    # The scores enter by exponents alone. From then on a column sums to 1 / K or more, and a row to 1 / B, before it is
+    # scaled: nothing can vanish, and plain quotients do.
+    q = (x - _column_sums(x.exp(), across).log()).softmax(1)
+    for _ in range(iterations - 1):
+        q /= _column_sums(q, across)
+        q /= q.sum(1, keepdim=True)
+    return q
+
+
+def _column_sums(q: Tensor, across: bool) -> Tensor:
+    own = q.sum(0, keepdim=True)
+    return processes.all_reduce_sum(own) if across else own
 
 
 def project_to_simplex(v: Tensor) -> Tensor:
-    r"""Return the vector of probabilities that is nearest to ``v``, exactly (Held et al., 1974).
+    r"""Return the vector of probabilities that is nearest to ``v`` ``(k,)``, exactly (Held et al., 1974).
 
     .. math::
         \operatorname*{argmin}_{p \geq 0,\ \sum_i p_i = 1} \lVert p - v \rVert_2 = \max(v - \mu, 0)
 
     with the one :math:`\mu` that makes the sum 1. If the ``k`` largest entries of ``v`` are those that stay above 0,
     then :math:`\mu = (v_{(1)} + \dots + v_{(k)} - 1) / k`, and ``k`` is the largest with :math:`v_{(k)} > \mu`.
-
-    Args:
-        v: ``(k,)``, one finite number or more.
     """
     if v.dim() != 1 or len(v) == 0 or not bool(v.isfinite().all()):
         raise InputError(f"A vector of finite numbers is needed to find the nearest probabilities, not {v.tolist()}.")
@@ -30,15 +77,11 @@ def project_to_simplex(v: Tensor) -> Tensor:
 
 
 def ascend(p: Tensor, losses: Tensor, *, gamma: float, beta: float) -> Tensor:
-    r"""Take a step of projected gradient ascent on the losses of choices that are drawn with probabilities.
+    r"""Take a step of projected gradient ascent on the losses ``(k,)`` of choices with probabilities ``p`` ``(k,)``.
 
     .. math::
         p \leftarrow \Pi_\Delta \big( p + \beta\, ( \mathcal{L} - \gamma ( p - \tfrac1k \mathbf{1} ) ) \big)
 
-    Args:
-        p: Probabilities ``(k,)``.
-        losses: Theirs, ``(k,)``.
-        gamma: How much uniform probabilities are preferred.
-        beta: Length of the step.
+    ``gamma`` says how much uniform probabilities are preferred, and ``beta`` is the length of the step.
     """
     return project_to_simplex(p + beta * (losses - gamma * (p - 1 / len(p))))

@@ -1,21 +1,19 @@
-"""Feature map in, feature map out: augmentations that act on the spectrum of a feature map, and their rivals."""
+"""Feature map in, feature map out: augmentations that act on the spectrum of a feature map, SFA and its baselines."""
 
 from sfa.registry import import_modules
 
 # A map registers its name when it is imported, and `sfa list spectral` keeps this order.
 # isort: off
-from sfa.spectral.base import SpectralMap
+from sfa.spectral.base import Sequential, SpectralMap
 from sfa.spectral.sfa import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.expectation import Expectation, expectation
 from sfa.spectral.maxexp import MaxExp, maxexp
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar, power_norm, power_norm_star
 from sfa.spectral.grassmann import Grassmann, grassmann
-from sfa.spectral.precondition import Precondition, precondition
-from sfa.spectral.pca import PCA, pca
+from sfa.spectral.precondition import PCA, Precondition, pca, precondition
 from sfa.spectral.noise import GaussianNoise, add_noise
 from sfa.spectral.costa import Costa, costa
 from sfa.spectral.whiten import Whiten, whiten
-from sfa.spectral.sequential import Sequential
 from sfa.spectral.newton_schulz import Roots, newton_schulz
 # isort: on
 

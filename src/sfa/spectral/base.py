@@ -1,13 +1,16 @@
-"""The interface of the one slot between encoder and head that every method offers."""
+"""The interface of spectral maps, the slot between encoder and head, and several maps in one slot."""
 
 from __future__ import annotations
 
 import inspect
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from sfa.errors import InputError
 from sfa.registry import register
 
 
@@ -16,12 +19,10 @@ class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 
     Subclasses store the arguments of their constructor under their names and implement :meth:`augment`. A map may
-    change the number of rows, of all maps of a step alike, and says so by :attr:`keeps_rows`; the number of features
-    stays. A map that must treat all maps of a step alike overrides :meth:`forward_all`.
-
-    A map whose result for some rows can be had without the others (but for sums over all), as that of SFA, says
-    ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`. The other attributes state
-    facts that :func:`sfa.testing.check_spectral_map` checks.
+    change the number of rows, of all maps of a step alike, but not the number of features. One that must treat all
+    maps of a step alike overrides :meth:`forward_all`. One that needs of other processes' rows only sums over them says
+    ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`. The attributes state facts that
+    :func:`sfa.testing.check_spectral_map` checks.
     """
 
     keeps_rows: bool = True
@@ -45,6 +46,19 @@ class SpectralMap(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self._names: tuple[str, ...] = ()
+
+    def set_options(self, **options: Any) -> None:
+        """Store options under their names, and check them by augmenting an empty feature map."""
+        for name, value in options.items():
+            setattr(self, name, value)
+        self._names = tuple(options)
+        self.augment(torch.empty(0, 0))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of :meth:`set_options`, with the values that they have now."""
+        return {name: getattr(self, name) for name in self._names}
 
     def check_width(self, features: int) -> None:
         """Raise unless the map takes feature maps of this width; methods ask before any work starts."""
@@ -63,3 +77,53 @@ class SpectralMap(nn.Module):
     def extra_repr(self) -> str:
         names = [name for name in inspect.signature(type(self)).parameters if hasattr(self, name)]
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+
+
+class Sequential(SpectralMap, spans_processes=True):
+    """Applies spectral maps one after another, each to all feature maps of a step; without any it is the identity.
+
+    >>> from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
+    >>> layer = Sequential(GaussianNoise(0.1), SpectralFeatureAugmentation())
+    >>> h_alpha, h_beta = layer.forward_all(torch.randn(100, 16), torch.randn(100, 16))
+    """
+
+    def __init__(self, *maps: SpectralMap) -> None:
+        super().__init__()
+        for one in maps:
+            if not isinstance(one, SpectralMap):
+                raise InputError(f"A sequence of spectral maps takes instances of SpectralMap, not {one!r}.")
+        self.maps = nn.ModuleList(maps)
+        degrees = [one.homogeneity for one in maps]
+        self.homogeneity = None if None in degrees else math.prod(degrees)  # type: ignore[arg-type]
+        self.shares_draws = all(one.shares_draws or one.deterministic for one in maps)
+        for fact in ("keeps_rows", "deterministic", "fullgraph", "spans_processes"):
+            setattr(self, fact, all(getattr(one, fact) for one in maps))
+
+    def check_width(self, features: int) -> None:
+        for one in self.maps:
+            one.check_width(features)  # type: ignore[operator]
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        for one in self.maps:
+            h = one(h, generator)
+        return h
+
+    def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
+        """Augment all feature maps of one step by the first map, then by the second, and so on."""
+        for one in self.maps if self.training else ():
+            maps = one.forward_all(*maps, generator=generator)  # type: ignore[operator]
+        return maps
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+def as_spectral(spectral: SpectralMap | Sequence[SpectralMap] | None) -> SpectralMap:
+    """Return what goes into the slot: the map itself, several that are applied in order, or nothing for ``None``."""
+    if isinstance(spectral, SpectralMap):
+        return spectral
+    if isinstance(spectral, list | tuple):
+        return Sequential(*spectral)
+    if spectral is None:
+        return SpectralMap()
+    raise InputError(f"The spectral slot takes an instance of SpectralMap, or a list of them, not {spectral!r}.")

@@ -1,26 +1,40 @@
-"""Power iteration with a block of directions that are kept orthonormal."""
+"""Power iteration with a block of orthonormal directions, on the rows of one process or of several."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from sfa.spectral.projection import unit
-from sfa.spectral.rank_one_product import RankOneProduct
+from sfa import processes
+from sfa.spectral.projection import RankOneProduct, unit
 
 NEGLIGIBLE = 100
 """What is left of a unit vector, in units of rounding, that is no direction: its gradient would explode."""
 
 
 def turn_block(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
-    """Turn random columns ``r`` ``(..., d, q)`` towards the leading right singular vectors of ``h W``.
+    """Turn random columns ``(..., d, q)`` to orthonormal ones near the leading right singular vectors of ``h W``.
 
-    ``W`` is the product of the passes before, and ``q`` orthonormal columns come back. To subtract their part balances
-    more of a slowly falling spectrum in one step than one direction does.
+    ``W`` is the product of the passes before.
     """
     for _ in range(iterations):
-        r = orthonormal(product.transposed_times(h.mT @ orthonormal(h @ product.times(orthonormal(r)))))
+        r = orthonormal(product.times(h.mT @ orthonormal(h @ product.times(orthonormal(r))), transposed=True))
     return orthonormal(r)
+
+
+def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
+    r"""Do :func:`turn_block` for the map whose rows are those of all processes.
+
+    Every process gets the directions of the whole map: the start ``r`` is that of rank 0, and a step is one all-reduce
+    of ``d q`` numbers, :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`. Float64 stands in for normalizing ``H r``.
+    Of a map that is float64 itself, singular values below ``2e-7`` of the leading one count as zero.
+    """
+    negligible = max((NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, NEGLIGIBLE * torch.finfo(torch.float64).eps)
+    wide, w, turned = h.double(), product.to(torch.float64), processes.shared(orthonormal(r)).double()
+    for _ in range(iterations):
+        total = processes.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
+        turned = orthonormal(w.times(total, transposed=True), negligible)
+    return orthonormal(turned.to(h.dtype))
 
 
 def orthonormal(vectors: Tensor, negligible: float | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""COSTA's feature augmentation, a rival of SFA: random combinations of rows, the same for both views."""
+"""COSTA's feature augmentation: random combinations of rows, the same for both views."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ _BLOCK = 64
 
 
 def costa(h: Tensor, ratio: float = 0.5, *, generator: torch.Generator | None = None) -> Tensor:
-    r"""Replace the rows of a feature map by fewer random combinations of them (COSTA, Zhang et al., 2022).
+    r"""Replace the rows of a feature map by fewer random combinations of them.
+
+    From `"COSTA: Covariance-Preserving Feature Augmentation for Graph Contrastive Learning"
+    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022).
 
     .. math::
         \widetilde{H} = P H, \qquad P \in \mathbb{R}^{m \times n}, \quad P_{ij} \sim \mathcal{N}(0, 1/m), \qquad
         \mathbb{E}\, \widetilde{H}^\top \widetilde{H} = H^\top H
 
-    The covariance is kept on average and the spectrum is not balanced; the paper compares SFA with it. Two views must
-    be multiplied by the same ``P`` for row ``i`` of one to match row ``i`` of the other: :class:`Costa` sees to that.
-
-    ``P`` never exists as a whole: it is made in blocks of rows from a seed, and again in backward.
+    The covariance is kept on average and the spectrum is not balanced. Two views need the same ``P`` for their rows to
+    match: :class:`Costa` sees to that. ``P`` never exists as a whole: it is made in blocks of rows from a seed, and
+    again in backward. Half precision is accumulated in float32.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a matrix of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets a matrix of its own.
         ratio: ``m / n``, above 0 and at most 1; ``m`` is rounded and 1 at least. ``0.5`` is COSTA's.
         generator: Source of the seed, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` of shape ``(..., m, d)`` with the dtype of ``h``. Half precision is accumulated in float32.
     """
     check_feature_map(h)
-    _check(ratio)
+    check_number("ratio", ratio, above=0, at_most=1)
     if h.numel() == 0:
         return h
     rows = max(1, round(ratio * h.shape[-2]))
@@ -53,7 +52,7 @@ def costa(h: Tensor, ratio: float = 0.5, *, generator: torch.Generator | None = 
 
 
 def _row_blocks(seed: int, shape: tuple[int, int], like: Tensor) -> Iterator[Tensor]:
-    """``P`` of this shape in blocks of rows, the same for the same seed."""
+    """Yield ``P`` of this shape in blocks of rows, the same for the same seed."""
     generator = torch.Generator(like.device).manual_seed(seed)
     rows, columns = shape
     for start in range(0, rows, _BLOCK):
@@ -98,14 +97,13 @@ class Costa(SpectralMap):
 
     def __init__(self, ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5) -> None:
         super().__init__()
-        _check(ratio)
-        self.ratio = ratio
+        self.set_options(ratio=ratio)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return costa(h, self.ratio, generator=generator)
+        return costa(h, **self.options, generator=generator)
 
     def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
-        """All maps of a step multiplied by one random matrix: side by side they are one map."""
+        """Multiply all maps of a step by one random matrix: side by side they are one map."""
         if not self.training:
             return maps
         if len({h.shape[:-1] for h in maps}) > 1:
@@ -116,7 +114,3 @@ class Costa(SpectralMap):
         side_by_side = self(torch.cat(maps, dim=-1), generator)
         parts = side_by_side.split([h.shape[-1] for h in maps], dim=-1)
         return tuple(part.to(h.dtype) for part, h in zip(parts, maps, strict=True))
-
-
-def _check(ratio: float) -> None:
-    check_number("ratio", ratio, above=0, at_most=1)

@@ -19,20 +19,16 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
         \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
 
     with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.levelled`). Not in the paper: beside
-    :func:`~sfa.spectral.power_iteration` with the same arguments it shows what the noise of SFA is worth. It takes a
-    singular value decomposition at each call.
+    :func:`~sfa.spectral.power_iteration` with the same arguments it shows what the noise of SFA is worth. It takes an
+    SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
-        iterations: ``k ≥ 0`` of the power iteration whose expectation it is.
-        strength: ``s``, the share of the projection that a pass subtracts.
-        passes: ``p``, how often it is done in turn.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64. The matrix ``W`` of ``h_tilde = h W`` is a
-        constant in backward, as the direction of SFA is.
+        h: Feature map(s) ``(..., n, d)``.
+        iterations, strength, passes: ``k``, ``s`` from 0 to 1 and ``p`` of the power iteration.
     """
-    _check(iterations, strength, passes)
+    check_whole("iterations", iterations, 0)
+    check_number("strength", strength, at_most=1)
+    check_whole("passes", passes, 1)
 
     def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
         # All d directions count, also those in which a map of fewer rows has nothing.
@@ -45,8 +41,8 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
 
 @torch.library.custom_op("sfa::levelled", mutates_args=())
 def _levelled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
-    """Compute :func:`sfa.law.levelled`, which is NumPy's: one opaque step of a compiled graph."""
-    from sfa.law import levelled  # imports SciPy, which would be a third of the time that the layer's import takes
+    """Compute :func:`sfa.theory.levelled`, which is NumPy's: one opaque step of a compiled graph."""
+    from sfa.theory import levelled  # imports SciPy, which would be a third of the time that the layer's import takes
 
     return torch.from_numpy(levelled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
 
@@ -62,14 +58,7 @@ class Expectation(SpectralMap):
 
     def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
         super().__init__()
-        _check(iterations, strength, passes)
-        self.iterations, self.strength, self.passes = iterations, strength, passes
+        self.set_options(iterations=iterations, strength=strength, passes=passes)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return expectation(h, self.iterations, strength=self.strength, passes=self.passes)
-
-
-def _check(iterations: int, strength: float, passes: int) -> None:
-    check_whole("iterations", iterations, 0)
-    check_number("strength", strength, at_most=1)
-    check_whole("passes", passes, 1)
+        return expectation(h, **self.options)

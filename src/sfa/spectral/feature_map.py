@@ -20,61 +20,59 @@ def check_feature_map(h: Tensor) -> None:
 
 
 def normal(shape: Sequence[int], like: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Standard normal numbers with the dtype and device of ``like``."""
+    """Draw standard normal numbers with the dtype and device of ``like``."""
     # The keyword alone, even as None, would keep torch.compile from maps whose width varies.
     source: dict[str, Any] = {} if generator is None else {"generator": generator}
     return torch.randn(*shape, dtype=like.dtype, device=like.device, **source)
 
 
+def largest_entry(x: Tensor) -> Tensor:
+    """Return the largest size of an entry of each matrix, ``(..., 1, 1)``, as a constant; 1 if all are zero."""
+    largest = x.detach().abs().amax(dim=(-2, -1), keepdim=True)
+    return torch.where(largest > 0, largest, 1)
+
+
 def on_unit_scale(h: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    r"""``function(h / scale, scale)`` in float64, in the dtype of ``h`` again; an empty map is returned as it is.
+    """Compute ``function(h / scale, scale)`` in float64, and return it in the dtype of ``h``; an empty map as it is.
 
     A Gram matrix squares the singular values: in float32 those below ``1e-4`` of the leading one would be noise, and
     entries of ``1e±20`` would leave the range. So the work is done in float64 (float32 on MPS, which has no other),
-    without autocast, on a map whose largest entry is 1. ``scale`` ``(..., 1, 1)`` is a constant, which leaves the
-    gradient right: a function that puts the scale back in is the same function of ``h`` whatever the scale is.
-
-    A map with an entry that is not finite reaches ``function`` with NaN in it.
+    without autocast, on a map whose largest entry is 1. ``scale`` ``(..., 1, 1)`` is a constant.
     """
     check_feature_map(h)
     if h.numel() == 0:
         return h
     with torch.autocast(h.device.type, enabled=False):
         wide = h.to(torch.float32 if h.device.type == "mps" else torch.float64)
-        largest = wide.detach().abs().amax(dim=(-2, -1), keepdim=True)
-        scale = torch.where(largest > 0, largest, 1)
+        scale = largest_entry(wide)
         return function(wide / scale, scale).to(h.dtype)
 
 
 def trace(m: Tensor) -> Tensor:
-    """Traces of ``(..., d, d)`` matrices, of shape ``(..., 1, 1)``."""
+    """Return the traces of ``(..., d, d)`` matrices, of shape ``(..., 1, 1)``."""
     return m.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
 
 
 def identity(m: Tensor) -> Tensor:
-    """The identity matrix of the size, dtype and device of ``m``."""
+    """Return the identity matrix of the size, dtype and device of ``m``."""
     return torch.eye(m.shape[-1], dtype=m.dtype, device=m.device)
 
 
-def gram(h: Tensor) -> Tensor:
-    """``hᵀh`` of a map on unit scale, or the identity for a map that is zero to rounding.
-
-    Such a map (the zero map; equal rows after centring) has no spectrum to speak of, and what is made of the identity
-    keeps its value at zero and its gradient finite.
-    """
-    g = h.mT @ h
-    rounding = h.shape[-2] * h.shape[-1] * (4 * torch.finfo(h.dtype).eps) ** 2
-    return torch.where(trace(g.detach()) <= rounding, identity(g), g)
-
-
 def multiply_by_operator(h: Tensor, operator: Callable[[Tensor], Tensor], detach: bool) -> Tensor:
-    r"""``h W`` with ``W = operator(hᵀh)``, a matrix function of the Gram matrix.
+    """Compute ``h W`` with ``W = operator(hᵀh)``, a matrix function of the Gram matrix.
 
     ``U Σ w(Σ²) Vᵀ`` is also ``w(H Hᵀ) H``, so the smaller of the two Gram matrices is taken. A constant ``W``
     (``detach``) is always the one on the right: the two have the same value and, as constants, not the same gradient.
     """
     if detach:
-        return h @ operator(gram(h.detach()))
+        return h @ operator(_gram(h.detach()))
     if h.shape[-2] < h.shape[-1]:
-        return (h.mT @ operator(gram(h.mT))).mT
-    return h @ operator(gram(h))
+        return (h.mT @ operator(_gram(h.mT))).mT
+    return h @ operator(_gram(h))
+
+
+def _gram(h: Tensor) -> Tensor:
+    """Compute ``hᵀh`` of a map on unit scale; of one that is zero to rounding, the identity: a finite gradient."""
+    g = h.mT @ h
+    rounding = h.shape[-2] * h.shape[-1] * (4 * torch.finfo(h.dtype).eps) ** 2
+    return torch.where(trace(g.detach()) <= rounding, identity(g), g)

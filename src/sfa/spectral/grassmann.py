@@ -1,4 +1,4 @@
-"""Grassmann feature maps, a rival of SFA: the leading singular values set to one, the rest to zero."""
+"""Grassmann feature maps: the leading singular values set to one, the rest to zero."""
 
 from __future__ import annotations
 
@@ -35,29 +35,27 @@ def grassmann(
         = U_\kappa \operatorname{diag}(1 + \Delta\kappa) V_\kappa^\top,
         \qquad \Delta\kappa \sim \alpha\, \mathcal{N}(0, I)
 
-    Singular values below rounding of the leading one (100 units of the dtype of ``h``, half precision counting as
-    float32) become zero even where fewer than ``κ`` are above: their directions are noise.
-
-    ``randomised`` is the paper's "rand. SVD": a random basis ``Q`` of the leading column space (Halko et al., 2011) and
-    ``H~ = Q g(Qᵀ H)`` with ``g`` the map above. ``Q`` is random and a constant in backward.
-
-    The gradient is that of :func:`sfa.spectral.spectral_function.spectral_function`: finite on every map. It grows as
-    ``1 / (σ_κ - σ_κ+1)``, for with no gap there the subspace is not determined.
+    Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero:
+    their directions are noise. The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as
+    ``1 / (σ_κ - σ_κ+1)``. All is computed in float64.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets draws of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets draws of its own.
         kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.
         noise: ``α``, the standard deviation of ``Δκ``; ``0`` is the paper's "w/o noise".
-        method: Exact (``svd``) or ``randomised`` decomposition.
+        method: Exact (``svd``), or ``randomised``, the paper's "rand. SVD": ``H~ = Q g(Qᵀ H)`` with ``g`` the map above
+            and ``Q``, a constant in backward, a random basis of the leading column space (Halko et al., 2011).
         oversampling: Columns of ``Q`` beyond ``κ``.
         power_iterations: Products with ``H Hᵀ`` that turn ``Q`` to the leading directions; fewer leave it more random.
         detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
         generator: Source of ``Δκ`` and ``Q``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64.
     """
-    _check(kappa, noise, method, oversampling, power_iterations)
+    check_whole("kappa", kappa, 1)
+    check_number("noise", noise)
+    if method not in get_args(Decomposition):
+        raise unknown_name("method of decomposition", method, get_args(Decomposition))
+    check_whole("oversampling", oversampling, 0)
+    check_whole("power_iterations", power_iterations, 0)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         kept = min(kappa, *unit.shape[-2:])
@@ -78,7 +76,7 @@ def grassmann(
 
 
 def _range_basis(h: Tensor, size: int, iterations: int, generator: torch.Generator | None) -> Tensor:
-    """Orthonormal columns ``(..., n, size)`` that hold most of the column space of ``h``."""
+    """Return orthonormal columns ``(..., n, size)`` that hold most of the column space of ``h``."""
     size = min(size, *h.shape[-2:])
     basis: Tensor = torch.linalg.qr(h @ normal((*h.shape[:-2], h.shape[-1], size), h, generator)).Q
     for _ in range(iterations):
@@ -103,28 +101,8 @@ class Grassmann(SpectralMap):
         detach: bool = False,
     ) -> None:
         super().__init__()
-        _check(kappa, noise, method, oversampling, power_iterations)
-        self.method: Decomposition = method
-        self.kappa, self.noise, self.detach = kappa, noise, detach
-        self.oversampling, self.power_iterations = oversampling, power_iterations
+        randomized = {"oversampling": oversampling, "power_iterations": power_iterations}
+        self.set_options(kappa=kappa, noise=noise, method=method, **randomized, detach=detach)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return grassmann(
-            h,
-            self.kappa,
-            noise=self.noise,
-            method=self.method,
-            oversampling=self.oversampling,
-            power_iterations=self.power_iterations,
-            detach=self.detach,
-            generator=generator,
-        )
-
-
-def _check(kappa: int, noise: float, method: str, oversampling: int, power_iterations: int) -> None:
-    check_whole("kappa", kappa, 1)
-    check_number("noise", noise)
-    if method not in get_args(Decomposition):
-        raise unknown_name("method of decomposition", method, get_args(Decomposition))
-    check_whole("oversampling", oversampling, 0)
-    check_whole("power_iterations", power_iterations, 0)
+        return grassmann(h, **self.options, generator=generator)

@@ -1,4 +1,4 @@
-"""MaxExp(F), a rival of SFA: the spectrum flattened by a soft maximum with a noisy exponent."""
+"""MaxExp(F): the spectrum flattened by a soft maximum with a noisy exponent."""
 
 from __future__ import annotations
 
@@ -26,22 +26,19 @@ def maxexp(
 
     No inverse is taken. With ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
     ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``, which is as good on maps without full rank. The sum takes
-    ``log2 η`` doublings.
+    ``log2 η`` doublings, in float64. The singular values of the result are in ``[0, 1]``.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets an exponent of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets an exponent of its own.
         eta: ``η``. At most ``η`` singular values can hold a share of ``1/η`` of the spectrum, and these come out above
             ``1 - 1/e``; the paper finds that the 12 to 15 leading ones should be flattened and gives no ``η``.
-        noise: ``α``, the standard deviation of ``Δη``; ``η + Δη`` is rounded to the nearest whole number, 1 at least.
-            By default a tenth of ``η``. ``0`` is the paper's "w/o noise".
-        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant, as SFA does with its direction. By default
-            the gradient flows through the Newton–Schulz iteration, as in the paper.
+        noise: ``α``, the standard deviation of ``Δη``, by default a tenth of ``η``; ``0`` is the paper's "w/o noise".
+            ``η + Δη`` is rounded to the nearest whole number, 1 at least.
+        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
         generator: Source of ``Δη``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h`` and singular values in ``[0, 1]``, computed in float64.
     """
-    _check(eta, noise)
+    check_whole("eta", eta, 1)
+    check_number("noise", noise)
     # A number of doublings known beforehand lets torch.compile keep one graph; ten deviations are never exceeded.
     bits = math.ceil(eta + 10 * noise).bit_length()
 
@@ -55,7 +52,7 @@ def maxexp(
 
 
 def _operator(gram: Tensor, exponent: Tensor, bits: int) -> Tensor:
-    """``(I - (I - A / tr A)^exponent) A⁻¹`` for ``A`` the root of ``gram``."""
+    """Compute ``(I - (I - A / tr A)^exponent) A⁻¹`` for ``A`` the root of ``gram``."""
     root, inverse_root, *_ = newton_schulz(gram)
     # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay zero.
     a = root - smallest_ridge(gram) * trace(gram) * inverse_root
@@ -63,7 +60,7 @@ def _operator(gram: Tensor, exponent: Tensor, bits: int) -> Tensor:
 
 
 def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
-    """``I + r + … + r^(count-1)`` by doubling: the bits of every map's ``count`` from the first, ``bits`` of them."""
+    """Compute ``I + r + … + r^(count-1)`` by doubling, over the ``bits`` bits of every map's ``count``."""
     power, total = identity(r).expand_as(r), torch.zeros_like(r)
     for bit in reversed(range(bits)):
         power, total = power @ power, total + power @ total
@@ -81,13 +78,7 @@ class MaxExp(SpectralMap):
 
     def __init__(self, eta: Count = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
         super().__init__()
-        _check(eta, noise)
-        self.eta, self.noise, self.detach = eta, noise, detach
+        self.set_options(eta=eta, noise=noise, detach=detach)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return maxexp(h, self.eta, noise=self.noise, detach=self.detach, generator=generator)
-
-
-def _check(eta: int, noise: float) -> None:
-    check_whole("eta", eta, 1)
-    check_number("noise", noise)
+        return maxexp(h, **self.options, generator=generator)

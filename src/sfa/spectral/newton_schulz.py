@@ -14,53 +14,42 @@ from sfa.spectral.feature_map import identity, trace
 
 
 class Roots(NamedTuple):
-    """What :func:`newton_schulz` returns.
-
-    Attributes:
-        root: ``A = M^½``, ``(..., d, d)``.
-        inverse_root: ``B = M^-½``, ``(..., d, d)``.
-        residual: ``‖A² - M‖ / ‖M‖`` in Frobenius norm, ``(...)``, without gradient. A few units of rounding say that
-            the leading eigenvalues have converged, and the root with them; NaN or a large number that they have not.
-        inverse_residual: ``‖A B - I‖ / √d``, likewise. It sees every eigenvalue: the inverse root has converged if it
-            is small.
-    """
+    """Both roots ``(..., d, d)``, and how well each has converged ``(...)``, without gradient."""
 
     root: Tensor
+    """``A = M^½``."""
     inverse_root: Tensor
+    """``B = M^-½``."""
     residual: Tensor
+    """``‖A² - M‖ / ‖M‖`` in Frobenius norm: a few units of rounding if the leading eigenvalues have converged."""
     inverse_residual: Tensor
+    """``‖A B - I‖ / √d``, which sees every eigenvalue."""
 
 
 def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:
-    r"""Both square roots of symmetric positive semi-definite matrices, by matrix products alone (Algorithm 2).
+    r"""Compute both square roots of symmetric positive semi-definite matrices by matrix products alone (Algorithm 2).
 
     .. math::
         Y_0 = M / \operatorname{tr} M, \quad Z_0 = I, \qquad
         P = \tfrac{\rho_i}{2}(3 I - \rho_i^2 Z_i Y_i), \quad Y_{i+1} = Y_i P, \quad Z_{i+1} = P Z_i, \qquad
         A = Y \sqrt{\operatorname{tr} M}, \quad B = Z / \sqrt{\operatorname{tr} M}
 
-    The last two are not as the paper prints them: its ``A = P √tr`` tends to a multiple of the identity.
+    The last two are not as the paper prints them: its ``A = P √tr`` tends to a multiple of the identity. Eigenvalues of
+    zero are tiny negative ones in floating-point arithmetic, which the iteration blows up. So a ridge is added first,
+    and the roots are those of ``M + ridge · tr(M) I``.
 
-    Eigenvalues that are zero come out of floating-point arithmetic as tiny negative ones, and these the iteration
-    blows up. So a ridge is added first, and what is returned are the roots of ``M + ridge · tr(M) I``.
-
-    The paper's iteration is ``ρ = 1``: an eigenvalue ``x²`` of ``Z Y`` far below 1 grows by ``1.5²`` a step. As the
-    ridge bounds ``x`` from below by a known ``l``, the step may be stretched to where the ends of ``[l, 1]`` meet,
-    ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014), and the growth is ``2.55²``: less than half the steps. Their number
-    follows from the dtype alone, so that torch.compile sees one graph: 24 in float64, 12 in float32.
+    The paper's iteration is ``ρ = 1``. As the ridge bounds eigenvalues from below by a known ``l²``, the step may be
+    stretched to where the ends of ``[l, 1]`` meet, ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014), and less than half
+    the steps are needed: 24 in float64, 12 in float32, whatever the matrix, so that torch.compile sees one graph.
 
     On a singular matrix the relative error of ``A`` is about ``eps / √ridge`` and that of ``H B`` about ``eps / ridge``
     (``1e-9`` and ``5e-3`` with the default ridge in float64): to divide by the root, ask for a larger ridge.
 
     Args:
         m: Symmetric positive semi-definite matrices ``(..., d, d)``.
-        ridge: Share of the trace added to every eigenvalue; ten units of rounding of ``m``'s dtype by default. ``0``
-            if the smallest eigenvalue is known to be above that.
+        ridge: Share of the trace added to every eigenvalue; ten units of rounding by default, ``0`` if none is below.
         iterations: The paper's ``ζ``: so many plain steps (``ρ = 1``) after the first; ``10`` in the paper, enough for
             eigenvalues of ``1e-3`` of the trace and more. By default the stretched steps, enough for the default ridge.
-
-    Returns:
-        Roots in the dtype of ``m``. A zero matrix has a zero root, and the inverse root of its ridge.
     """
     if m.dim() < 2 or m.shape[-1] != m.shape[-2] or not m.is_floating_point():
         raise InputError(
@@ -92,16 +81,17 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
 
 
 def smallest_ridge(m: Tensor) -> float:
-    """Ten units of rounding: eigenvalues of the trace's size times this are the least that ``m`` can tell from zero."""
+    """Return ten units of rounding: the least share of the trace that an eigenvalue needs to differ from zero."""
     return 10 * torch.finfo(m.dtype).eps
 
 
-SMALLEST_INVERTED = 1e-12
-"""Least share of the trace to add before an inverse root is taken in float64: with it the result has four digits."""
+def regularize(m: Tensor, share: float) -> Tensor:
+    """Add a share of the trace to every eigenvalue: at least 1e-12, so that an inverse root has four digits."""
+    return m + max(share, 1e-12) * trace(m) * identity(m)
 
 
 def _stretches(floor: float, eps: float) -> list[float]:
-    """``ρ`` of every step that takes eigenvalues in ``[floor, 1]`` to 1 within ``eps``.
+    """Return ``ρ`` of every step that takes eigenvalues in ``[floor, 1]`` to 1 within ``eps``.
 
     A step maps ``x`` in ``[low, 1]`` to ``[min(step(low), step(1)), 1]``. The stretch is kept below 1.7 so that
     ``step(1)`` stays above 0.1: the best one for a tiny ``low`` would take 1 to almost 0 and its digits with it.

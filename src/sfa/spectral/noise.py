@@ -1,4 +1,4 @@
-"""Gaussian noise on the features, the plainest rival of SFA."""
+"""Gaussian noise on the features, the plainest alternative to SFA."""
 
 from __future__ import annotations
 
@@ -23,14 +23,10 @@ def add_noise(
     Its spectrum is not balanced: in expectation ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
+        h: Feature map(s) ``(..., n, d)``.
         strength: ``s``, relative to the root mean square of each map, which is a constant in backward.
-        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.processes`), with one root mean
-            square; each process draws noise of its own, even if their generators are alike.
+        across_processes: The rows on all processes are one map; each draws noise of its own from any generator.
         generator: Source of the noise, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``.
     """
     check_number("strength", strength)
     if across_processes and processes.count() > 1:
@@ -45,7 +41,10 @@ def add_noise(
 
 def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Generator | None) -> Tensor:
     check_feature_map(h)
-    rms = _rms_of_all(h.detach())
+    squares = h.detach().double().square().sum(dim=(-2, -1), keepdim=True)  # float64 has the range
+    entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
+    squares, entries = processes.all_reduce_sum(torch.stack([squares, entries]))
+    rms: Tensor = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
     own = torch.Generator(h.device).manual_seed(int(seed) + processes.rank())
 
@@ -53,15 +52,6 @@ def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Gen
         return unit * scale + strength * rms * normal(unit.shape, unit, own)
 
     return on_unit_scale(h, augment)
-
-
-def _rms_of_all(h: Tensor) -> Tensor:
-    """Root mean squares ``(..., 1, 1)`` of the maps whose rows are those of all processes; in float64 for its range."""
-    squares = h.double().square().sum(dim=(-2, -1), keepdim=True)
-    entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
-    squares, entries = processes.all_reduce_sum(torch.stack([squares, entries]))
-    rms: Tensor = (squares / entries).sqrt()
-    return rms
 
 
 @register("spectral", "noise")
@@ -72,8 +62,7 @@ class GaussianNoise(SpectralMap, spans_processes=True):
 
     def __init__(self, strength: NonNegative = 0.1) -> None:
         super().__init__()
-        check_number("strength", strength)
-        self.strength = strength
+        self.set_options(strength=strength)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return add_noise(h, self.strength, across_processes=self.across_processes, generator=generator)
+        return add_noise(h, **self.options, across_processes=self.across_processes, generator=generator)

@@ -1,4 +1,4 @@
-"""Power Norm. and Power Norm.*, rivals of SFA: the spectrum flattened by roots, noise in the mixture or the size."""
+"""Power Norm. and Power Norm.*: the spectrum flattened by roots, with noise in the mixture or the size."""
 
 from __future__ import annotations
 
@@ -28,26 +28,16 @@ def power_norm(
         = H \bigl((1-\beta') A^{-1/2} + \beta' A^{-1/4}\bigr), \qquad
         A = (H^\top H + \varepsilon I)^{1/2},\ \varepsilon = \text{ridge} \cdot \operatorname{tr} H^\top H
 
-    with ``β' = β + Δβ`` clamped to ``[0, 1]`` and ``Δβ ∼ α N(0, 1)``. The paper prints the same formula for Power
-    Norm.*, which its text allows to be read as :func:`power_norm_star`. The roots are three Newton–Schulz iterations.
-
-    The deviation is about ``α |σ^¾ - σ^½|``: on the small values, as the paper has it, for maps with ``σ₁ ≤ 1``, and on
-    the large ones for others. Neither map is free of scale.
-
-    ``σ^½`` has infinite slope at zero, so maps without full rank have no gradient; the ridge gives them one. What is
-    computed, and differentiated, is ``σ ((1-β') (σ² + ε)^(-1/4) + β' (σ² + ε)^(-1/8))``, with a slope of about
-    ``ridge^(-1/4)`` at zero.
+    with ``β' = β + Δβ`` clamped to ``[0, 1]`` and ``Δβ ∼ α N(0, 1)``. The roots are three Newton–Schulz iterations.
+    ``σ^½`` has infinite slope at zero, so maps without full rank have no gradient; the ridge gives them one.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets a draw of its own.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets a draw of its own.
         beta: ``β``, from the square root (0) to the power ¾ (1). The paper gives no value.
         noise: ``α``, the standard deviation of ``Δβ``; ``0`` is the paper's "w/o noise".
         ridge: ``ε`` as a share of ``tr HᵀH``: singular values below ``√ridge ‖σ‖`` are taken as zero.
         detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
         generator: Source of ``Δβ``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``, computed in float64.
     """
     _check(beta, noise, ridge)
 
@@ -85,7 +75,7 @@ def power_norm_star(
 
 
 def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, detach: bool) -> Tensor:
-    """``H ((1-β) A^(-1/2) + β A^(-1/4))`` for ``H = scale · unit``, hence ``A = scale · (its own)``."""
+    """Compute ``H ((1-β) A^(-1/2) + β A^(-1/4))`` for ``H = scale · unit``, hence ``A = scale · (its own)``."""
 
     def operator(gram: Tensor) -> Tensor:
         a = newton_schulz(gram, ridge=max(ridge, smallest_ridge(gram))).root
@@ -94,6 +84,12 @@ def _flatten(unit: Tensor, scale: Tensor, beta: Tensor | float, ridge: float, de
         return (1 - beta) * scale**0.5 * half.inverse_root + beta * scale**0.75 * quarter.inverse_root
 
     return multiply_by_operator(unit, operator, detach)
+
+
+def _check(beta: float, noise: float, ridge: float) -> None:
+    check_number("beta", beta, at_most=1)
+    check_number("noise", noise)
+    check_number("ridge", ridge, above=0)
 
 
 @register("spectral", "power-norm")
@@ -107,11 +103,10 @@ class PowerNorm(SpectralMap):
         self, beta: Share = 0.5, noise: NonNegative = 0.1, ridge: Positive = 1e-10, detach: bool = False
     ) -> None:
         super().__init__()
-        _check(beta, noise, ridge)
-        self.beta, self.noise, self.ridge, self.detach = beta, noise, ridge, detach
+        self.set_options(beta=beta, noise=noise, ridge=ridge, detach=detach)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_norm(h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator)
+        return power_norm(h, **self.options, generator=generator)
 
 
 @register("spectral", "power-norm*")
@@ -119,12 +114,4 @@ class PowerNormStar(PowerNorm):
     """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values."""
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_norm_star(
-            h, self.beta, noise=self.noise, ridge=self.ridge, detach=self.detach, generator=generator
-        )
-
-
-def _check(beta: float, noise: float, ridge: float) -> None:
-    check_number("beta", beta, at_most=1)
-    check_number("noise", noise)
-    check_number("ridge", ridge, above=0)
+        return power_norm_star(h, **self.options, generator=generator)

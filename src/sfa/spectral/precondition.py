@@ -1,58 +1,76 @@
-"""Matrix preconditioning, a rival of SFA: the spectrum flattened by the inverse of the Gram matrix."""
+"""The paper's section "Matrix Preconditioning": the inverse of the Gram matrix, and principal components."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from sfa.ranges import Positive, check_number
+from sfa.ranges import Count, Positive, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
-from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz
+from sfa.spectral.feature_map import multiply_by_operator, on_unit_scale
+from sfa.spectral.newton_schulz import newton_schulz, regularize
+from sfa.spectral.spectral_function import spectral_function
 
 
 def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
-    r"""Precondition a feature map by the LU factors of its Gram matrix (section "Matrix Preconditioning").
+    r"""Precondition a feature map by the LU factors of its Gram matrix.
 
     .. math::
         H^\top H + \varepsilon I = L_+ U_+, \qquad M = U_+^{-1} L_+^{-1}, \qquad
         \widetilde{H}^\top \widetilde{H} = M H^\top H, \qquad
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H^\top H) / d
 
-    The paper does not say how ``H~`` is recovered, nor what happens to a Gram matrix that cannot be inverted. Here
-    ``H~ = H M^½``: ``M`` is the inverse of the regularised Gram matrix, hence symmetric (its symmetric part is taken,
-    against rounding), positive and a function of ``HᵀH``, so that ``H~ᵀH~ = M^½ HᵀH M^½ = M HᵀH`` as asked. The root
-    is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``: near 1 down to ``√ε``, the whole spectrum.
+    The paper does not say how ``H~`` is recovered. Here ``H~ = H M^½``, which has that Gram matrix, as ``M`` is a
+    function of ``HᵀH``; the root is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``, below 1.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
+        h: Feature map(s) ``(..., n, d)``.
         ridge: What is added to the Gram matrix, as a share of its mean eigenvalue; no less than ``1e-12`` of its trace.
         detach: Treat ``M`` as a constant. By default the gradient flows through it.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h`` and singular values in ``[0, 1)``, computed in float64.
     """
     check_number("ridge", ridge, above=0)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        # The features of h, also where the Gram matrix of its transpose is smaller.
-        share = max(ridge / unit.shape[-1], SMALLEST_INVERTED)
-
-        def operator(gram: Tensor) -> Tensor:
-            return newton_schulz(_inverse_by_lu(gram + share * trace(gram) * identity(gram)), ridge=0.0).root
-
-        return multiply_by_operator(unit, operator, detach)
+        share = ridge / unit.shape[-1]  # The features of h, also where the Gram matrix of its transpose is smaller.
+        return multiply_by_operator(
+            unit, lambda gram: newton_schulz(_inverse_by_lu(regularize(gram, share)), ridge=0.0).root, detach
+        )
 
     return on_unit_scale(h, augment)
 
 
 def _inverse_by_lu(m: Tensor) -> Tensor:
-    """``U⁻¹ L⁻¹ Pᵀ`` for ``m = P L U``, made symmetric."""
+    """Compute ``U⁻¹ L⁻¹ Pᵀ`` for ``m = P L U``, made symmetric."""
     permutation, lower, upper = torch.linalg.lu(m)
     solve = torch.linalg.solve_triangular
     inverse: Tensor = solve(upper, solve(lower, permutation.mT, upper=False, unitriangular=True), upper=True)
     return (inverse + inverse.mT) / 2
+
+
+def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
+    r"""Rebuild a feature map from its leading principal components, in float64, with a finite gradient on every map.
+
+    .. math::
+        H - \mathbf{1}\mu^\top = U \Sigma V^\top, \qquad
+        \widetilde{H} = \mathbf{1}\mu^\top + U_\kappa \Sigma_\kappa V_\kappa^\top
+
+    Args:
+        h: Feature map(s) ``(..., n, d)``.
+        kappa: ``κ``, how many components are kept; ``20`` is the paper's best. All, if there are fewer.
+        detach: Treat the projector ``V_κ V_κᵀ`` as a constant. By default the gradient flows through it.
+    """
+    check_whole("kappa", kappa, 1)
+
+    def keep_leading(sigma: Tensor) -> tuple[Tensor, Tensor]:
+        kept = (torch.arange(sigma.shape[-1], device=sigma.device) < kappa).to(sigma.dtype).expand_as(sigma)
+        return sigma * kept, kept
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        mean = unit.mean(dim=-2, keepdim=True)
+        return (mean + spectral_function(unit - mean, keep_leading, detach=detach)) * scale
+
+    return on_unit_scale(h, augment)
 
 
 @register("spectral", "precondition")
@@ -63,8 +81,19 @@ class Precondition(SpectralMap):
 
     def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
         super().__init__()
-        check_number("ridge", ridge, above=0)
-        self.ridge, self.detach = ridge, detach
+        self.set_options(ridge=ridge, detach=detach)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return precondition(h, self.ridge, detach=self.detach)
+        return precondition(h, **self.options)
+
+
+@register("spectral", "pca")
+class PCA(SpectralMap):
+    """Principal components: keeps the κ leading ones of the centred map and drops the rest; no noise."""
+
+    def __init__(self, kappa: Count = 20, detach: bool = False) -> None:
+        super().__init__()
+        self.set_options(kappa=kappa, detach=detach)
+
+    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return pca(h, **self.options)

@@ -22,8 +22,7 @@ def algorithm_1(
 ) -> Tensor:
     """Remove one random direction, turned towards the leading one, from ``h`` ``(..., n, d)``: the paper's Algorithm 1.
 
-    ``r`` is normalized in every step, which changes nothing in exact arithmetic and keeps many iterations and entries
-    of ``1e±20`` finite.
+    ``r`` is normalized in every step, which changes nothing in exact arithmetic and keeps entries of ``1e±20`` finite.
     """
     source = h.detach() if detach else h
     r = normal((*h.shape[:-2], h.shape[-1], 1), h, generator)  # r⁽⁰⁾, (..., d, 1)
@@ -55,32 +54,29 @@ def power_iteration(
 
     The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD.
 
-    More ``directions`` than one, ``q``, are the block form (:mod:`sfa.spectral.block`): the part ``s H Q Qᵀ`` along
-    ``q`` orthonormal directions is subtracted. About the ``q`` leading singular values give way instead of one.
+    With ``q`` ``directions`` the part ``s H Q Qᵀ`` along ``q`` orthonormal directions is subtracted
+    (:mod:`sfa.spectral.block`), and about the ``q`` leading singular values give way instead of one. With ``p``
+    ``passes`` all of it is repeated on what is left (:mod:`sfa.spectral.passes`). Many gentle passes, of a ``strength``
+    below 1, level the top of the spectrum with as little noise as one likes (:func:`sfa.theory.levelled`).
 
-    More ``passes`` than one, ``p``, repeat all of it on what is left (:mod:`sfa.spectral.passes`):
-    ``H (I - s r₁ r₁ᵀ) ⋯ (I - s r_p r_pᵀ)``. Many gentle passes, of a ``strength`` below 1, level the top of the
-    spectrum as far as one likes, with as little noise as one likes (:func:`sfa.theory.levelled`).
+    Half precision is accumulated in float32; across processes ``r`` is made in float64.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``; every map of a batch gets directions of its own.
-        iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction; many remove the
-            leading one alone.
+        h: Feature map(s) ``(..., n, d)``; every map of a batch gets directions of its own.
+        iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction, many the leading one.
         strength: ``s``, the share of the projection that is subtracted. ``1`` is the paper's.
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
             paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
         directions: ``q``, how many directions are removed together, below ``d``. ``1`` is the paper's.
         passes: ``p``, how often it is done in turn. ``1`` is the paper's.
-        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.spectral.across_processes`); some
-            may hold none.
+        across_processes: The rows of ``h`` on all processes are one map; some processes may hold none.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h``. Half precision is accumulated in float32; across processes ``r``
-        is made in float64.
     """
     check_feature_map(h)
-    _check(iterations, strength, directions, passes)
+    for name, value, least in (("iterations", iterations, 0), ("directions", directions, 1), ("passes", passes, 1)):
+        check_whole(name, value, least)
+    if not abs(strength) < math.inf:  # NaN too
+        raise InputError(f"strength must be a finite number, not {strength!r}.")
     spread = across_processes and processes.count() > 1
     if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
         return h
@@ -107,6 +103,7 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
     """
 
     deterministic = False
+    directions: int
 
     def __init__(
         self,
@@ -117,34 +114,15 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
         passes: Count = 1,
     ) -> None:
         super().__init__()
-        _check(iterations, strength, directions, passes)
-        self.iterations, self.strength, self.detach = iterations, strength, detach
-        self.directions, self.passes = directions, passes
+        self.set_options(iterations=iterations, strength=strength, detach=detach, directions=directions, passes=passes)
 
     def check_width(self, features: int) -> None:
         _check_width(self.directions, features)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_iteration(
-            h,
-            self.iterations,
-            strength=self.strength,
-            detach=self.detach,
-            directions=self.directions,
-            passes=self.passes,
-            across_processes=self.across_processes,
-            generator=generator,
-        )
+        return power_iteration(h, **self.options, across_processes=self.across_processes, generator=generator)
 
 
 def _check_width(directions: int, features: int) -> None:
     if 1 < directions >= features:
         raise InputError(f"directions must be below the number of features, {features}, not {directions}.")
-
-
-def _check(iterations: int, strength: float, directions: int, passes: int) -> None:
-    check_whole("iterations", iterations, 0)
-    check_whole("directions", directions, 1)
-    check_whole("passes", passes, 1)
-    if not abs(strength) < math.inf:  # NaN too
-        raise InputError(f"strength must be a finite number, not {strength!r}.")

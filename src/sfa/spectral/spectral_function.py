@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-PushForward = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""From singular values ``(..., r)``, in descending order, to the new ones and their slopes, of the same shape."""
 
-
-def spectral_function(h: Tensor, push_forward: PushForward, *, detach: bool = False) -> Tensor:
-    r"""``H~ = U f(Σ) Vᵀ`` for ``H = U Σ Vᵀ``, differentiated as a whole and not through ``U`` and ``V``.
+def spectral_function(
+    h: Tensor, push_forward: Callable[[Tensor], tuple[Tensor, Tensor]], *, detach: bool = False
+) -> Tensor:
+    r"""Compute ``H~ = U f(Σ) Vᵀ`` for ``H = U Σ Vᵀ``, differentiated as a whole and not through ``U`` and ``V``.
 
     The paper notes that SVD's backward is undefined for repeated and zero singular values; that of ``H~`` hardly ever
     is. With ``P = Uᵀ dH V``,
@@ -24,19 +23,14 @@ def spectral_function(h: Tensor, push_forward: PushForward, *, detach: bool = Fa
         + \frac{P_{ij} - P_{ji}}{2} \frac{f_i + f_j}{\sigma_i + \sigma_j},
 
     with ``f'`` on the diagonal; the part of ``dH`` outside the span of ``U`` (or of ``V``) is multiplied by
-    ``f_j / σ_j``. The map is its own adjoint, so backward applies it to the gradient.
-
-    A quotient whose denominator ``δ`` vanishes is damped towards the slope of ``f``, ``(δ Δf + ε² f') / (δ² + ε²)``:
-    right for ``|δ| ≫ ε``, right at ``δ = 0`` for smooth ``f``, finite where ``f`` jumps between two equal singular
-    values and has no derivative. ``ε`` is ``eps^0.4`` of the leading one, ``5e-7`` of it in float64.
+    ``f_j / σ_j``. The map is its own adjoint: backward applies it to the gradient. A quotient whose denominator ``δ``
+    vanishes is damped towards the slope of ``f``, ``(δ Δf + ε² f') / (δ² + ε²)`` with ``ε`` ``5e-7`` of the leading
+    value in float64: right for smooth ``f``, and finite where ``f`` jumps between two equal singular values.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``. One that is not finite gives NaN; LAPACK would raise an exception.
-        push_forward: ``σ ↦ (f, f')``. ``f`` may depend on the index too.
+        h: Feature map(s) ``(..., n, d)``. One that is not finite gives NaN; LAPACK would raise an exception.
+        push_forward: ``σ ↦ (f, f')`` for ``σ`` ``(..., r)`` in descending order. ``f`` may depend on the index too.
         detach: Treat ``W = V (f/σ) Vᵀ`` of ``H~ = H W`` as a constant in backward.
-
-    Returns:
-        ``h_tilde`` of the shape of ``h``.
     """
     with torch.no_grad():
         finite = h.isfinite().all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
@@ -80,7 +74,7 @@ class _SpectralFunction(torch.autograd.Function):
 
 
 def _inside(p: Tensor, sigma: Tensor, f: Tensor, slope: Tensor, damping: Tensor) -> Tensor:
-    """The differential within the spans of ``U`` and ``V``, from ``P = Uᵀ dH V``."""
+    """Return the differential within the spans of ``U`` and ``V``, from ``P = Uᵀ dH V``."""
 
     def pairs(x: Tensor, sign: int) -> Tensor:
         return x.unsqueeze(-1) + sign * x.unsqueeze(-2)
@@ -92,5 +86,5 @@ def _inside(p: Tensor, sigma: Tensor, f: Tensor, slope: Tensor, damping: Tensor)
 
 
 def _damped(numerator: Tensor, denominator: Tensor, limit: Tensor, damping: Tensor) -> Tensor:
-    """``numerator / denominator``, passing to ``limit`` where the denominator is below ``damping``."""
+    """Compute ``numerator / denominator``, passing to ``limit`` where the denominator is below ``damping``."""
     return (denominator * numerator + damping**2 * limit) / (denominator**2 + damping**2)

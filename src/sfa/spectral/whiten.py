@@ -1,4 +1,4 @@
-"""ZCA whitening, a rival of SFA: features without correlation, all of the same variance."""
+"""ZCA whitening: features without correlation, all of the same variance."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from torch import Tensor
 from sfa.ranges import Positive, check_number
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import identity, multiply_by_operator, on_unit_scale, trace
-from sfa.spectral.newton_schulz import SMALLEST_INVERTED, newton_schulz
+from sfa.spectral.feature_map import multiply_by_operator, on_unit_scale
+from sfa.spectral.newton_schulz import newton_schulz, regularize
 
 
 def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
-    r"""Centre a feature map and make its covariance the identity (ZCA whitening).
+    r"""Center a feature map and make its covariance the identity (ZCA whitening).
 
     .. math::
         H_c = H - \tfrac1n \mathbf{1}\mathbf{1}^\top H, \qquad
         C = \tfrac1n H_c^\top H_c + \varepsilon I, \qquad \widetilde{H} = H_c\, C^{-1/2}, \qquad
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H_c^\top H_c) / (n d)
 
-    Not in the paper: the common way to balance the whole spectrum, by Newton–Schulz iteration. The singular values of
-    the centred map become ``σ / √(σ²/n + ε)``.
+    Not in the paper: the common way to balance the whole spectrum, here by Newton–Schulz iteration in float64. The
+    singular values of the centered map become ``σ / √(σ²/n + ε)``.
 
     Args:
-        h: Feature map(s) of shape ``(..., n, d)``.
-        ridge: What is added to the covariance, as a share of the mean variance of the features; no less than ``1e-12``
-            of their sum.
+        h: Feature map(s) ``(..., n, d)``.
+        ridge: What is added, as a share of the features' mean variance; no less than ``1e-12`` of the variances' sum.
         detach: Treat ``C^-½`` as a constant. By default the gradient flows through it.
-
-    Returns:
-        ``h_tilde`` with the shape and dtype of ``h`` and columns of mean zero, computed in float64.
     """
     check_number("ridge", ridge, above=0)
 
@@ -38,9 +34,7 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
         n, d = unit.shape[-2:]
 
         def operator(gram: Tensor) -> Tensor:
-            covariance = gram / n
-            added = max(ridge / d, SMALLEST_INVERTED) * trace(covariance) * identity(gram)
-            return newton_schulz(covariance + added, ridge=0.0).inverse_root
+            return newton_schulz(regularize(gram / n, ridge / d), ridge=0.0).inverse_root
 
         return multiply_by_operator(unit - unit.mean(dim=-2, keepdim=True), operator, detach)
 
@@ -55,8 +49,7 @@ class Whiten(SpectralMap):
 
     def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
         super().__init__()
-        check_number("ridge", ridge, above=0)
-        self.ridge, self.detach = ridge, detach
+        self.set_options(ridge=ridge, detach=detach)
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return whiten(h, self.ridge, detach=self.detach)
+        return whiten(h, **self.options)

@@ -1,11 +1,10 @@
-"""Singular values in, their law under the incomplete power iteration out."""
+"""Singular values in, what the incomplete power iteration makes of them out."""
 
-from sfa.law import density, expectation, levelled, variance
 from sfa.theory import rivals
 from sfa.theory.alignment import alignment, alignment_terms, expected_alignment
-from sfa.theory.bounds import elementwise_bound, generalisation_bound
-from sfa.theory.push_forward import PushForward, jensen_bound, push_forward, upper_bound
-from sfa.theory.simulation import Simulation, simulate
+from sfa.theory.bounds import elementwise_bound, generalisation_bound, jensen_bound, upper_bound
+from sfa.theory.push_forward import PushForward, Simulation, push_forward, simulate
+from sfa.theory.removed_fraction import density, expectation, levelled, variance
 
 __all__ = [
     "PushForward",

@@ -6,25 +6,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError
-from sfa.law.shares import Method, moments
-from sfa.law.spectra import Array, as_array
+from sfa.theory.removed_fraction import Method, moments
+from sfa.theory.spectra import Array, as_array
 
 
 def alignment(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) -> float:
-    r"""The alignment of two views (Equation 4).
+    r"""Compute the alignment of two views, feature maps ``(n, d)``, with temperature ``tau`` (Equation 4).
 
     .. math:: \mathcal{L}_a = \frac{1}{n\tau} \mathrm{Tr}(H^{\alpha\top} H^\beta)
-
-    Args:
-        h_alpha, h_beta: Feature maps ``(n, d)`` of the two views.
-        tau: Temperature.
     """
     alpha, beta = _checked(h_alpha, h_beta, tau)
     return float((alpha * beta).sum() / (len(alpha) * tau))
 
 
 def alignment_terms(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) -> Array:
-    r"""What each pair of singular directions adds to the alignment (Equation 4, in full).
+    r"""Compute what each pair of singular directions adds to the alignment (Equation 4, in full).
 
     .. math::
         \mathcal{L}_a = \sum_{i,j} T_{ij}, \qquad
@@ -32,14 +28,7 @@ def alignment_terms(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) 
         (u_i^{\alpha\top} u_j^\beta)(v_i^{\alpha\top} v_j^\beta)
 
     The paper prints the diagonal alone. That is all of it only if the pairs ``i ≠ j`` cancel, for instance if the views
-    share their singular vectors.
-
-    Args:
-        h_alpha, h_beta: Feature maps ``(n, d)`` of the two views.
-        tau: Temperature.
-
-    Returns:
-        ``T`` of shape ``(r, r)``, ``r = min(n, d)``, leading directions first.
+    share their singular vectors. Returns ``T`` of shape ``(r, r)``, ``r = min(n, d)``, leading directions first.
     """
     return _terms(h_alpha, h_beta, tau, None, "exact")
 
@@ -47,7 +36,7 @@ def alignment_terms(h_alpha: ArrayLike, h_beta: ArrayLike, *, tau: float = 1.0) 
 def expected_alignment(
     h_alpha: ArrayLike, h_beta: ArrayLike, iterations: int = 1, *, tau: float = 1.0, method: Method = "exact"
 ) -> float:
-    r"""The expected alignment once SFA has acted on both views (Equation 5, in full).
+    r"""Compute the expected alignment once SFA has acted on both views (Equation 5, in full).
 
     As the views draw their directions independently, each :math:`\sigma_i` becomes :math:`(1-\lambda_i)\sigma_i`:
 
@@ -58,7 +47,7 @@ def expected_alignment(
         h_alpha, h_beta: Feature maps ``(n, d)`` of the two views.
         iterations: Power iterations ``k ≥ 0``.
         tau: Temperature.
-        method: ``exact`` shares, or the paper's ``surrogate``.
+        method: ``exact`` fractions, or the paper's ``surrogate``.
     """
     return float(_terms(h_alpha, h_beta, tau, iterations, method).sum())
 
@@ -77,7 +66,7 @@ def _terms(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float, iterations: int | 
 
 
 def _kept(sigma: Array, width: int, iterations: int, method: Method) -> Array:
-    """Shares kept in a map of this width: if wider than tall, the missing values are zeros, which k = 0 counts."""
+    """Return fractions kept in a map of this width; values missing in a wide one are zeros, which k = 0 counts."""
     padded = np.concatenate([sigma, np.zeros(width - len(sigma))])
     return moments(padded, iterations, method).complement[: len(sigma)]
 

@@ -1,35 +1,76 @@
-"""The paper's two guarantees as numbers: Theorem 1 (generalisation) and Proposition 4 (bounded noise)."""
+"""Bounds: on the push-forward function, on the downstream error (Theorem 1), and on the noise (Proposition 4)."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erfcx
+
 from sfa.errors import InputError
+from sfa.ranges import check_whole
+from sfa.theory.spectra import Array, checked_spectrum, log_sums_of_others, log_weights
+
+
+def upper_bound(sigma: ArrayLike) -> Array:
+    r"""Compute the paper's bound :math:`\bar\phi(\sigma_i) = \min(\sigma_i, \max_{j \ne i} \sigma_j)`, known as AxMin.
+
+    It says that the leading one of the values ``(..., d)`` comes down to the second. That does **not hold in general**:
+    it first fails for 8 values with ``k = 1``, and for 19 with ``k = 2``. :func:`jensen_bound` always holds.
+    """
+    values = checked_spectrum(sigma)
+    largest = np.argmax(values, axis=-1, keepdims=True)
+    bound: Array = values.copy()
+    np.put_along_axis(bound, largest, 0.0, axis=-1)
+    np.put_along_axis(bound, largest, bound.max(axis=-1, keepdims=True), axis=-1)
+    return bound
+
+
+def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
+    r"""Compute a bound on :math:`\phi` that holds for every spectrum and every ``k``.
+
+    The share kept is concave in the sum of the other terms; Jensen's inequality puts that sum's mean in its place, and
+    what remains is a Gaussian integral. Returned is the first, tighter form, ``(..., d)`` for values ``(..., d)``:
+
+    .. math::
+        \phi(\sigma_i; k) \le \sigma_i \sqrt\pi\, s_i\, e^{s_i^2} \operatorname{erfc}(s_i)
+        \le \sqrt{\tfrac{\pi}{2}}\; \sigma_i^{1-2k} \Big(\sum_{l \ne i} \sigma_l^{4k}\Big)^{1/2}, \qquad
+        s_i^2 = \frac{\sum_{l \ne i} \sigma_l^{4k}}{2 \sigma_i^{4k}}
+    """
+    values = checked_spectrum(sigma)
+    check_whole("iterations", iterations, 0)
+    rows = [_jensen_share(log_weights(row, iterations)) for row in values.reshape(-1, values.shape[-1])]
+    bound: Array = values * np.reshape(rows, values.shape)
+    return bound
+
+
+def _jensen_share(log_beta: Array) -> Array:
+    """Bound the share kept, for weights ``(d,)``."""
+    weightless = np.isneginf(log_beta)
+    log_s = (log_sums_of_others(log_beta) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
+    # Far out s·erfcx(s) is 1/√π to rounding, while its factors leave the range of floats.
+    far = weightless | (log_s > 20)
+    s = np.exp(np.where(far, 0, log_s))
+    share: Array = np.where(far, 1.0, np.sqrt(np.pi) * s * erfcx(s))
+    return share
 
 
 def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> float:
-    r"""The bound on the downstream error of a nearest-neighbour classifier (Theorem 1).
+    r"""Bound the downstream error of a nearest-neighbor classifier (Theorem 1).
 
     .. math::
         \mathrm{Err} \le (1 - \sigma) + R_\varepsilon, \qquad
         R_\varepsilon = P(\lVert f(x_1) - f(x_2) \rVert \ge \varepsilon)
         \le \min\Big(1, \tfrac{\sqrt{2 - 2\mathcal{L}_a}}{\varepsilon}, \tfrac{2 - 2\mathcal{L}_a}{\varepsilon^2}\Big)
 
-    The paper prints the square root; its proof, Markov's inequality for the squared distance, gives the other term,
-    which is the smaller one whenever either says anything.
-
-    The lemma behind it asks for more than that proof gives: a classifier that is right on the main part of each class
-    wherever *all* views of a sample are close, and :math:`R_\varepsilon` the chance that they are not. Markov's
-    inequality speaks of one random pair. The number bounds the error only as far as the two agree.
+    The paper prints the square root; its proof gives the smaller term. For its reach see ``docs/theory.md``.
 
     Args:
-        alignment: :math:`\mathcal{L}_a`, the mean inner product of the two views of a sample, **with embeddings of
-            length 1** and ``tau = 1``: from -1 to 1. (With other lengths the theorem does not apply.)
+        alignment: :math:`\mathcal{L}_a`, the mean inner product of the two views of a sample, from -1 to 1: **with
+            embeddings of length 1** and ``tau = 1``, without which the theorem does not apply.
         epsilon: How close two views of a sample count as close.
         sigma: The share of each class that its augmentations hold together, from the (σ, δ)-augmentation.
-
-    Returns:
-        The bound, at most ``2 - sigma``; above 1 it says nothing.
     """
     if not abs(alignment) <= 1 + 1e-9:
         raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")
@@ -40,22 +81,20 @@ def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> f
 
 
 def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) -> float:
-    r"""How large every entry of :math:`\widetilde H - H` may be without turning the leading direction (Proposition 4).
+    r"""Bound every entry of :math:`\widetilde H - H` so that the leading direction hardly turns (Proposition 4).
 
     .. math::
         |\widetilde H_{ij} - H_{ij}| \le \eta = \frac{2 \varepsilon\, \Delta\tilde\sigma_{12}}{n (\pi + 2\varepsilon)}
         \quad\Longrightarrow\quad \lVert V - \widetilde V \rVert_2 \le \varepsilon
 
-    This is the appendix's form; the main text has ``nπ + 2ε`` below the line, which does not follow from the proof.
-    Both state the converse, that a small turn bounds the entries; the proof, a sin-theta theorem for self-adjoint maps,
-    gives the direction above. SFA itself is no such small perturbation: it removes one direction entirely.
+    This is the appendix's form, in the direction that its proof gives (``docs/theory.md``). SFA itself is no such small
+    perturbation: it removes one direction entirely.
 
     Args:
         epsilon: The turn allowed, :math:`\lVert V - \widetilde V \rVert_2`.
         gap: :math:`\Delta\tilde\sigma_{12} = \tilde\sigma_1 - \tilde\sigma_2`.
         n: Rows of the map.
-        d: Its columns; a square map if not given. The spectral norm of an ``(n, d)`` map is at most ``√(nd)`` times
-            its largest entry.
+        d: Its columns; a square map if not given.
     """
     if not epsilon > 0 or not gap >= 0 or n < 1 or (d is not None and d < 1):
         raise InputError(f"epsilon is above 0, gap not below, n and d at least 1; not {epsilon}, {gap}, {n}, {d}.")

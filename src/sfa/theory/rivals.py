@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from sfa.law.spectra import Array, checked_spectrum
 from sfa.ranges import check_number, check_whole
 from sfa.theory.push_forward import PushForward
+from sfa.theory.spectra import Array, checked_spectrum
 
 
 def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForward:
@@ -58,7 +58,7 @@ def grassmann(sigma: ArrayLike, kappa: int = 15, *, noise: float = 0.1) -> PushF
 
 
 def pca(sigma: ArrayLike, kappa: int = 20) -> PushForward:
-    r""":math:`\sigma_i` of the centred map for the ``kappa`` leading values, 0 for the rest."""
+    r""":math:`\sigma_i` of the centered map for the ``kappa`` leading values, 0 for the rest."""
     values = checked_spectrum(sigma)
     return PushForward(values * _leading(values, kappa), np.zeros_like(values))
 
@@ -74,7 +74,7 @@ def precondition(sigma: ArrayLike, ridge: float = 1e-3) -> PushForward:
 
 
 def whiten(sigma: ArrayLike, n: int, ridge: float = 1e-3) -> PushForward:
-    r""":math:`\sqrt n` times that of :func:`precondition`, for the values of the centred map with ``n`` rows."""
+    r""":math:`\sqrt n` times that of :func:`precondition`, for the values of the centered map with ``n`` rows."""
     check_whole("n", n, 1)
     mean, deviation = precondition(sigma, ridge)
     return PushForward(np.sqrt(n) * mean, deviation)

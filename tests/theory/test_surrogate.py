@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from sfa.law.shares import moments
+from sfa.theory.removed_fraction import moments
+from tests.cases import each
 
 SMALLEST = 1e-290
 PRECISE = 1e-12
@@ -67,7 +68,7 @@ def assert_is(actual: float, expected: mpf) -> None:
         assert abs(mpf(float(actual)) / expected - 1) < PRECISE, f"{actual} is not {mp.nstr(expected, 17)}"
 
 
-@pytest.mark.parametrize(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
+@each(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
 def test_moments_equal_the_closed_form(sigma: list[float], k: int) -> None:
     actual = moments(sigma, k, "surrogate")
     for i in range(min(len(sigma), 6)):
@@ -88,15 +89,15 @@ def test_random_spectra_equal_the_closed_form(exponents: list[float], k: int) ->
             assert_is(part[i], expected)
 
 
-@pytest.mark.parametrize("sigma", [[2.0, 1.0], [1.0, 0.7], [1e20, 1e-20], [3.0], [0.0, 0.0], [0.0, 2.0, 0.0]], ids=str)
-@pytest.mark.parametrize("k", [0, 1, 2, 16])
+@each("sigma", [[2.0, 1.0], [1.0, 0.7], [1e20, 1e-20], [3.0], [0.0, 0.0], [0.0, 2.0, 0.0]], ids=str)
+@each("k", [0, 1, 2, 16])
 def test_exact_where_no_more_than_two_values_have_weight(sigma: list[float], k: int) -> None:
     for surrogate, exact in zip(moments(sigma, k, "surrogate"), moments(sigma, k, "exact"), strict=True):
         np.testing.assert_allclose(surrogate, exact, rtol=PRECISE, atol=SMALLEST)
 
 
-@pytest.mark.parametrize("d", [2, 3, 40, 1000])
-@pytest.mark.parametrize("k", [0, 1, 64])
+@each("d", [2, 3, 40, 1000])
+@each("k", [0, 1, 64])
 def test_exact_for_equal_values(d: int, k: int) -> None:
     actual = moments(np.full(d, 0.3), k, "surrogate")
     np.testing.assert_allclose(actual.mean, 1 / d, rtol=PRECISE)

@@ -12,12 +12,13 @@ from scipy.integrate import solve_ivp
 
 from sfa import theory
 from sfa.errors import InputError
-from sfa.law import expectation, levelled
+from sfa.theory import expectation, levelled
+from tests.cases import each
 
 SIGMA = np.array([8.0, 4.0, 2.0, 1.0, 0.1])
 
 
-@pytest.mark.parametrize("iterations", [0, 1, 3])
+@each("iterations", [0, 1, 3])
 def test_one_pass_is_the_push_forward_function(iterations: int) -> None:
     np.testing.assert_allclose(levelled(SIGMA, iterations), theory.push_forward(SIGMA, iterations).mean, rtol=1e-12)
     np.testing.assert_array_equal(levelled(SIGMA, iterations, passes=0), SIGMA)
@@ -60,7 +61,7 @@ def test_batches_of_spectra_and_zeros() -> None:
     assert not both[1].any()
 
 
-@pytest.mark.parametrize("options", [{"strength": 1.5}, {"strength": float("nan")}, {"passes": -1}, {"passes": 1.5}])
+@each("options", [{"strength": 1.5}, {"strength": float("nan")}, {"passes": -1}, {"passes": 1.5}])
 def test_other_values_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         levelled(SIGMA, **options)

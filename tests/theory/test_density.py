@@ -12,8 +12,9 @@ from scipy import stats
 from scipy.integrate import quad
 
 from sfa.errors import InputError
-from sfa.law import density
-from sfa.law.shares import moments
+from sfa.theory import density
+from sfa.theory.removed_fraction import moments
+from tests.cases import each
 
 CAPTION = [2.0, 1.5, 0.9, 0.2, 0.01]
 INSIDE = np.array([1e-12, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999])
@@ -45,7 +46,7 @@ SPECTRA: dict[str, tuple[list[float], int]] = {
 }
 
 
-@pytest.mark.parametrize(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
+@each(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
 def test_equals_the_inversion_integral(sigma: list[float], k: int) -> None:
     for i in range(min(len(sigma), 4)):
         if k and sigma[i] == 0:
@@ -54,16 +55,16 @@ def test_equals_the_inversion_integral(sigma: list[float], k: int) -> None:
         np.testing.assert_allclose(density(INSIDE, sigma, i, k), expected, rtol=1e-10, atol=1e-11)
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 9, 200])
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
-@pytest.mark.parametrize("k", [0, 2])
+@each("d", [2, 3, 4, 9, 200])
+@each("method", ["exact", "surrogate"])
+@each("k", [0, 2])
 def test_equal_values(d: int, method: Any, k: int) -> None:
     expected = stats.beta.pdf(INSIDE, 0.5, (d - 1) / 2)
     np.testing.assert_allclose(density(INSIDE, np.full(d, 7.0), 1, k, method), expected, rtol=1e-11, atol=1e-300)
 
 
-@pytest.mark.parametrize("ratio", [1.0, 0.5, 1e-3, 30.0, 1e-20, 1e20])
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("ratio", [1.0, 0.5, 1e-3, 30.0, 1e-20, 1e20])
+@each("method", ["exact", "surrogate"])
 def test_two_values(ratio: float, method: Any) -> None:
     """√g / (π √(z(1-z)) (1 - (1-g) z)) with g = β₂/β₁: the ratio of two squared Gaussians is F(1, 1)."""
     g = ratio**8
@@ -71,7 +72,7 @@ def test_two_values(ratio: float, method: Any) -> None:
     np.testing.assert_allclose(density(INSIDE, [1.0, ratio], 0, 2, method), expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("scales", [(1.0, 2.0), (1e-3, 5.0), (1e-4, 1e-2)])
+@each("scales", [(1.0, 2.0), (1e-3, 5.0), (1e-4, 1e-2)])
 def test_two_pairs(scales: tuple[float, float]) -> None:
     """Two weighted chi-squares of two degrees of freedom each sum to a difference of exponentials; u is integrated."""
     a, b = (1 / (2 * r) for r in scales)
@@ -86,8 +87,8 @@ def integral(function: Any, ends: tuple[float, float]) -> float:
     return float(quad(function, 0, 1, weight="alg", wvar=ends, epsabs=0, epsrel=1e-11, limit=200)[0])
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
-@pytest.mark.parametrize(
+@each("method", ["exact", "surrogate"])
+@each(
     ("sigma", "k"),
     [
         (CAPTION, 1),
@@ -125,7 +126,7 @@ def nodes(low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
     return np.sin(theta) ** 2, weight * (last - first) / 2 * np.sin(2 * theta)
 
 
-@pytest.mark.parametrize("i", [0, 1, 2])
+@each("i", [0, 1, 2])
 def test_histogram_of_draws(i: int) -> None:
     """Pearson's chi-square over 40 bins of a million draws."""
     y = np.random.default_rng(i).normal(size=(1_000_000, 5))
@@ -140,7 +141,7 @@ def test_histogram_of_draws(i: int) -> None:
     assert ((drawn - expected) ** 2 / expected).sum() < stats.chi2.ppf(1 - 1e-5, 39)
 
 
-@pytest.mark.parametrize(("sigma", "k"), [(CAPTION, 1), (CAPTION, 4), ([1.0, 5.0, 2.0], 0), ([1.0, 0.0, 3.0, 2.0], 2)])
+@each(("sigma", "k"), [(CAPTION, 1), (CAPTION, 4), ([1.0, 5.0, 2.0], 0), ([1.0, 0.0, 3.0, 2.0], 2)])
 def test_surrogate_is_a_transformed_beta_density(sigma: list[float], k: int) -> None:
     """γ/(1-(1-γ)z)² · BetaPDF(γz/(1-(1-γ)z); ½, α)."""
     beta = np.array(sigma) ** (4 * k)
@@ -161,7 +162,7 @@ def test_surrogate_is_not_the_exact_law() -> None:
     assert surrogate > 1.3 * exact
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("method", ["exact", "surrogate"])
 def test_at_the_ends_outside_and_at_nan(method: Any) -> None:
     z = np.array([[-np.inf, -0.1, -1e-300], [1 + 1e-15, 2.0, np.inf]])
     assert (density(z, CAPTION, 0, 1, method) == 0).all()
@@ -183,7 +184,7 @@ def test_at_one_as_many_others_as_decide() -> None:
     assert density(1.0, three, 0) == pytest.approx(1 / (2 * 2.0**2 * 1.5**2), rel=1e-14)
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("method", ["exact", "surrogate"])
 def test_the_shape_is_that_of_z_and_an_index_may_count_from_the_end(method: Any) -> None:
     z = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
     values = density(z, CAPTION, -2, 1, method)
@@ -194,7 +195,7 @@ def test_the_shape_is_that_of_z_and_an_index_may_count_from_the_end(method: Any)
     assert density([], CAPTION, 3, 1, method).shape == (0,)
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("method", ["exact", "surrogate"])
 def test_only_ratios_and_not_the_order_matter(method: Any) -> None:
     ordinary = density(INSIDE, CAPTION, 0, 2, method)
     scaled = density(INSIDE, np.array(CAPTION[::-1]) * 1e-30, 4, 2, method)
@@ -216,8 +217,8 @@ def test_a_density_is_never_negative_nor_undefined(sigma: list[float], k: int, z
     assert min(values) >= 0
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
-@pytest.mark.parametrize(
+@each("method", ["exact", "surrogate"])
+@each(
     ("sigma", "i", "k", "message"),
     [
         ([2.0, 0.0], 0, 1, "value 0 is always 1 .* no density"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfa.law.quadrature import FLAT, panels, segments, straight
+from sfa.theory.exact import FLAT, panels, segments, straight
 
 
 @given(st.lists(st.floats(-1000, 1000), min_size=1, max_size=8), st.floats(FLAT, 90), st.floats(FLAT, 90))

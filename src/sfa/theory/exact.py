@@ -1,19 +1,15 @@
-r"""The exact law of what the incomplete power iteration removes, by quadrature.
+r"""Moments and density of what the incomplete power iteration removes, exact, by quadrature (``docs/theory.md``).
 
-Along the right singular vectors, :math:`r^{(k)}` has the coordinates :math:`\sigma_i^{2k} y_i` with
-:math:`y \sim \mathcal{N}(0, I)`. The share of :math:`\sigma_i` that Algorithm 1 removes is
-
-.. math:: z_i = \frac{\beta_i y_i^2}{\sum_l \beta_l y_l^2}, \qquad \beta_l = \sigma_l^{4k}
-
-The paper replaces the sum of the other terms by one Gamma variable (:mod:`sfa.law.surrogate`). No replacement is
-needed: :math:`1/s = \int_0^\infty e^{-ts}\,dt` and the moment generating function of a Gaussian give
+With :math:`\beta_l = \sigma_l^{4k}` and :math:`y \sim \mathcal{N}(0, I)`, Algorithm 1 removes of :math:`\sigma_i` the
+fraction :math:`z_i = \beta_i y_i^2 / \sum_l \beta_l y_l^2`. From :math:`1/s = \int_0^\infty e^{-ts}\,dt` follow
 
 .. math::
     \mathbb{E}[z_i] &= \int_0^\infty \frac{\beta_i}{1+2\beta_i t} \prod_l (1+2\beta_l t)^{-1/2}\, dt \\
     \mathbb{E}[z_i^2] &= \int_0^\infty \frac{3 \beta_i^2 t}{(1+2\beta_i t)^2} \prod_l (1+2\beta_l t)^{-1/2}\, dt
 
-With :math:`t = e^u` the integrands are products of logistic functions of :math:`u`. All values of a spectrum share the
-nodes and the product, so that together they cost one matrix-vector product.
+With :math:`t = e^u` the integrands are products of powers of :math:`1 + e^{u+b}`: straight lines on a logarithmic axis,
+but for corners at :math:`u = -b`. Panels of Gauss-Legendre nodes surround the corners; what is between them is
+integrated in closed form.
 """
 
 from __future__ import annotations
@@ -22,24 +18,27 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, roots_legendre
 
-from sfa.law.moments import Moments, balanced
-from sfa.law.quadrature import FLAT, panels, segments, straight
-from sfa.law.spectra import Array, sums_of_others
+from sfa.theory.spectra import Array, Moments, balanced, sums_of_others
 
+FLAT = 40.0
+"""Distance from a corner at which a factor is a straight line: exp(-40) is below the rounding of 1."""
+PANEL = 2.0
+"""Width of a panel. The integrands are analytic and bounded for imaginary parts up to about pi/2, where 16 nodes on a
+width of 2 are exact to rounding."""
 TAIL = 75.0
 """Behind the last corner that matters the integrands fall at least as fast as exp(-u/2)."""
-
 CORNERS = 5
 """Once five factors of the product have turned, even the integrand of the second moment falls as fast as that."""
-
 BLOCK = 1 << 19
 """Matrix entries held at once."""
 
+_NODES, _WEIGHTS = roots_legendre(16)
+
 
 def moments(log_beta: Array) -> Moments:
-    """Moments of the shares removed, for weights ``(d,)``. Without any weight nothing is removed."""
+    """Compute moments of the fractions removed, for weights ``(d,)``. Without any weight nothing is removed."""
     weighted = np.isfinite(log_beta)
     if not weighted.any():
         return Moments(np.zeros_like(log_beta), np.ones_like(log_beta), np.zeros_like(log_beta))
@@ -50,9 +49,9 @@ def moments(log_beta: Array) -> Moments:
 
 
 def _mean_and_variance(b: Array) -> tuple[Array, Array]:
-    r"""For :math:`b_l = \log 2\beta_l`, finite and in falling order from :math:`\log 2`."""
+    r"""Integrate for :math:`b_l = \log 2\beta_l`, finite and in falling order from :math:`\log 2`."""
     mean, square = np.zeros_like(b), np.zeros_like(b)
-    # Of the leading share, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not. Its mass is
+    # Of the leading fraction, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not. Its mass is
     # at the second corner; the straight stretches add nothing to it.
     square_of_rest = 0.0
     stretches = segments(-b[:CORNERS], before=FLAT + np.log(len(b)), after=TAIL)
@@ -77,10 +76,7 @@ def _mean_and_variance(b: Array) -> tuple[Array, Array]:
 
 
 def density(z: Array, log_beta: Array, i: int) -> Array:
-    r"""Density of :math:`z_i` at ``z`` ``(m,)``, where it has one: both ``β_i`` and another weight are positive.
-
-    :math:`z_i \le z` says that a quadratic form of Gaussians is not positive. Its Laplace transform has one branch cut
-    on the positive side; the inversion contour wraps around it and leaves an integral without oscillation:
+    r"""Compute the density of :math:`z_i` at ``z`` ``(m,)``, where both ``β_i`` and another weight are positive.
 
     .. math::
         p_i(z) = \frac{\prod_{l \ne i} \sqrt{1-q_l}}{2\pi z (1-z)} \int_0^\infty \frac{dx}{\sqrt x}
@@ -89,9 +85,8 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
     """
     others = np.delete(log_beta, i)
     others = others[np.isfinite(others)]
-    inside = (z > 0) & (z < 1)
     result = np.zeros_like(z)
-    for place in np.flatnonzero(inside):
+    for place in np.flatnonzero((z > 0) & (z < 1)):
         log_z, log_rest = np.log(z[place]), np.log1p(-z[place])
         from_others, from_i = log_z + others, log_rest + log_beta[i]
         both = np.logaddexp(from_others, from_i)
@@ -114,7 +109,7 @@ def _log_cut_integral(log_q: Array) -> float:
 
 
 def _density_at_one(log_ratio: Array) -> float:
-    """The limit, from the number of others: the chance that all of them vanish at once."""
+    """Return the limit, from the number of others: the chance that all of them vanish at once."""
     if len(log_ratio) == 2:
         with np.errstate(over="ignore"):
             return float(np.exp(-log_ratio.sum() / 2) / 2)
@@ -122,9 +117,40 @@ def _density_at_one(log_ratio: Array) -> float:
 
 
 def _blocks(stretches: list[tuple[float, float]], rows: int) -> Iterator[tuple[Array, Array]]:
-    """Nodes and weights of all stretches, so many at a time that a matrix with ``rows`` rows stays small."""
+    """Yield nodes and weights of all stretches, so many at a time that a matrix with ``rows`` rows stays small."""
     step = max(1, BLOCK // rows)
     for low, high in stretches:
         u, weight = panels(low, high)
         for start in range(0, len(u), step):
             yield u[start : start + step], weight[start : start + step]
+
+
+def segments(corners: Array, before: float, after: float) -> list[tuple[float, float]]:
+    """Return stretches to cover with panels: ``FLAT`` around each corner, ``before`` the first, ``after`` the last."""
+    merged: list[tuple[float, float]] = []
+    last = len(corners) - 1
+    for place, corner in enumerate(sorted(corners)):
+        low = corner - (before if place == 0 else FLAT)
+        high = corner + (after if place == last else FLAT)
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return merged
+
+
+def panels(low: float, high: float) -> tuple[Array, Array]:
+    """Return nodes and weights on one stretch."""
+    edges = np.linspace(low, high, int(np.ceil((high - low) / PANEL)) + 1)
+    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+    return (middle[:, None] + half[:, None] * _NODES).ravel(), (half[:, None] * _WEIGHTS).ravel()
+
+
+def straight(length: float | Array, log_ends: Array) -> Array:
+    """Integrate exponentials over a stretch, from the logarithms of their values at its ends ``(..., 2)``."""
+    top = log_ends.max(axis=-1)
+    with np.errstate(invalid="ignore"):
+        drop = np.nan_to_num(np.abs(log_ends[..., 1] - log_ends[..., 0]), nan=0.0)  # nan: zero at both ends
+    mean = np.where(drop > 0, -np.expm1(-drop) / np.where(drop > 0, drop, 1), 1.0)
+    integral: Array = length * np.exp(top) * mean
+    return integral

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from sfa.errors import InputError
-from sfa.law import exact, expectation, variance
-from sfa.law.shares import moments
+from sfa.theory import exact, expectation, variance
+from sfa.theory.removed_fraction import moments
+from tests.cases import each
 
 CAPTION = [1.5, 0.9, 0.2, 0.01]
 """σ₂ to σ₅ in the caption of the paper's toy illustration; σ₁ varies."""
@@ -111,14 +112,14 @@ def assert_equals(actual: np.ndarray, expected: list[mpf], rtol: float = PRECISE
             assert abs(mpf(float(a)) / e - 1) < rtol, f"{a} is not {mp.nstr(e, 17)}"
 
 
-@pytest.mark.parametrize(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
+@each(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
 def test_moments_equal_the_integrals(sigma: list[float], k: int) -> None:
     actual = moments(sigma, k, "exact")
     for part, expected in zip(actual, reference(sigma, k), strict=True):
         assert_equals(part, expected)
 
 
-@pytest.mark.parametrize("name", ["caption-1", "repeated", "with-zeros"])
+@each("name", ["caption-1", "repeated", "with-zeros"])
 def test_the_reference_equals_the_integrals_as_printed(name: str) -> None:
     sigma, k = SPECTRA[name]
     mean, _, spread = reference(sigma, k)
@@ -139,8 +140,8 @@ def test_random_spectra_equal_the_integrals(exponents: list[float], k: int) -> N
         assert_equals(part, expected)
 
 
-@pytest.mark.parametrize("k", [0, 1, 5, 64])
-@pytest.mark.parametrize("ratio", [1.0, 1 - 1e-9, 0.97, 0.3, 1e-6, 1e-30, 1e-60])
+@each("k", [0, 1, 5, 64])
+@each("ratio", [1.0, 1 - 1e-9, 0.97, 0.3, 1e-6, 1e-30, 1e-60])
 def test_two_values(ratio: float, k: int) -> None:
     """λ₁ = σ₁²ᵏ / (σ₁²ᵏ + σ₂²ᵏ), and the variance of both is λ₁λ₂/2."""
     with mp.workdps(60):
@@ -152,8 +153,8 @@ def test_two_values(ratio: float, k: int) -> None:
         assert_equals(actual.variance, [large * small / 2] * 2)
 
 
-@pytest.mark.parametrize("d", [2, 3, 5, 40, 512, 4096])
-@pytest.mark.parametrize("k", [0, 1, 64])
+@each("d", [2, 3, 5, 40, 512, 4096])
+@each("k", [0, 1, 64])
 def test_equal_values(d: int, k: int) -> None:
     """z is Beta(1/2, (d-1)/2)."""
     actual = moments(np.full(d, 1e-30), k, "exact")
@@ -162,8 +163,8 @@ def test_equal_values(d: int, k: int) -> None:
     np.testing.assert_allclose(actual.variance, 2 * (d - 1) / (d**2 * (d + 2)), rtol=PRECISE)
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 64])
-@pytest.mark.parametrize("sigma", [1e-30, 3.0, 1e30])
+@each("k", [0, 1, 2, 64])
+@each("sigma", [1e-30, 3.0, 1e30])
 def test_of_one_value_all_is_removed(sigma: float, k: int) -> None:
     actual = moments([sigma], k, "exact")
     assert actual.mean == pytest.approx([1], rel=PRECISE)
@@ -171,7 +172,7 @@ def test_of_one_value_all_is_removed(sigma: float, k: int) -> None:
     assert actual.variance == [0]
 
 
-@pytest.mark.parametrize("k", [1, 2, 64])
+@each("k", [1, 2, 64])
 def test_of_one_value_above_zeros_all_is_removed_and_of_the_zeros_nothing(k: int) -> None:
     actual = moments([0.0, 2.0, 0.0], k, "exact")
     np.testing.assert_allclose(actual.mean, [0, 1, 0], rtol=PRECISE)
@@ -179,7 +180,7 @@ def test_of_one_value_above_zeros_all_is_removed_and_of_the_zeros_nothing(k: int
     assert (actual.variance == 0).all()
 
 
-@pytest.mark.parametrize("k", [1, 64])
+@each("k", [1, 64])
 def test_without_any_weight_nothing_is_removed(k: int) -> None:
     actual = moments([0.0, 0.0, 0.0], k, "exact")
     assert (actual.mean == 0).all()
@@ -216,7 +217,7 @@ def slow_moments(sigma: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-@pytest.mark.parametrize(
+@each(
     ("sigma", "k"),
     [
         (np.geomspace(1e30, 1e-30, 512), 1),
@@ -245,7 +246,7 @@ def test_wide_maps_equal_the_trapezoidal_rule(sigma: np.ndarray, k: int) -> None
     np.testing.assert_allclose(actual.variance[leading], (second - first**2)[leading], rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4, 8])
+@each("k", [1, 2, 4, 8])
 def test_mean_and_deviation_of_a_million_draws(k: int) -> None:
     """The caption's spectrum. A mean made of events too rare to be drawn has no sampling error to speak of."""
     sigma = np.array([2.0, *CAPTION])
@@ -340,7 +341,7 @@ def test_many_iterations_remove_the_leading_value_alone() -> None:
     assert (spread < 1e-300).all()
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("method", ["exact", "surrogate"])
 def test_a_batch_is_its_spectra_one_by_one(method: Any) -> None:
     sigma = np.random.default_rng(0).lognormal(size=(2, 3, 6))
     sigma[1, 2] = 0
@@ -357,7 +358,7 @@ def test_a_batch_is_its_spectra_one_by_one(method: Any) -> None:
     np.testing.assert_array_equal(variance(sigma, 2, method), batch.variance)
 
 
-@pytest.mark.parametrize(
+@each(
     "sigma",
     [(3, 2, 1), torch.tensor([3.0, 2.0, 1.0]), np.array([3, 2, 1], dtype=np.float32), torch.tensor([3, 2, 1])],
     ids=["tuple-of-ints", "torch", "float32", "torch-ints"],
@@ -373,8 +374,8 @@ def test_the_given_spectrum_is_left_alone() -> None:
     np.testing.assert_array_equal(sigma, [1.0, 3.0, 2.0])
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
-@pytest.mark.parametrize(
+@each("method", ["exact", "surrogate"])
+@each(
     ("sigma", "message"),
     [
         ([1.0, np.nan], "finite and not negative"),
@@ -395,7 +396,7 @@ def test_what_is_no_spectrum_is_named(sigma: Any, message: str, method: Any) -> 
             function(sigma, 1, method)
 
 
-@pytest.mark.parametrize("k", [-1, 1.0, 2.5, True, "2", None, np.float64(1), np.bool_(True)])
+@each("k", [-1, 1.0, 2.5, True, "2", None, np.float64(1), np.bool_(True)])
 def test_iterations_are_whole_numbers(k: Any) -> None:
     with pytest.raises(InputError, match=r"whole number, 0 or more, not .*") as error:
         expectation([2.0, 1.0], k)
@@ -424,7 +425,7 @@ def test_memory_stays_small_for_wide_maps() -> None:
 # --- Faults of the package that these tests found; each marker goes with its fault. ---
 
 
-@pytest.mark.parametrize("method", ["exact", "surrogate"])
+@each("method", ["exact", "surrogate"])
 def test_an_empty_batch_has_an_empty_result(method: Any) -> None:
     for part in moments(np.zeros((0, 5)), 1, method):
         assert part.shape == (0, 5)

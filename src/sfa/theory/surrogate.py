@@ -1,4 +1,4 @@
-r"""The paper's law of what the incomplete power iteration removes (Propositions 2 and 3), corrected.
+r"""The paper's moments and density of what is removed (Propositions 2 and 3), corrected (``docs/theory.md``).
 
 The weighted sum of the other chi-square variables is replaced by one Gamma variable with the same mean and variance:
 
@@ -8,56 +8,38 @@ The weighted sum of the other chi-square variables is replaced by one Gamma vari
     \alpha_i = \frac{(\sum_{l \ne i} \beta_l)^2}{2 \sum_{l \ne i} \beta_l^2}, \;
     \gamma_i = \frac{\sum_{l \ne i} \beta_l^2}{\beta_i \sum_{l \ne i} \beta_l}
 
-As printed, the density does not integrate to 1 and the variance cancels to noise. The right forms are
-
-.. math::
-    p_i(z) &= \frac{\gamma_i}{(1-(1-\gamma_i)z)^2}\,
-        \mathrm{Beta}\Big(\frac{\gamma_i z}{1-(1-\gamma_i)z};\, \tfrac12, \alpha_i\Big) \\
-    \mathbb{E}[z_i^n] &= \sqrt{\gamma_i}\, \frac{B(n+\frac12, \alpha_i)}{B(\frac12, \alpha_i)}\,
-        {}_2F_1(n+\tfrac12, \alpha_i+\tfrac12;\, n+\tfrac12+\alpha_i;\, 1-\gamma_i)
-
-The hypergeometric function loses all digits for large parameters, so the moments are computed from the integrals it
-stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
+The hypergeometric function of the paper loses all digits for large parameters, so the moments are computed from the
+integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import betaln, log_expit
 
-from sfa.law.moments import Moments, balanced
-from sfa.law.quadrature import FLAT, PANEL, panels, straight
-from sfa.law.spectra import Array, log_sums_of_others
+from sfa.theory.exact import FLAT, PANEL, panels, straight
+from sfa.theory.spectra import Array, Moments, balanced, log_sums_of_others
 
 TAIL = 80.0
 
 
-class Parameters(NamedTuple):
-    """Of the Gamma variables that stand for the other terms, one per singular value."""
-
-    log_alpha: Array
-    log_gamma: Array
-
-
-def parameters(log_beta: Array) -> Parameters:
-    r""":math:`\log \alpha_i` and :math:`\log \gamma_i` for weights ``(d,)``."""
-    once, twice = log_sums_of_others(log_beta), log_sums_of_others(2 * log_beta)
-    with np.errstate(invalid="ignore"):
-        return Parameters(2 * once - twice - np.log(2), twice - once - log_beta)
-
-
 def moments(log_beta: Array) -> Moments:
-    """Moments of the shares removed under the surrogate. Without any weight nothing is removed."""
+    """Compute moments of the fractions removed under the surrogate. Without any weight nothing is removed."""
     weighted = np.isfinite(log_beta)
     mean, complement, variance = np.zeros_like(log_beta), np.ones_like(log_beta), np.zeros_like(log_beta)
     if weighted.sum() == 1:
         mean[weighted], complement[weighted] = 1, 0
     elif weighted.any():
-        alpha, log_gamma = parameters(log_beta[weighted])
+        alpha, log_gamma = _parameters(log_beta[weighted])
         mean[weighted], complement[weighted], variance[weighted] = _moments(np.exp(alpha), log_gamma)
     return Moments(mean, complement, variance)
+
+
+def _parameters(log_beta: Array) -> tuple[Array, Array]:
+    r"""Return :math:`\log \alpha_i` and :math:`\log \gamma_i` for weights ``(d,)``."""
+    once, twice = log_sums_of_others(log_beta), log_sums_of_others(2 * log_beta)
+    with np.errstate(invalid="ignore"):
+        return 2 * once - twice - np.log(2), twice - once - log_beta
 
 
 def _moments(alpha: Array, log_gamma: Array) -> Moments:
@@ -72,7 +54,7 @@ def _moments(alpha: Array, log_gamma: Array) -> Moments:
 
 
 def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
-    r""":math:`\int e^{nu} (1+e^u)^{-p} (1+e^{u+s})^{-q}\, du`, one for each entry of ``p``, ``q``, ``s``."""
+    r"""Compute :math:`\int e^{nu} (1+e^u)^{-p} (1+e^{u+s})^{-q}\, du`, one for each entry of ``p``, ``q``, ``s``."""
     # A power far above 1 turns its corner early, by its logarithm.
     margin = FLAT + np.log(np.maximum(1, np.maximum(power, other_power)))
     first, last = np.minimum(0, -shift), np.maximum(0, -shift)
@@ -99,8 +81,13 @@ def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
 
 
 def density(z: Array, log_beta: Array, i: int) -> Array:
-    """The corrected density of Proposition 2 at ``z`` ``(m,)``, where ``β_i`` and another weight are positive."""
-    log_alpha, log_gamma = (float(values[i]) for values in parameters(log_beta))
+    r"""Compute the corrected density of Proposition 2 at ``z`` ``(m,)``, for ``β_i`` and another weight positive.
+
+    .. math::
+        p_i(z) = \frac{\gamma_i}{(1-(1-\gamma_i)z)^2}\,
+        \mathrm{Beta}\Big(\frac{\gamma_i z}{1-(1-\gamma_i)z};\, \tfrac12, \alpha_i\Big)
+    """
+    log_alpha, log_gamma = (float(values[i]) for values in _parameters(log_beta))
     alpha = np.exp(log_alpha)
     power = 0.0 if abs(alpha - 1) < 1e-13 else alpha - 1  # two equal others, but for rounding
     with np.errstate(divide="ignore"):

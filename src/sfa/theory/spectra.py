@@ -1,0 +1,81 @@
+"""Singular values as the theory takes them: checked, turned into the weights of the power iteration, and summed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from sfa.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+class Moments(NamedTuple):
+    """Of every removed fraction ``z_i``; each to a relative error near rounding, however small it is."""
+
+    mean: Array
+    complement: Array
+    """``1 - mean``, without the cancellation."""
+    variance: Array
+
+
+def as_array(given: ArrayLike) -> Array:
+    """Convert to float64; a tensor may be of any device and precision and need a gradient."""
+    return np.asarray(given.detach().to("cpu", torch.float64) if isinstance(given, torch.Tensor) else given, np.float64)
+
+
+def checked_spectrum(sigma: ArrayLike) -> Array:
+    """Return singular values ``(..., d)`` in float64; raise unless all are finite and none is negative."""
+    try:
+        values = as_array(sigma)
+    except (TypeError, ValueError) as error:
+        text = repr(sigma)
+        short = text if len(text) <= 60 else f"{text[:57]}..."
+        raise InputError(f"A spectrum is an array of singular values (..., d), not {short}.") from error
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise InputError(f"A spectrum is an array (..., d) with at least one value, not one of shape {values.shape}.")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InputError("Singular values are finite and not negative; this spectrum holds others.")
+    return values
+
+
+def log_weights(sigma: Array, iterations: int) -> Array:
+    r"""Return the logarithms of :math:`\beta_l = \sigma_l^{4k}`, scaled to a largest of 1; ``-inf`` without weight.
+
+    With ``k = 0`` every value weighs the same, even 0. Only ratios matter, and logarithms keep the ratios of spectra
+    that span sixty decades, raised to the power of 256.
+    """
+    if iterations == 0:
+        return np.zeros_like(sigma)
+    largest = sigma.max()
+    if largest == 0:
+        return np.full_like(sigma, -np.inf)
+    with np.errstate(divide="ignore"):
+        logarithms: Array = 4 * int(iterations) * np.log(sigma / largest)
+    return logarithms
+
+
+def sums_of_others(values: Array) -> Array:
+    """Return for each value the sum of all others, without subtracting it from the total."""
+    before = np.concatenate([[0.0], np.cumsum(values[:-1])])
+    after = np.concatenate([np.cumsum(values[:0:-1])[::-1], [0.0]])
+    sums: Array = before + after
+    return sums
+
+
+def log_sums_of_others(logarithms: Array) -> Array:
+    """Return for each entry the logarithm of the sum of all others."""
+    before = np.concatenate([[-np.inf], np.logaddexp.accumulate(logarithms[:-1])])
+    after = np.concatenate([np.logaddexp.accumulate(logarithms[:0:-1])[::-1], [-np.inf]])
+    sums: Array = np.logaddexp(before, after)
+    return sums
+
+
+def balanced(mean: Array, complement: Array, variance: Array) -> Moments:
+    """Make the larger of a fraction and its complement follow from the smaller: rounding takes neither above 1."""
+    return Moments(
+        np.where(complement < 0.5, 1 - complement, mean), np.where(mean < 0.5, 1 - mean, complement), variance
+    )
