@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.baselines import BASELINES as ALL_UNTRAINED
+from sfa.evaluate.baselines import BASELINES
 from sfa.graph.histograms import degree_histogram, label_counts, label_histogram
 from tests.graph.graph_batches import batches, mixed_batch, single_graphs, to_batch, to_data
 
