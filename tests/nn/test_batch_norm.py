@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.nn.batch_norm import BatchNorm, BatchNorm2d
 from tests.processes import run_in_processes

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.augment import MaskFeatures
 from sfa.errors import InputError
 from sfa.nn import GIN, GraphEncoder, PooledGCN, sum_pool

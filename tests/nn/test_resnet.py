@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.nn import ResNet
 from sfa.nn.batch_norm import BatchNorm2d

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, distributed
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.cases import each
 from tests.processes import run_in_processes

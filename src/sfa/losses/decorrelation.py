@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.matrices import check_one_shape
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from sfa.distributed import all_reduce_sum, gather_rows
 from sfa.errors import InputError
 from sfa.losses.similarities import Similarities
 from sfa.matrices import check_one_shape
-from sfa.processes import all_reduce_sum, gather_rows
 
 Precision = Literal["full", "bfloat16"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.ranges import check_number, check_whole
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 
 
@@ -17,12 +17,12 @@ class AcrossProcesses(_BatchNorm):
         y = \frac{x - \mu}{\sqrt{v + \epsilon}}\, \gamma + \beta, \qquad
         \mu = \frac{1}{n} \sum_i x_i, \qquad v = \frac{1}{n} \sum_i (x_i - \mu)^2,
 
-    in training with the sums over all processes (:mod:`sfa.processes`), some of which may hold no rows. The running
+    in training with the sums over all processes (:mod:`sfa.distributed`), some of which may hold no rows. The running
     statistics are then the same on all, and those of one process. ``nn.SyncBatchNorm`` does this on GPUs only.
     """
 
     across_processes: bool = False
-    """Normalise over the rows of all processes in training; :func:`sfa.processes.synchronise` sets it."""
+    """Normalise over the rows of all processes in training; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def forward(self, input: Tensor) -> Tensor:
         """``(n, d, ...)`` normalised, in the dtype and memory format of the input; halves are widened to float32."""

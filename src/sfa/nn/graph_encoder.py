@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.graph.batches import check_batch
 from sfa.graph.pattern import pattern_of
@@ -42,7 +42,7 @@ class GraphEncoder(nn.Module, ABC):
     level: ClassVar[Level] = "graph"
 
     across_processes: bool = False
-    """Whether the nodes of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+    """Whether the nodes of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init__(self, hidden: int, layers: int) -> None:
         super().__init__()

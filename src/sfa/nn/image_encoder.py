@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.image.channels import histograms, moments
 from sfa.image.pixels import check_pixels, to_float
@@ -39,7 +39,7 @@ class ImageEncoder(nn.Module, ABC):
     mean: Tensor
     std: Tensor
     across_processes: bool = False
-    """Whether the images of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+    """Whether the images of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init__(self, in_channels: int, width: int) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sfa import processes
+from sfa import distributed as processes
 
 
 class Queue(nn.Module):
@@ -25,7 +25,7 @@ class Queue(nn.Module):
     """How many of the rows are projections: ``size`` once it is full."""
 
     across_processes: bool = False
-    """Whether the rows of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init__(self, size: int, width: int) -> None:
         super().__init__()

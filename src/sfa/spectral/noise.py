@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.ranges import NonNegative, check_number
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap

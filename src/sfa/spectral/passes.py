@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed as processes
 from sfa.spectral.block import turn_across_processes, turn_block
 from sfa.spectral.feature_map import identity, largest_entry
 from sfa.spectral.projection import RankOneProduct, unit
