@@ -27,7 +27,7 @@ from sfa.data import build_images
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
 from sfa.sampling import Images
-from sfa.train.optimizers import make_optimizer
+from sfa.train.optim import make_optimizer
 
 
 def main() -> None:

@@ -16,14 +16,14 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError, TrainingError
 from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
 from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, load_checkpoint, load_tensors, train
-from sfa.train.callbacks import checkpoint
-from sfa.train.schedule import learning_rate
+from sfa.train import checkpoint_callback as checkpoint
+from sfa.train.optim import learning_rate
 from tests.callbacks import on_epoch, on_step
 from tests.processes import pretend_torchrun, run_in_processes
 
@@ -154,7 +154,7 @@ def roots_of_parts(steps: BatchPlan, epoch: int) -> list[list[list[int]]]:
 def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
     planted: Data, monkeypatch: pytest.MonkeyPatch, count: int, accumulate: int
 ) -> None:
-    monkeypatch.setattr(processes, "count", lambda: count)
+    monkeypatch.setattr(distributed, "world_size", lambda: count)
     steps = BatchPlan(planted, partial(Neighbours, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
     plans = []
     for rank in range(count):
@@ -178,7 +178,7 @@ def test_a_last_step_of_too_few_seeds_is_joined_to_the_one_before(
 
 
 def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "count", lambda: 3)
+    monkeypatch.setattr(distributed, "world_size", lambda: 3)
     with pytest.raises(InputError, match="2 clusters cannot be shared by 3 processes"):
         BatchPlan(planted, partial(Clusters, clusters=2), seed=0)
 
@@ -193,7 +193,7 @@ and the next step's SFA with it."""
 
 def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tuple[dict[str, Tensor], list[float]]:
     """Of a training; in a process that looks as if torchrun had started it, where there are several."""
-    if processes.count() > 1:
+    if distributed.world_size() > 1:
         pretend_torchrun()
     method, losses = recipe.build(graph.num_features), []
     train(
@@ -238,10 +238,10 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
     """Of one step on the part of the nodes that each process has, averaged as DistributedDataParallel does."""
     method = recipe.build(graph.num_features).double()
     model: torch.nn.Module = method
-    if processes.count() > 1:
-        processes.synchronise(method)
+    if distributed.world_size() > 1:
+        distributed.enable_cross_rank(method)
         model = DistributedDataParallel(method)
-    seeds = torch.arange(graph.num_nodes).tensor_split(processes.count())[processes.rank()]
+    seeds = torch.arange(graph.num_nodes).tensor_split(distributed.world_size())[distributed.rank()]
     batch = WholeGraph(graph).batch(seeds, torch.Generator())
     loss = model(batch, torch.Generator().manual_seed(0))
     loss.backward()
@@ -307,7 +307,7 @@ class RestsAtFirst(Method):
 
 def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
     """After one epoch, and after two."""
-    if processes.count() > 1:
+    if distributed.world_size() > 1:
         pretend_torchrun()
     after = []
     for epochs in (1, 2):
@@ -355,7 +355,7 @@ def test_a_lost_process_is_explained(planted: Data, scripted: Any, monkeypatch: 
             self.weight = torch.nn.Parameter(torch.ones(()))
 
         def forward(self, batch: Data, generator: torch.Generator) -> Tensor:
-            monkeypatch.setattr(processes, "count", lambda: 2)
+            monkeypatch.setattr(distributed, "world_size", lambda: 2)
             raise RuntimeError("[pair.cc:534] Connection closed by peer [127.0.0.1]:41562")
 
     with pytest.raises(TrainingError, match=r"Another process of this run has ended.*--resume"):

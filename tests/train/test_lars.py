@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfa.train.lars import LARS
+from sfa.train.optim import LARS
 
 Weights = list[float]
 

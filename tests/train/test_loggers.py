@@ -299,7 +299,7 @@ def test_a_full_disk_ends_the_log_alone(tmp_path: Path) -> None:
 
 
 def test_only_the_first_process_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfa.processes.rank", lambda: 1)
+    monkeypatch.setattr("sfa.distributed.rank", lambda: 1)
     with Loggers(["tensorboard"], print) as loggers:
         loggers.open(tmp_path, SETTINGS)
         loggers.log(row(1))

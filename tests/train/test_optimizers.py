@@ -14,9 +14,7 @@ from torch_geometric.data import Data
 from sfa.methods import Method
 from sfa.sampling import Neighbours
 from sfa.train import train
-from sfa.train.lars import LARS
-from sfa.train.optimizers import make_optimizer
-from sfa.train.schedule import learning_rate
+from sfa.train.optim import LARS, learning_rate, make_optimizer
 from tests.callbacks import on_epoch
 
 SETTINGS = {"lr": 0.1, "weight_decay": 0.01, "momentum": 0.8}

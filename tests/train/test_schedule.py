@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from sfa.train.schedule import learning_rate
+from sfa.train.optim import learning_rate
 
 
 def reference(epochs: int, peak: float, warmup: int, cosine: bool) -> list[float]:

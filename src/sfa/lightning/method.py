@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.lightning.installed import LightningModule
 from sfa.methods.base import Method, Observer
@@ -18,9 +18,8 @@ from sfa.recipes import Recipe, load_recipe
 from sfa.sampling import Sampler
 from sfa.seeding import step_generator
 from sfa.train.batch_plan import BatchPlan
-from sfa.train.divergence import require_finite
-from sfa.train.optimizers import OptimizerName, make_optimizer, set_rate
-from sfa.train.schedule import learning_rate
+from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
+from sfa.train.step import require_finite
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -94,7 +93,7 @@ class LightningMethod(LightningModule):
         if stage == "fit" and (self.trainer.max_epochs or -1) < 1:
             raise InputError("LightningMethod has a schedule of epochs: give the Trainer max_epochs.")
         if self.trainer.world_size > 1:
-            processes.synchronise(self.method)
+            distributed.enable_cross_rank(self.method)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return make_optimizer(method=self.method, **self.optimizer_options)  # type: ignore[arg-type]

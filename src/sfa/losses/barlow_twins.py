@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.losses.standardise import standardised
 
 
@@ -29,12 +29,12 @@ def barlow_twins(
         z_beta: The same nodes in the second view.
         off_diagonal: ``λ``; ``1/d`` if not given, as in G-BT.
         eps: Added to the standard deviations, so that a constant column stays finite.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the loss that of all; some
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the loss that of all; some
             may hold none. Half precision is widened to float32 then.
     """
     alpha, beta, n = standardised(z_alpha, z_beta, eps=eps, across_processes=across_processes)
     product = alpha.mT @ beta
-    correlation = (processes.all_reduce_sum(product) if across_processes else product) / n
+    correlation = (distributed.all_reduce_sum(product) if across_processes else product) / n
     diagonal = correlation.diagonal()
     invariance = (1 - diagonal).square().sum()
     redundancy = correlation.square().sum() - diagonal.square().sum()

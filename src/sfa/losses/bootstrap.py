@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 
 
@@ -22,9 +22,9 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
     Args:
         q: Predictions ``(n, d)``, made of the online network's embeddings of one view.
         z: The target network's embeddings of the same nodes in the other view, a constant as a rule.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the mean is over all.
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the mean is over all.
     """
-    n = processes.count_rows(q) if across_processes else len(q)
+    n = distributed.count_rows(q) if across_processes else len(q)
     if q.shape != z.shape or q.dim() != 2 or n < 1:
         raise InputError(
             f"Predictions and targets of one shape (n, d) with n ≥ 1 are needed, not {tuple(q.shape)}, "
@@ -32,7 +32,7 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
         )
     cosines = (_directions(q) * _directions(z)).sum()
     if across_processes:
-        cosines = processes.all_reduce_sum(cosines)
+        cosines = distributed.all_reduce_sum(cosines)
     return 2 - 2 * cosines / n
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.losses.standardise import standardised
 
 
@@ -34,13 +34,13 @@ def cca(
         z_beta: The same nodes in the second view.
         decorrelation: ``λ``.
         eps: Added to the standard deviations, so that a constant column stays finite.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the loss that of all; some
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the loss that of all; some
             may hold none. Half precision is widened to float32 then.
     """
     alpha, beta, n = standardised(z_alpha, z_beta, eps=eps, across_processes=across_processes)
 
     def over_nodes(own: Tensor) -> Tensor:
-        return (processes.all_reduce_sum(own) if across_processes else own) / n
+        return (distributed.all_reduce_sum(own) if across_processes else own) / n
 
     invariance = over_nodes((alpha - beta).square().sum())
     redundancy = sum(_from_identity(over_nodes(z.mT @ z)) for z in (alpha, beta))

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from sfa.distributed import all_reduce_sum, gather_rows
 from sfa.errors import InputError
 from sfa.losses.similarities import Similarities
-from sfa.processes import all_reduce_sum, gather_rows
 
 Precision = Literal["full", "bfloat16"]
 
@@ -58,7 +58,7 @@ def nt_xent(
             the processor has it, for temperatures from 0.2 on.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
         across_processes: The rows of all processes are one batch: each row has negatives on all of them, and the loss
-            is that of the whole batch (see :mod:`sfa.processes`).
+            is that of the whole batch (see :mod:`sfa.distributed`).
 
     Returns:
         A scalar, differentiable once (and not by ``torch.func``).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.ranges import check_number, check_whole
 
@@ -26,13 +26,13 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
         scores: ``S``, ``(B, K)``, of each row with each prototype.
         epsilon: How soft the assignments are; near 0 each row has one prototype.
         iterations: So many; SwAV stops after 3.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`); some may hold none.
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`); some may hold none.
 
     Returns:
         ``(B, K)`` without gradient, in float32 or, of float64, in float64; of finite scores finite, however large. A
         score that is NaN or ∞ makes all of them NaN, which the loss then shows.
     """
-    across = across_processes and processes.count() > 1
+    across = across_processes and distributed.world_size() > 1
     _check(scores, epsilon, iterations, across)
     s = scores.to(torch.promote_types(scores.dtype, torch.float32))
     # What a column is shifted by has no effect, as its sum is scaled next. With a maximum of 0 that sum is 1 at least.
@@ -49,17 +49,17 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
 def _column_maxima(s: Tensor, across: bool) -> Tensor:
     """``(1, K)``; of no rows, none."""
     own = s.amax(0, keepdim=True) if len(s) else s
-    return processes.gather_rows(own)[0].amax(0, keepdim=True) if across else own
+    return distributed.gather_rows(own)[0].amax(0, keepdim=True) if across else own
 
 
 def _column_sums(q: Tensor, across: bool) -> Tensor:
     """``(1, K)``."""
     own = q.sum(0, keepdim=True)
-    return processes.all_reduce_sum(own) if across else own
+    return distributed.all_reduce_sum(own) if across else own
 
 
 def _check(scores: Tensor, epsilon: float, iterations: int, across: bool) -> None:
-    rows = processes.count_rows(scores) if across else len(scores)
+    rows = distributed.count_rows(scores) if across else len(scores)
     if scores.dim() != 2 or rows < 1 or scores.shape[1] < 1 or not scores.is_floating_point():
         raise InputError(
             f"Scores are numbers (B, K) with B ≥ 1 and K ≥ 1, not {scores.dtype} {tuple(scores.shape)} "

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 
 
@@ -18,10 +18,10 @@ def standardised(z_alpha: Tensor, z_beta: Tensor, *, eps: float, across_processe
         z_alpha: Embeddings ``(n, d)`` of the first view.
         z_beta: The same nodes in the second view.
         eps: Added to the standard deviations, which are unbiased, so that a constant column stays finite.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), ``n`` in all; some may hold
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), ``n`` in all; some may hold
             none. Half precision is widened to float32 then.
     """
-    spread = across_processes and processes.count() > 1
+    spread = across_processes and distributed.world_size() > 1
     if z_alpha.shape != z_beta.shape or z_alpha.dim() != 2 or (z_alpha.shape[0] < 2 and not spread):
         raise InputError(
             f"Two views of one shape (n, d) with n ≥ 2 are needed, not {tuple(z_alpha.shape)}, {tuple(z_beta.shape)}."
@@ -44,13 +44,13 @@ def _columns(z: Tensor, eps: float) -> Tensor:
 
 def _across_processes(z_alpha: Tensor, z_beta: Tensor, eps: float) -> tuple[Tensor, Tensor, int]:
     """The same of the rows of all processes, from sums over them."""
-    n = processes.count_rows(z_alpha)
+    n = distributed.count_rows(z_alpha)
     if n < 2:
         raise InputError(f"Two views with n ≥ 2 rows on all processes together are needed, not {n}.")
     both = torch.cat([z_alpha, z_beta], dim=1)
     both = both.to(torch.promote_types(both.dtype, torch.float32))
-    centred = both - processes.all_reduce_sum(both.sum(0)) / n
-    squares = processes.all_reduce_sum(centred.square().sum(0))
+    centred = both - distributed.all_reduce_sum(both.sum(0)) / n
+    squares = distributed.all_reduce_sum(centred.square().sum(0))
     # The root of 0 has no gradient; a column that never changes has none either.
     deviation = torch.where(squares > 0, squares, 1).sqrt() * (squares > 0) / math.sqrt(n - 1)
     alpha, beta = (centred / (deviation + eps)).chunk(2, dim=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.ranges import check_number
 
@@ -32,10 +32,10 @@ def swapped_prediction(
         q_alpha: Assignments ``(B, K)`` of the first view, a constant as a rule (:func:`~sfa.losses.sinkhorn`).
         q_beta: Those of the second.
         tau: Temperature.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.processes`), and the mean is over all; some
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the mean is over all; some
             may hold none.
     """
-    n = processes.count_rows(scores_alpha) if across_processes else len(scores_alpha)
+    n = distributed.count_rows(scores_alpha) if across_processes else len(scores_alpha)
     shapes = [tuple(one.shape) for one in (scores_alpha, scores_beta, q_alpha, q_beta)]
     if len(set(shapes)) > 1 or scores_alpha.dim() != 2 or n < 1:
         listed = ", ".join(map(str, shapes))
@@ -45,7 +45,7 @@ def swapped_prediction(
     check_number("tau", tau, above=0)
     total = _cross_entropy(scores_alpha, q_beta, tau) + _cross_entropy(scores_beta, q_alpha, tau)
     if across_processes:
-        total = processes.all_reduce_sum(total)
+        total = distributed.all_reduce_sum(total)
     return total / (2 * n)
 
 

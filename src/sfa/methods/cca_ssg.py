@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from sfa.losses import cca
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.ranges import NonNegative
 from sfa.registry import register
 

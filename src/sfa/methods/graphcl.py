@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from sfa.losses import info_nce
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import graph_projector
 from sfa.ranges import Positive, check_number
 from sfa.registry import register

@@ -6,8 +6,7 @@ from torch import Tensor, nn
 
 from sfa.losses import nt_xent
 from sfa.losses.nt_xent import check_temperature
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.ranges import Count, Positive
 from sfa.registry import register

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from torch import Tensor, nn
 
 from sfa.losses import bootstrap_latent
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.ranges import Count
 from sfa.registry import register

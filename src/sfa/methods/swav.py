@@ -7,8 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from sfa.losses import swapped_prediction
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.nn.prototypes import Prototypes
 from sfa.nn.queue import Queue

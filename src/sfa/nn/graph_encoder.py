@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.graph.batches import check_batch
 from sfa.graph.pattern import pattern_of
@@ -42,7 +42,7 @@ class GraphEncoder(nn.Module, ABC):
     level: ClassVar[Level] = "graph"
 
     across_processes: bool = False
-    """Whether the nodes of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+    """Whether the nodes of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init__(self, hidden: int, layers: int) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class GraphEncoder(nn.Module, ABC):
 
     def _check(self, batch: Data) -> None:
         check_batch(batch)
-        alone = not (self.across_processes and processes.count() > 1)
+        alone = not (self.across_processes and distributed.world_size() > 1)
         if self.training and alone and batch.num_nodes < 2:
             raise InputError(
                 f"Batch normalisation needs 2 or more nodes in a batch of graphs to train on, not {batch.num_nodes}: "

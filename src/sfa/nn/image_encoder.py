@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.image.channels import histograms, moments
 from sfa.image.pixels import check_pixels, to_float
@@ -39,7 +39,7 @@ class ImageEncoder(nn.Module, ABC):
     mean: Tensor
     std: Tensor
     across_processes: bool = False
-    """Whether the images of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+    """Whether the images of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init__(self, in_channels: int, width: int) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class ImageEncoder(nn.Module, ABC):
                 f"channel(s), not {images.dtype} of shape {tuple(images.shape)}."
             )
         check_size(images.shape[2], images.shape[3])
-        alone = not (self.across_processes and processes.count() > 1)
+        alone = not (self.across_processes and distributed.world_size() > 1)
         if self.training and alone and len(images) < 2:
             raise InputError(
                 f"Batch normalisation needs 2 or more images in a batch to train on, not {len(images)}: "

@@ -20,7 +20,7 @@ class Prototypes(nn.Linear):
     """
 
     across_processes: bool = False
-    """Whether the rows of all processes are one batch; :func:`sfa.processes.synchronise` sets it."""
+    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init__(self, width: int, count: int, *, epsilon: float, iterations: int) -> None:
         super().__init__(width, count, bias=False)

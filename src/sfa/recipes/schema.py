@@ -33,8 +33,8 @@ from sfa.recipes.parsing import (
 from sfa.recipes.sections import complete, named, names_of, validated
 from sfa.registry import resolve
 from sfa.sampling import Sampler
-from sfa.train.optimizers import OptimizerName
-from sfa.train.precision import PrecisionName
+from sfa.train.fabric import PrecisionName
+from sfa.train.optim import OptimizerName
 
 NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 

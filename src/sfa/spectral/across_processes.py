@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.spectral.block import NEGLIGIBLE, orthonormal
 from sfa.spectral.rank_one_product import RankOneProduct
 
@@ -22,8 +22,8 @@ def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOn
     leading one count as zero.
     """
     negligible = max((NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, NEGLIGIBLE * torch.finfo(torch.float64).eps)
-    wide, w, turned = h.double(), product.to(torch.float64), processes.shared(orthonormal(r)).double()
+    wide, w, turned = h.double(), product.to(torch.float64), distributed.broadcast(orthonormal(r)).double()
     for _ in range(iterations):
-        total = processes.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
+        total = distributed.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
         turned = orthonormal(w.transposed_times(total), negligible)
     return orthonormal(turned.to(h.dtype))

@@ -37,7 +37,7 @@ class SpectralMap(nn.Module):
     spans_processes: bool = True
     """Whether the rows of a feature map may be spread over several processes."""
     across_processes: bool = False
-    """The rows on all processes are one feature map; :func:`sfa.processes.synchronise` sets it."""
+    """The rows on all processes are one feature map; :func:`sfa.distributed.enable_cross_rank` sets it."""
 
     def __init_subclass__(cls, *, spans_processes: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.spectral.projection import unit
 from sfa.spectral.rank_one_product import RankOneProduct
 
@@ -37,7 +37,7 @@ def passes_on_gram(
     """
     wide = h.double()  # has the digits for squares of singular values, and the range
     if spread:  # a common scale would take communication of its own
-        starts, m = processes.shared(starts), processes.all_reduce_sum(wide.mT @ wide)
+        starts, m = distributed.broadcast(starts), distributed.all_reduce_sum(wide.mT @ wide)
     else:
         wide = wide / _largest(wide)
         m = wide.mT @ wide

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.ranges import NonNegative, check_number
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
@@ -25,7 +25,7 @@ def add_noise(
     Args:
         h: Feature map(s) of shape ``(..., n, d)``.
         strength: ``s``, relative to the root mean square of each map, which is a constant in backward.
-        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.processes`), with one root mean
+        across_processes: The rows of ``h`` on all processes are one map (:mod:`sfa.distributed`), with one root mean
             square; each process draws noise of its own, even if their generators are alike.
         generator: Source of the noise, on the device of ``h``; the global one if not given.
 
@@ -33,7 +33,7 @@ def add_noise(
         ``h_tilde`` with the shape and dtype of ``h``.
     """
     check_number("strength", strength)
-    if across_processes and processes.count() > 1:
+    if across_processes and distributed.world_size() > 1:
         return _add_noise_across_processes(h, strength, generator)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Gen
     check_feature_map(h)
     rms = _rms_of_all(h.detach())
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
-    own = torch.Generator(h.device).manual_seed(int(seed) + processes.rank())
+    own = torch.Generator(h.device).manual_seed(int(seed) + distributed.rank())
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         return unit * scale + strength * rms * normal(unit.shape, unit, own)
@@ -59,7 +59,7 @@ def _rms_of_all(h: Tensor) -> Tensor:
     """Root mean squares ``(..., 1, 1)`` of the maps whose rows are those of all processes; in float64 for its range."""
     squares = h.double().square().sum(dim=(-2, -1), keepdim=True)
     entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
-    squares, entries = processes.all_reduce_sum(torch.stack([squares, entries]))
+    squares, entries = distributed.all_reduce_sum(torch.stack([squares, entries]))
     rms: Tensor = (squares / entries).sqrt()
     return rms
 

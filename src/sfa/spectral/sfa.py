@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
 from sfa.registry import register
@@ -81,7 +81,7 @@ def power_iteration(
     """
     check_feature_map(h)
     _check(iterations, strength, directions, passes)
-    spread = across_processes and processes.count() > 1
+    spread = across_processes and distributed.world_size() > 1
     if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
         return h
     _check_width(directions, h.shape[-1])

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from sfa.atomic import atomic_path
 from sfa.errors import InputError
-from sfa.train.callbacks.base import Callback
-from sfa.train.progress import Progress
+from sfa.train.callbacks import Callback
+from sfa.train.state import Progress
 
 
 def save_checkpoint(

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from torch import nn
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
+from sfa.methods.base import TrainingHooks
 from sfa.sampling import Sampler
 from sfa.train.batch_plan import BatchPlan
-from sfa.train.callbacks.base import Callback, TrainingState
-from sfa.train.callbacks.checkpoint import CheckpointCallback
-from sfa.train.callbacks.metrics import DiagnosticsCallback
-from sfa.train.callbacks.stopping import EarlyStopping, RestoreBest
-from sfa.train.devices import make_fabric
-from sfa.train.divergence import require_finite, require_finite_weights
-from sfa.train.gradient import add_gradient
-from sfa.train.hooks import hooks_of
-from sfa.train.optimizers import OptimizerName, make_optimizer, set_rate
-from sfa.train.precision import GradientScale, PrecisionName
-from sfa.train.progress import Progress
+from sfa.train.callbacks import Callback, DiagnosticsCallback, EarlyStopping, GradientScale, RestoreBest
+from sfa.train.checkpoint_callback import CheckpointCallback
+from sfa.train.fabric import PrecisionName, make_fabric
+from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
 from sfa.train.run_folder import RunFolder
-from sfa.train.schedule import learning_rate
+from sfa.train.state import Progress, TrainingState
+from sfa.train.step import add_gradient, require_finite, require_finite_weights
 
 
 def train(
@@ -89,11 +85,11 @@ def train(
     """
     fabric = make_fabric(device, precision)
     if fabric.world_size > 1:
-        processes.synchronise(method)
+        distributed.enable_cross_rank(method)
     base_optimizer = make_optimizer(optimizer, method, lr=lr, weight_decay=weight_decay, momentum=momentum)
     model, fabric_optimizer = fabric.setup(method, base_optimizer)
     model.train()
-    hooks = hooks_of(method)
+    hooks = method if isinstance(method, TrainingHooks) else TrainingHooks()
     batches = BatchPlan(data, sampler, seed, fabric.device, accumulate)
     schedule = partial(learning_rate, peak=lr, epochs=epochs, warmup=warmup, warmup_from=warmup_from, cosine=cosine)
     every_callback = [
@@ -106,7 +102,7 @@ def train(
     ]
     state = TrainingState(method, base_optimizer, data, epochs, every_callback)
 
-    with state.active_callbacks(), processes.explained_if_lost():
+    with state.active_callbacks(), distributed.translate_connection_errors():
         was_finished = state.progress.finished  # as a resumed run may be
         if was_finished:
             return state.progress
@@ -135,6 +131,6 @@ def train(
             hooks.after_epoch(batches.again(state.epoch, plan))
             state.end_epoch(rate)
             state.call("on_epoch_end")
-            state.progress = state.progress.finish_if(processes.any_of(state.should_stop))
+            state.progress = replace(state.progress, finished=distributed.any_of(state.should_stop))
         state.call("on_train_end")
     return state.progress

@@ -1,8 +1,6 @@
-"""Where a run's metrics can be watched, beside its own folder: a service or a program a file."""
+"""Where a run's metrics can be watched, beside its own folder."""
 
-from sfa.train.loggers.base import Logger, Row
-from sfa.train.loggers.tensorboard import TensorBoard
-from sfa.train.loggers.together import Loggers
-from sfa.train.loggers.weights_and_biases import WeightsAndBiases
+from sfa.train.loggers.backends import TensorBoard, WeightsAndBiases
+from sfa.train.loggers.base import Logger, Loggers, Row
 
 __all__ = ["Logger", "Loggers", "Row", "TensorBoard", "WeightsAndBiases"]

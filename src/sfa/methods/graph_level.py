@@ -8,6 +8,7 @@ from torch import nn
 
 from sfa.augment.graph import A_FIFTH
 from sfa.methods.base import Views
+from sfa.methods.bgrl import BGRL
 from sfa.methods.g_bt import GBT
 from sfa.nn.heads import graph_projector
 from sfa.registry import register
@@ -31,3 +32,16 @@ class GraphBT(GBT):
     def __init__(self, encoder: nn.Module, augmentation: Views | None = None, **options: Any) -> None:
         super().__init__(encoder, augmentation, **options)
         self.head = graph_projector(self.width)
+
+
+@register("method", "graph-bgrl")
+class GraphBGRL(BGRL):
+    """Predict, from one view of a graph, what a slowly following encoder makes of another; no negatives.
+
+    It is :class:`~sfa.methods.BGRL` with pooled feature maps, and takes its arguments. Nobody has published it for
+    these sets: the predictor and the target's momentum are BGRL's, encoder and training GraphCL's, and so are the
+    views, both of them augmented and at a ratio of 0.2 as in GraphCL's semi-supervised experiments.
+    """
+
+    level = "graph"
+    defaults = {"augmentation": A_FIFTH}

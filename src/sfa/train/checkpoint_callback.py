@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 
-from sfa import processes
-from sfa.errors import InputError, TrainingError
-from sfa.train.callbacks.base import Callback, TrainingState
+from sfa import distributed
+from sfa.errors import InputError, SfaError, TrainingError
+from sfa.train.callbacks import Callback
 from sfa.train.checkpoint import load_checkpoint, save_checkpoint
-from sfa.train.interrupt import Interrupted, stop_requests
 from sfa.train.run_folder import RunFolder
+from sfa.train.state import TrainingState
 
 SECONDS = 600.0
 """Save within a long epoch after so many seconds without a checkpoint."""
+
+
+class Interrupted(SfaError):
+    """Training was stopped by the user; what was learned is saved."""
+
+    exit_code = 130
 
 
 class CheckpointCallback(Callback):
@@ -46,7 +55,7 @@ class CheckpointCallback(Callback):
         if self.resume:
             if self.folder.checkpoint.exists():
                 state.progress = load_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.callbacks)
-            if processes.rank() == 0:
+            if distributed.rank() == 0:
                 state.started -= self.folder.rewind(state.epoch)
         self._saved_at = time.monotonic()
         self._stop_requested = self._signals.enter_context(stop_requests())
@@ -54,17 +63,17 @@ class CheckpointCallback(Callback):
     def on_step_end(self, state: TrainingState) -> None:
         if state.step == state.num_steps:
             return
-        stopping = processes.any_of(self._stop_requested())
+        stopping = distributed.any_of(self._stop_requested())
         if stopping or time.monotonic() - self._saved_at > SECONDS:
             self._save(state)
         if stopping:
             raise self._interrupted(f"within epoch {state.epoch + 1}", state)
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        is_last = processes.any_of(state.should_stop)
-        stopping = processes.any_of(self._stop_requested()) and not is_last
-        if processes.rank() == 0:
-            with _explained_if_the_disk_fails(self.folder):
+        is_last = distributed.any_of(state.should_stop)
+        stopping = distributed.any_of(self._stop_requested()) and not is_last
+        if distributed.rank() == 0:
+            with self._translate_disk_errors():
                 self.folder.append(state.metrics)
         if stopping or (state.epoch % self.every == 0 and not is_last):
             self._save(state)
@@ -78,25 +87,52 @@ class CheckpointCallback(Callback):
         self._signals.close()
 
     def _save(self, state: TrainingState) -> None:
-        if processes.rank() == 0:
-            with _explained_if_the_disk_fails(self.folder):
+        if distributed.rank() == 0:
+            with self._translate_disk_errors():
                 save_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.progress, state.callbacks)
         self._saved_at = time.monotonic()
 
     def _interrupted(self, when: str, state: TrainingState) -> Interrupted:
-        return Interrupted(f"Stopped {when} of {state.epochs}; {_go_on(self.folder)}")
+        return Interrupted(f"Stopped {when} of {state.epochs}; {self._go_on()}")
+
+    @contextmanager
+    def _translate_disk_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise TrainingError(
+                f"Cannot write to {self.folder.path} ({error.strerror or error}); what was written before is whole. "
+                f"Once it can be written, {self._go_on()}"
+            ) from error
+
+    def _go_on(self) -> str:
+        return f"go on with: sfa train --resume --out {shlex.quote(str(self.folder.path))}"
 
 
 @contextmanager
-def _explained_if_the_disk_fails(folder: RunFolder) -> Iterator[None]:
+def stop_requests() -> Iterator[Callable[[], bool]]:
+    """Take Ctrl-C and SIGTERM as a request to stop after the current step, not in the middle of one.
+
+    Inside, the first of them makes the yielded function return True; a second one acts as usual.
+    """
+    requested = False
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def request(number: int, frame: FrameType | None) -> None:
+        nonlocal requested
+        requested = True
+        restore()
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    for number in previous:
+        signal.signal(number, request)
     try:
-        yield
-    except OSError as error:
-        raise TrainingError(
-            f"Cannot write to {folder.path} ({error.strerror or error}); what was written before is whole. "
-            f"Once it can be written, {_go_on(folder)}"
-        ) from error
-
-
-def _go_on(folder: RunFolder) -> str:
-    return f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"
+        yield lambda: requested
+    finally:
+        restore()
