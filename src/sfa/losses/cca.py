@@ -34,8 +34,8 @@ def cca(
         z_beta: The same nodes in the second view.
         decorrelation: ``λ``.
         eps: Added to the standard deviations, so that a constant column stays finite.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the loss that of all; some
-            may hold none. Half precision is widened to float32 then.
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the loss that of all;
+            some may hold none. Half precision is widened to float32 then.
     """
     alpha, beta, n = standardised(z_alpha, z_beta, eps=eps, across_processes=across_processes)
 

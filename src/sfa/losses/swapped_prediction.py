@@ -32,8 +32,8 @@ def swapped_prediction(
         q_alpha: Assignments ``(B, K)`` of the first view, a constant as a rule (:func:`~sfa.losses.sinkhorn`).
         q_beta: Those of the second.
         tau: Temperature.
-        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the mean is over all; some
-            may hold none.
+        across_processes: The rows of all processes are one batch (:mod:`sfa.distributed`), and the mean is over all;
+            some may hold none.
     """
     n = distributed.count_rows(scores_alpha) if across_processes else len(scores_alpha)
     shapes = [tuple(one.shape) for one in (scores_alpha, scores_beta, q_alpha, q_beta)]

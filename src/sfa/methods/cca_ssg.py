@@ -1,7 +1,5 @@
 """CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et al., 2021)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import cca
@@ -32,7 +30,7 @@ class CCASSG(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         decorrelation: NonNegative = 2e-3,
         spectral: Spectral = None,

@@ -1,7 +1,5 @@
 """DGI: deep graph infomax (Veličković et al., 2019)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -32,14 +30,13 @@ class DGI(Method):
     """
 
     takes_augmentation = True
-
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "shuffle"},
         "training": {"epochs": 10_000, "lr": 1e-3, "weight_decay": 0.0, "patience": 20, "restore_best": True},
     }
 
-    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.discriminator = BilinearDiscriminator(self.width)
 

@@ -1,6 +1,4 @@
-"""GAE: the graph auto-encoder (Kipf and Welling, 2016)."""
-
-from __future__ import annotations
+"""GAE and VGAE: graph auto-encoders, plain and variational (Kipf and Welling, 2016)."""
 
 import torch
 from torch import Tensor, nn

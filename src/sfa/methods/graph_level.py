@@ -1,6 +1,4 @@
-"""Barlow Twins (Zbontar et al., 2021; Bielak, Kajdanowicz and Chawla, 2022) where a row is a graph."""
-
-from __future__ import annotations
+"""Barlow Twins and BGRL where a row is a graph."""
 
 from typing import Any
 
@@ -18,18 +16,15 @@ from sfa.registry import register
 class GraphBT(GBT):
     """Decorrelate the columns of the projected embeddings across two random views of every graph; no negatives.
 
-    The loss of :class:`~sfa.methods.GBT`, behind the projector of GraphCL. Nobody has published it for these sets:
-    encoder and training are GraphCL's, and so are the views, both of them augmented and at a ratio of 0.2 as in
-    GraphCL's semi-supervised experiments.
-
-    Args:
-        **options: Those of :class:`~sfa.methods.GBT`.
+    It is :class:`~sfa.methods.GBT` behind the projector of GraphCL, and takes its arguments. Nobody has published it
+    for these sets: encoder and training are GraphCL's, and so are the views, both of them augmented and at a ratio of
+    0.2 as in GraphCL's semi-supervised experiments.
     """
 
     level = "graph"
     defaults = {"augmentation": A_FIFTH}
 
-    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, **options: Any) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views = None, **options: Any) -> None:
         super().__init__(encoder, augmentation, **options)
         self.head = graph_projector(self.width)
 

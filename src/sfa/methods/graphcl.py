@@ -1,7 +1,5 @@
 """GraphCL: graph contrastive learning with augmentations (You et al., 2020)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import info_nce
@@ -34,7 +32,7 @@ class GraphCL(TwoViewMethod):
     defaults = {"augmentation": {"both_views": False}}
 
     def __init__(
-        self, encoder: nn.Module, augmentation: Views | None = None, *, tau: Positive = 0.2, spectral: Spectral = None
+        self, encoder: nn.Module, augmentation: Views = None, *, tau: Positive = 0.2, spectral: Spectral = None
     ) -> None:
         check_number("tau", tau, above=0)
         super().__init__(encoder, augmentation, spectral=spectral)

@@ -1,7 +1,5 @@
 """JOAO: graph contrastive learning automated (You et al., 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -50,7 +48,7 @@ class JOAO(GraphCL):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         gamma: NonNegative = 0.1,
         beta: Positive = 1.0,

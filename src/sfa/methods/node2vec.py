@@ -1,7 +1,5 @@
 """node2vec: scalable feature learning for networks (Grover and Leskovec, 2016)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -33,8 +31,7 @@ class Node2Vec(DeepWalk):
         check_number("p", p, above=0)
         check_number("q", q, above=0)
         super().__init__(num_nodes, **options)
-        self.p = p
-        self.q = q
+        self.p, self.q = p, q
 
     def walks(self, transitions: Transitions, starts: Tensor, generator: torch.Generator | None) -> Tensor:
         return second_order_walks(transitions, starts, self.length - 1, generator, p=self.p, q=self.q)

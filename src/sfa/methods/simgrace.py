@@ -1,7 +1,5 @@
 """SimGRACE: graph contrastive learning without data augmentation (Xia et al., 2022)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -50,8 +48,7 @@ class SimGRACE(Method):
         check_number("tau", tau, above=0)
         super().__init__(encoder, spectral=spectral)
         self.head = graph_projector(self.width)
-        self.eta = eta
-        self.tau = tau
+        self.eta, self.tau = eta, tau
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         h = self.encoder(data, generator)

@@ -1,7 +1,5 @@
 """SimSiam: exploring simple Siamese representation learning (Chen and He, 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from torch import Tensor, nn
@@ -40,7 +38,7 @@ class SimSiam(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 2048,
         head_width: Count = 2048,

@@ -1,7 +1,5 @@
 """SwAV: unsupervised learning of visual features by contrasting cluster assignments (Caron et al., 2020)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
@@ -52,7 +50,7 @@ class SwAV(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 2048,
         head_width: Count = 128,
