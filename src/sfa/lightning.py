@@ -30,8 +30,8 @@ from sfa.sampling import Sampler
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralMap
 from sfa.train.batch_plan import BatchPlan
+from sfa.train.loop import require_finite
 from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
-from sfa.train.step import require_finite
 
 NAMES = ("lightning.pytorch", "pytorch_lightning")
 

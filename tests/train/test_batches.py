@@ -21,8 +21,7 @@ from sfa.errors import InputError, TrainingError
 from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
-from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, load_checkpoint, load_tensors, train
-from sfa.train import checkpoint_callback as checkpoint
+from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, checkpoint, load_checkpoint, load_tensors, train
 from sfa.train.optim import learning_rate
 from tests.callbacks import on_epoch, on_step
 from tests.processes import pretend_torchrun, run_in_processes

@@ -163,11 +163,6 @@ class TwoViewMethod(Method):
     """Views → encoder → spectral map → head → loss (the paper's framework figure).
 
     A method is a subclass that says what its :meth:`loss` is, and sets its ``head`` if it has one.
-
-    Args:
-        encoder: Any module that embeds the data (:func:`sfa.nn.as_encoder`).
-        augmentation: Makes two views of the data, ``(data, generator) -> (view, view)``; by default the authors'.
-        spectral: The map applied to both feature maps while training, or several in order.
     """
 
     takes_augmentation = True

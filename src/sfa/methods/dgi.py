@@ -21,9 +21,9 @@ class DGI(Method):
             + \log\big( 1 - \sigma( \tilde h_i^{-\top} W s ) \big) \Big], \qquad
         s = \sigma\Big( \tfrac1n \sum_i \tilde h_i \Big)
 
-    with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one. The spectral map acts on both, and the
-    summary is that of the augmented map. Defaults are the authors' for Cora. Training ends with the weights after the
-    epoch of lowest loss, where the authors keep those before its step.
+    with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one; the summary is that of the augmented map.
+    Defaults are the authors' for Cora. Training ends with the weights after the epoch of lowest loss, where the authors
+    keep those before its step.
 
     Args:
         augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.

@@ -19,10 +19,10 @@ class GraphCL(TwoViewMethod):
         \mathcal{L} = -\frac1b \sum_i \log \frac{ e^{\cos(z_i, z_i^+) / \tau} }
             { \sum_{j \neq i} e^{\cos(z_i, z_j^+) / \tau} }, \qquad z = g(\tilde h)
 
-    with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, the spectral map on both, and the
-    projector :math:`g`. This is the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are,
-    the loss has one direction, and the positive is not in the denominator. The paper's text augments both views. The
-    authors' rule of thumb for molecules and proteins is the augmentation ``kinds: random2``.
+    with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, and the projector :math:`g`. This is
+    the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are, the loss has one direction, and
+    the positive is not in the denominator. The paper's text augments both views. The authors' rule of thumb for
+    molecules and proteins is the augmentation ``kinds: random2``.
 
     Args:
         tau: Temperature.

@@ -15,13 +15,11 @@ from sfa.registry import register
 class Node2Vec(DeepWalk):
     """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
 
-    With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the walks are
-    DeepWalk's.
-
-    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_.
+    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
+    2016). With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the
+    walks are DeepWalk's.
 
     Args:
-        num_nodes: Of the one graph that it can be trained on and asked for.
         p: Return parameter.
         q: In-out parameter.
         **options: Those of :class:`~sfa.methods.DeepWalk`.

@@ -25,12 +25,11 @@ class SwAV(TwoViewMethod):
             q^\alpha_{ik} \log p^\beta_{ik} \big), \qquad
         p_{ik} \propto e^{z_i^\top c_k / \tau}, \qquad z = \frac{g(\tilde h)}{\lVert g(\tilde h) \rVert}
 
-    with the encoder's features after the spectral map :math:`\tilde h`, the projector :math:`g`, and the prototypes
-    :math:`c_k`, which are trained and of length 1. The assignments :math:`q`, constants, are those of Sinkhorn's
-    iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch and, late in training, of earlier batches too.
-
-    As in the authors' code the prototypes rest at first, and the queue is used once it is full; solo-learn (da Costa et
-    al., 2022) fills it from the first step. Widths and epochs are its for CIFAR: fewer need an earlier ``queue_from``.
+    with the projector :math:`g` and the prototypes :math:`c_k`, which are trained and of length 1. The assignments
+    :math:`q`, constants, are those of Sinkhorn's iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch
+    and, late in training, of earlier batches too. As in the authors' code the prototypes rest at first, and the queue
+    is used once it is full; solo-learn (da Costa et al., 2022), whose widths and epochs for CIFAR these are, fills it
+    from the first step. Fewer epochs need an earlier ``queue_from``.
 
     Args:
         head_hidden: Hidden width of the projector.

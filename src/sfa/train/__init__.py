@@ -10,8 +10,7 @@ from sfa.train.callbacks import (
     OnlineProbeCallback,
     RestoreBest,
 )
-from sfa.train.checkpoint import load_checkpoint, load_tensors, save_tensors
-from sfa.train.checkpoint_callback import CheckpointCallback, Interrupted
+from sfa.train.checkpoint import CheckpointCallback, Interrupted, load_checkpoint, load_tensors, save_tensors
 from sfa.train.fabric import make_fabric
 from sfa.train.loop import train
 from sfa.train.optim import LARS

@@ -62,13 +62,7 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 def learning_rate(
-    epoch: float,
-    *,
-    peak: float,
-    epochs: int,
-    warmup: int = 0,
-    warmup_from: float | None = None,
-    cosine: bool = False,
+    epoch: float, *, peak: float, epochs: int, warmup: int = 0, warmup_from: float | None = None, cosine: bool = False
 ) -> float:
     """Compute the rate at ``epoch`` (from 0): a linear rise over ``warmup`` epochs, then constant or a cosine to 0.
 
