@@ -21,6 +21,8 @@ from sfa.registry import registered
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation, SpectralMap, Whiten
 from tests.processes import run_in_processes
 
+pytestmark = pytest.mark.multiprocess
+
 SIZES = [(5, 2), (0, 4), (3, 1, 4), (4, 0, 2)]
 
 

@@ -170,6 +170,7 @@ def loss_and_gradient(parts: list[Data]) -> tuple[float, Tensor, Tensor]:
     return loss.item(), grad, method.target.norms[0].running_mean
 
 
+@pytest.mark.multiprocess
 def test_two_processes_act_as_one(planted: Data) -> None:
     """Two graphs in two processes have the loss of both in one; the mean of their gradients is its gradient."""
     first, second = halves(planted)

@@ -222,6 +222,7 @@ def losses_gradients_and_queue(batches: list[list[Data]]) -> tuple[list[float], 
     return [loss.item() for loss in losses], gradients(method, losses[-1]), method.queue.rows
 
 
+@pytest.mark.multiprocess
 def test_two_processes_act_as_one() -> None:
     """They assign all images together, and keep one queue."""
     whole = [images(7, seed=seed) for seed in range(3)]
@@ -254,6 +255,7 @@ def rested_and_moved() -> tuple[bool, float]:
     return kept == [True, True, False], float((method.prototypes.weight.detach() - start).norm())
 
 
+@pytest.mark.multiprocess
 def test_prototypes_rest_in_several_processes_too() -> None:
     first, second = run_in_processes(rested_and_moved, 2)
     assert first[0]

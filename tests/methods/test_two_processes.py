@@ -13,6 +13,8 @@ from tests.methods.conformance import build, built_in
 from tests.methods.whole_steps import gradients, images
 from tests.processes import run_in_processes
 
+pytestmark = pytest.mark.multiprocess
+
 
 def losses_and_gradients(level: Level, parts: list[Data]) -> dict[str, tuple[float, dict[str, Tensor]]]:
     """Of each method of a level, in float64, with views that are the data themselves: processes draw views apart."""

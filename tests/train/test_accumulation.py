@@ -135,6 +135,7 @@ def test_parts_are_sampled_with_one_generator(planted: Data) -> None:
     assert not torch.equal(*states)
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 def test_several_processes_take_the_same_parts(planted: Data, small_recipe: SmallRecipe, method: str) -> None:
     """Gradients of all but the last part wait for it: what crosses processes is their sum."""

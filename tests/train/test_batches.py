@@ -214,6 +214,7 @@ def assert_about_equal(weights: dict[str, Tensor], expected: dict[str, Tensor]) 
             torch.testing.assert_close(weights[key], value, rtol=1e-3, atol=1e-4, msg=key)
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 @pytest.mark.parametrize("world", [2, 3])
 def test_several_processes_train_as_one(
@@ -250,6 +251,7 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
 SPANNING = [name for name, method in available_methods().items() if method.spans_processes and method.level == "node"]
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("method", SPANNING)
 @pytest.mark.parametrize("detach", [True, False])
 def test_every_gradient_is_that_of_one_process(
@@ -270,6 +272,7 @@ def test_every_gradient_is_that_of_one_process(
                 torch.testing.assert_close(grads[key], gradient, rtol=1e-8, atol=1e-11, msg=key)
 
 
+@pytest.mark.multiprocess
 def test_several_processes_share_the_roots_of_sampled_batches(planted: Data, small_recipe: SmallRecipe) -> None:
     recipe = small_recipe(**BATCHES)
     parts = run_in_processes(weights_and_losses, 2, recipe, planted, None)
@@ -318,6 +321,7 @@ def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
     return after
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd", "lars"])
 def test_weights_whose_gradient_a_method_takes_away_rest(planted: Data, optimizer: str) -> None:
     """They do not decay either, and other processes do not wait for them."""
@@ -338,6 +342,7 @@ def whole_map_refused(recipe: Recipe, graph: Data) -> str:
     return "trained"
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize(("method", "spectral", "named"), [("grace", "whiten", "Whiten"), ("dgi", "sfa", "DGI")])
 def test_a_map_or_method_that_cannot_span_processes_is_refused(
     planted: Data, small_recipe: SmallRecipe, method: str, spectral: str, named: str

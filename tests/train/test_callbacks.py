@@ -91,6 +91,7 @@ def stop_one_process(recipe: Recipe, graph: Data, path: Path) -> int:
     return train(method, graph, **options, device="cpu", folder=RunFolder(path), callbacks=[asks]).epoch
 
 
+@pytest.mark.multiprocess
 def test_all_processes_stop_when_one_asks(planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder) -> None:
     recipe, folder = small_recipe(), new_folder()
     assert run_in_processes(stop_one_process, 2, recipe, planted, folder.path) == [2, 2]
