@@ -140,7 +140,7 @@ class LightningMethod(LightningModule):
     def training_step(self, batch: Data, batch_idx: int) -> Tensor:
         watched = {} if self.observe is None else {"observe": self.observe}
         loss: Tensor = self.method(batch, self._generator(batch_idx), **watched)
-        require_finite(loss.item(), self.current_epoch, None)
+        require_finite(loss.item(), f"The loss is {loss.item()}", self.current_epoch)
         self.log("loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=1)
         return loss
 

@@ -164,7 +164,7 @@ def test_a_cell_that_fails_is_entered_and_the_study_goes_on(
     folder = cells_folder(ledger.path) / study.cells[0].key
     assert folder.is_dir(), "kept for a look"
     monkeypatch.setattr("sfa.train.loop.require_finite", lambda *_: None)
-    monkeypatch.setattr("sfa.train.loop.require_finite_weights", lambda *_: None)
+    monkeypatch.setattr("sfa.train.loop.require_finite", lambda *_: None)
     monkeypatch.setattr(measure_module, "_score", lambda cell, *_: done.scores[0])
     watcher = run(ledger, both, retry_failed=True)
     assert watcher.epochs == [[1, 2, 3, 4, 5, 6]]

@@ -126,12 +126,13 @@ def train(
                 parts = batches.parts(state.epoch, state.step, seeds)
                 generator = batches.generator(state.epoch, state.step)
                 state.loss = add_gradient(fabric, model, parts, generator, state.observers())
-                require_finite(state.loss, state.epoch, folder)
+                require_finite(state.loss, f"The loss is {state.loss}", state.epoch, folder)
                 hooks.after_backward()
                 fabric_optimizer.step()
                 state.progress = state.progress.after_step(state.loss)
                 hooks.after_step(state.epochs_done / epochs)
-                require_finite_weights(method, state.epoch, folder)
+                size = float(get_total_norm(list(method.parameters())).square())  # a finite loss does not imply it
+                require_finite(size, "The weights are no longer numbers", state.epoch, folder)
                 state.call("on_step_end")
 
             hooks.after_epoch(batches.again(state.epoch, plan))
@@ -169,21 +170,10 @@ def add_gradient(
     return loss
 
 
-def require_finite(loss: float, epoch: int, folder: RunFolder | None) -> None:
-    """Raise unless the loss of a step in this epoch (counted from 0) is finite."""
-    if not math.isfinite(loss):
-        raise _diverged(f"The loss is {loss}", epoch, folder)
-
-
-def require_finite_weights(method: nn.Module, epoch: int, folder: RunFolder | None) -> None:
-    """Raise unless the weights and their squared norm are finite: a finite loss does not imply it."""
-    size = get_total_norm(list(method.parameters()))
-    if not bool(torch.isfinite(size.square())):
-        raise _diverged("The weights are no longer numbers", epoch, folder)
-
-
-def _diverged(what: str, epoch: int, folder: RunFolder | None) -> TrainingError:
-    kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
-    return TrainingError(
-        f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
-    )
+def require_finite(number: float, what: str, epoch: int, folder: RunFolder | None = None) -> None:
+    """Raise, with what is wrong, unless a number of a step in this epoch (counted from 0) is finite."""
+    if not math.isfinite(number):
+        kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
+        raise TrainingError(
+            f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
+        )
