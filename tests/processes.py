@@ -45,9 +45,9 @@ def pretend_torchrun() -> None:
     """Make a worker look as if torchrun had started it."""
     from sfa import distributed as processes
 
-    world = str(processes.count())
+    world = str(distributed.world_size())
     os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
-    os.environ |= {"RANK": str(processes.rank()), "LOCAL_RANK": str(processes.rank())}
+    os.environ |= {"RANK": str(distributed.rank()), "LOCAL_RANK": str(distributed.rank())}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GROUP_RANK": "0"}
 
 

@@ -20,8 +20,7 @@ import sfa
 from sfa.data import load
 from sfa.errors import InputError, TrainingError
 from sfa.evaluate import diagnose
-from sfa.lightning import LightningMethod, SpectralDiagnostics
-from sfa.lightning.installed import NAMES, name_in_use
+from sfa.lightning import NAMES, LightningMethod, SpectralDiagnostics, name_in_use
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralMap
 from sfa.train import train

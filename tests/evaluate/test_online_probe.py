@@ -222,7 +222,7 @@ def parts_of_steps(images: Data) -> tuple[list[dict[str, float]], dict[str, Tens
     probe, found = OnlineProbe(WIDTH, images, epochs=2), []
     for epoch in range(2):
         for maps, batch in batches(images, epoch=epoch):
-            own = torch.arange(len(batch.images)).tensor_split(processes.count())[processes.rank()]
+            own = torch.arange(len(batch.images)).tensor_split(distributed.world_size())[distributed.rank()]
             rows = FeatureMaps(*(view[own] for view in maps))
             probe.observe(rows, Data(images=batch.images[own], y=batch.y[own]))
         found.append(probe.end_of_epoch(Pixels(), images))

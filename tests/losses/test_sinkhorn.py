@@ -169,7 +169,7 @@ def test_wrong_input_is_named(scores: Tensor, options: dict[str, Any], message: 
 
 
 def own_assignments(scores: Tensor, sizes: tuple[int, ...], across: bool) -> Tensor:
-    return sinkhorn(scores.split(sizes)[processes.rank()], across_processes=across)
+    return sinkhorn(scores.split(sizes)[distributed.rank()], across_processes=across)
 
 
 @each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)

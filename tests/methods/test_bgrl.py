@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.augment import Identity, UniformDrop
 from sfa.augment.node import random_views
 from sfa.methods import BGRL
@@ -163,13 +163,14 @@ def halves(graph: Data) -> list[Data]:
 def loss_and_gradient(parts: list[Data]) -> tuple[float, Tensor, Tensor]:
     """Of this process's part; views are the graph itself, so that chance plays no part."""
     method = make(augmentation=Identity())
-    processes.synchronise(method)
-    loss = method(parts[processes.rank()], seeded())
+    distributed.enable_cross_rank(method)
+    loss = method(parts[distributed.rank()], seeded())
     loss.backward()
     grad = method.encoder.convolutions[0].weight.grad
     return loss.item(), grad, method.target.norms[0].running_mean
 
 
+@pytest.mark.multiprocess
 def test_two_processes_act_as_one(planted: Data) -> None:
     """Two graphs in two processes have the loss of both in one; the mean of their gradients is its gradient."""
     first, second = halves(planted)

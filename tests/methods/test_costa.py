@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.augment import UniformDrop
 from sfa.augment.node import random_view, random_views
 from sfa.data import load
@@ -130,7 +130,7 @@ def test_one_process_alone_can_train_it() -> None:
     """The sketch mixes all rows, which therefore have to be in one place."""
     assert not COSTA.spans_processes
     with pytest.raises(InputError, match="one process"):
-        processes.synchronise(make())
+        distributed.enable_cross_rank(make())
 
 
 def test_wrong_options_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""GAE: its loss against the dense formula; and what it shares with VGAE."""
+"""GAE and VGAE: their losses against the dense formulas, what the spectral map sees, and what they share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,48 @@ from sfa.errors import InputError
 from sfa.graph import non_edges
 from sfa.graph.non_edges import ones_and_zeros
 from sfa.methods import GAE, VGAE, Method
+from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
-from tests.methods.auto_encoders import build, ones_of, seeded, take_all_zeros, weighted_cross_entropy
 
 SHORT_RUN: dict[str, Any] = {"training.epochs": 50}
 both = pytest.mark.parametrize(("name", "method_class"), [("gae", GAE), ("vgae", VGAE)], ids=["gae", "vgae"])
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def build(method_class: type[GAE] | type[VGAE], spectral: SpectralMap | None = None) -> Any:
+    """One whose embeddings are 4 wide."""
+    torch.manual_seed(0)
+    if method_class is GAE:
+        return GAE(GCN(8, 4, activate_last=False), spectral=spectral)
+    return VGAE(GCN(8, 8, widths="constant", activate_last=False), spectral=spectral)
+
+
+def ones_of(graph: Data) -> Tensor:
+    """The adjacency with ones on the diagonal."""
+    adjacency = torch.eye(graph.num_nodes)
+    adjacency[graph.edge_index[0], graph.edge_index[1]] = 1
+    return adjacency
+
+
+def weighted_cross_entropy(z: Tensor, adjacency: Tensor) -> Tensor:
+    """Over all n² entries: ones weighted by zeros over ones, the mean scaled by n² over twice the zeros."""
+    n2, ones = adjacency.numel(), adjacency.sum()
+    predicted = torch.sigmoid(z @ z.T)
+    weight = (n2 - ones) / ones
+    entries = -(weight * adjacency * predicted.log() + (1 - adjacency) * (1 - predicted).log())
+    return n2 / (2 * (n2 - ones)) * entries.mean()
+
+
+def take_all_zeros(monkeypatch: pytest.MonkeyPatch, graph: Data) -> None:
+    """In place of a sample of the zeros, take all of them."""
+    zeros = (ones_of(graph) == 0).nonzero().T
+    monkeypatch.setattr(non_edges, "random_non_edges", lambda pattern, count, generator: zeros)
 
 
 @pytest.mark.parametrize("spectral", [None, SpectralFeatureAugmentation(iterations=2)], ids=["none", "sfa"])
@@ -150,3 +184,44 @@ def test_a_crash_and_a_resume_give_the_same_bits(planted: Data, tmp_path: Path, 
     assert meta == other_meta
     assert tensors.keys() == others.keys()
     assert all(torch.equal(tensors[key], others[key]) for key in tensors)
+
+
+@pytest.mark.parametrize("spectral", [None, SpectralFeatureAugmentation(iterations=2)], ids=["none", "sfa"])
+def test_the_loss_decodes_samples_and_keeps_near_the_prior(
+    monkeypatch: pytest.MonkeyPatch, planted: Data, spectral: SpectralMap | None
+) -> None:
+    take_all_zeros(monkeypatch, planted)
+    method, generator = build(VGAE, spectral), seeded(3)
+    mu, log_sigma = method.encoder(planted).split(4, dim=1)
+    if spectral is not None:
+        mu = power_iteration(mu, 2, generator=generator)
+    z = mu + log_sigma.exp() * torch.randn(60, 4, generator=generator)
+    divergence = 0.5 * (mu**2 + log_sigma.exp() ** 2 - 1 - 2 * log_sigma).sum() / 60
+    expected = weighted_cross_entropy(z, ones_of(planted)) + divergence / 60
+    torch.testing.assert_close(method(planted, seeded(3)), expected)
+
+
+def test_the_slot_holds_the_means_alone(planted: Data) -> None:
+    seen: list[Tensor] = []
+
+    class Recorder(SpectralMap):
+        def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
+            seen.append(h)
+            return h
+
+    method = build(VGAE, Recorder())
+    method(planted, seeded())
+    torch.testing.assert_close(*seen, method.encoder(planted)[:, :4])
+
+
+def test_the_encoder_of_vgae_is_the_authors() -> None:
+    """32 units, and 16 for the means and for the deviations, without an activation at the end."""
+    encoder = Recipe.parse({"method": "vgae"}).build(1433).encoder
+    assert [tuple(layer.weight.shape) for layer in encoder.convolutions] == [(1433, 32), (32, 32)]
+    graph = Data(x=torch.randn(5, 1433, generator=seeded()), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    assert (encoder(graph) < 0).any()
+
+
+def test_an_encoder_of_odd_width_is_refused() -> None:
+    with pytest.raises(InputError, match="its width is even, not 5"):
+        VGAE(GCN(8, 5))

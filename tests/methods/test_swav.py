@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.augment import ImageViews
 from sfa.errors import InputError
 from sfa.methods import SwAV
@@ -215,13 +215,14 @@ def test_a_crash_and_a_resume_give_the_same_bits(pictures: Data, tmp_path: Path,
 def losses_gradients_and_queue(batches: list[list[Data]]) -> tuple[list[float], dict[str, Tensor], Tensor]:
     """Of this process's part of each batch; the gradients are those of the last, for which the queue is used."""
     method = make(queue_from=0)
-    processes.synchronise(method)
+    distributed.enable_cross_rank(method)
     method.before_step(0.0)
-    losses = [method(parts[processes.rank()], seeded()) for parts in batches]
+    losses = [method(parts[distributed.rank()], seeded()) for parts in batches]
     assert method.queue is not None
     return [loss.item() for loss in losses], gradients(method, losses[-1]), method.queue.rows
 
 
+@pytest.mark.multiprocess
 def test_two_processes_act_as_one() -> None:
     """They assign all images together, and keep one queue."""
     whole = [images(7, seed=seed) for seed in range(3)]
@@ -238,7 +239,7 @@ def test_two_processes_act_as_one() -> None:
 def rested_and_moved() -> tuple[bool, float]:
     """Whether resting prototypes keep their bits in steps of two processes, and how far the first free step goes."""
     method = make(frozen_epochs=2, queue_from=0)
-    processes.synchronise(method)
+    distributed.enable_cross_rank(method)
     model = DistributedDataParallel(method)
     optimizer = torch.optim.SGD(method.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
     start = method.prototypes.weight.detach().clone()
@@ -246,7 +247,7 @@ def rested_and_moved() -> tuple[bool, float]:
     for epoch in range(3):
         method.before_step(float(epoch))
         optimizer.zero_grad()
-        model(images(4, seed=2 * epoch + processes.rank()), seeded()).backward()
+        model(images(4, seed=2 * epoch + distributed.rank()), seeded()).backward()
         method.after_backward()
         optimizer.step()
         method.after_step((epoch + 1) / 3)
@@ -254,6 +255,7 @@ def rested_and_moved() -> tuple[bool, float]:
     return kept == [True, True, False], float((method.prototypes.weight.detach() - start).norm())
 
 
+@pytest.mark.multiprocess
 def test_prototypes_rest_in_several_processes_too() -> None:
     first, second = run_in_processes(rested_and_moved, 2)
     assert first[0]

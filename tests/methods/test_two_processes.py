@@ -7,11 +7,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.levels import Level
 from tests.methods.conformance import build, built_in
 from tests.methods.whole_steps import gradients, images
 from tests.processes import run_in_processes
+
+pytestmark = pytest.mark.multiprocess
 
 
 def losses_and_gradients(level: Level, parts: list[Data]) -> dict[str, tuple[float, dict[str, Tensor]]]:
@@ -22,8 +24,8 @@ def losses_and_gradients(level: Level, parts: list[Data]) -> dict[str, tuple[flo
             continue
         identity = {"name": "image", "strength": "identity"} if level == "image" else "identity"
         method = build(name, parts[0], augmentation=identity).double()
-        processes.synchronise(method)
-        loss = method(parts[processes.rank()])
+        distributed.enable_cross_rank(method)
+        loss = method(parts[distributed.rank()])
         results[name] = (loss.item(), gradients(method, loss))
     return results
 

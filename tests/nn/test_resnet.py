@@ -222,8 +222,8 @@ def outputs(
     sizes: tuple[int, ...], images: Tensor, direction: Tensor
 ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
     encoder = network(4).double()
-    processes.synchronise(encoder)
-    own, weights = (whole.split(sizes)[processes.rank()] for whole in (images, direction))
+    distributed.enable_cross_rank(encoder)
+    own, weights = (whole.split(sizes)[distributed.rank()] for whole in (images, direction))
     result = encoder(own)
     (result * weights).sum().backward()
     gradients = {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}

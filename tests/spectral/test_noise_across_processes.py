@@ -16,9 +16,9 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def noise_on(h: Tensor, sizes: tuple[int, ...], seed: int | None) -> tuple[Tensor, Tensor]:
-    own = h.split(sizes, dim=-2)[processes.rank()].clone().requires_grad_()
+    own = h.split(sizes, dim=-2)[distributed.rank()].clone().requires_grad_()
     layer = GaussianNoise(0.5)
-    processes.synchronise(layer)
+    distributed.enable_cross_rank(layer)
     torch.manual_seed(4)
     h_tilde = layer(own, None if seed is None else seeded(seed))
     (gradient,) = torch.autograd.grad(h_tilde.sum(), own)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.train import BatchPlan, train
@@ -81,7 +81,7 @@ def test_the_parts_of_a_step_draw_one_after_another(planted: Data) -> None:
 def test_parts_have_two_seeds_and_each_process_one(
     planted: Data, monkeypatch: pytest.MonkeyPatch, num_seeds: int, accumulate: int, count: int
 ) -> None:
-    monkeypatch.setattr(processes, "count", lambda: count)
+    monkeypatch.setattr(distributed, "world_size", lambda: count)
     steps = BatchPlan(planted, partial(Neighbours, fanouts=(2,)), seed=0, accumulate=accumulate)
     seeds = torch.randperm(60, generator=torch.Generator().manual_seed(0))[:num_seeds]
     by_rank = []
@@ -135,6 +135,7 @@ def test_parts_are_sampled_with_one_generator(planted: Data) -> None:
     assert not torch.equal(*states)
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 def test_several_processes_take_the_same_parts(planted: Data, small_recipe: SmallRecipe, method: str) -> None:
     """Gradients of all but the last part wait for it: what crosses processes is their sum."""

@@ -16,14 +16,13 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError, TrainingError
 from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe
 from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
-from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, load_checkpoint, load_tensors, train
-from sfa.train.callbacks import checkpoint
-from sfa.train.schedule import learning_rate
+from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, checkpoint, load_checkpoint, load_tensors, train
+from sfa.train.optim import learning_rate
 from tests.callbacks import on_epoch, on_step
 from tests.processes import pretend_torchrun, run_in_processes
 
@@ -154,7 +153,7 @@ def roots_of_parts(steps: BatchPlan, epoch: int) -> list[list[list[int]]]:
 def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
     planted: Data, monkeypatch: pytest.MonkeyPatch, count: int, accumulate: int
 ) -> None:
-    monkeypatch.setattr(processes, "count", lambda: count)
+    monkeypatch.setattr(distributed, "world_size", lambda: count)
     steps = BatchPlan(planted, partial(Neighbours, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
     plans = []
     for rank in range(count):
@@ -178,7 +177,7 @@ def test_a_last_step_of_too_few_seeds_is_joined_to_the_one_before(
 
 
 def test_fewer_clusters_than_processes_are_refused(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "count", lambda: 3)
+    monkeypatch.setattr(distributed, "world_size", lambda: 3)
     with pytest.raises(InputError, match="2 clusters cannot be shared by 3 processes"):
         BatchPlan(planted, partial(Clusters, clusters=2), seed=0)
 
@@ -193,7 +192,7 @@ and the next step's SFA with it."""
 
 def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tuple[dict[str, Tensor], list[float]]:
     """Of a training; in a process that looks as if torchrun had started it, where there are several."""
-    if processes.count() > 1:
+    if distributed.world_size() > 1:
         pretend_torchrun()
     method, losses = recipe.build(graph.num_features), []
     train(
@@ -215,6 +214,7 @@ def assert_about_equal(weights: dict[str, Tensor], expected: dict[str, Tensor]) 
             torch.testing.assert_close(weights[key], value, rtol=1e-3, atol=1e-4, msg=key)
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 @pytest.mark.parametrize("world", [2, 3])
 def test_several_processes_train_as_one(
@@ -238,10 +238,10 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
     """Of one step on the part of the nodes that each process has, averaged as DistributedDataParallel does."""
     method = recipe.build(graph.num_features).double()
     model: torch.nn.Module = method
-    if processes.count() > 1:
-        processes.synchronise(method)
+    if distributed.world_size() > 1:
+        distributed.enable_cross_rank(method)
         model = DistributedDataParallel(method)
-    seeds = torch.arange(graph.num_nodes).tensor_split(processes.count())[processes.rank()]
+    seeds = torch.arange(graph.num_nodes).tensor_split(distributed.world_size())[distributed.rank()]
     batch = WholeGraph(graph).batch(seeds, torch.Generator())
     loss = model(batch, torch.Generator().manual_seed(0))
     loss.backward()
@@ -251,6 +251,7 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
 SPANNING = [name for name, method in available_methods().items() if method.spans_processes and method.level == "node"]
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("method", SPANNING)
 @pytest.mark.parametrize("detach", [True, False])
 def test_every_gradient_is_that_of_one_process(
@@ -271,6 +272,7 @@ def test_every_gradient_is_that_of_one_process(
                 torch.testing.assert_close(grads[key], gradient, rtol=1e-8, atol=1e-11, msg=key)
 
 
+@pytest.mark.multiprocess
 def test_several_processes_share_the_roots_of_sampled_batches(planted: Data, small_recipe: SmallRecipe) -> None:
     recipe = small_recipe(**BATCHES)
     parts = run_in_processes(weights_and_losses, 2, recipe, planted, None)
@@ -307,7 +309,7 @@ class RestsAtFirst(Method):
 
 def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
     """After one epoch, and after two."""
-    if processes.count() > 1:
+    if distributed.world_size() > 1:
         pretend_torchrun()
     after = []
     for epochs in (1, 2):
@@ -319,6 +321,7 @@ def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
     return after
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd", "lars"])
 def test_weights_whose_gradient_a_method_takes_away_rest(planted: Data, optimizer: str) -> None:
     """They do not decay either, and other processes do not wait for them."""
@@ -339,6 +342,7 @@ def whole_map_refused(recipe: Recipe, graph: Data) -> str:
     return "trained"
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize(("method", "spectral", "named"), [("grace", "whiten", "Whiten"), ("dgi", "sfa", "DGI")])
 def test_a_map_or_method_that_cannot_span_processes_is_refused(
     planted: Data, small_recipe: SmallRecipe, method: str, spectral: str, named: str
@@ -355,7 +359,7 @@ def test_a_lost_process_is_explained(planted: Data, scripted: Any, monkeypatch: 
             self.weight = torch.nn.Parameter(torch.ones(()))
 
         def forward(self, batch: Data, generator: torch.Generator) -> Tensor:
-            monkeypatch.setattr(processes, "count", lambda: 2)
+            monkeypatch.setattr(distributed, "world_size", lambda: 2)
             raise RuntimeError("[pair.cc:534] Connection closed by peer [127.0.0.1]:41562")
 
     with pytest.raises(TrainingError, match=r"Another process of this run has ended.*--resume"):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.recipes import Recipe
 from sfa.recipes.run import train_recipe
@@ -85,12 +85,13 @@ def stop_one_process(recipe: Recipe, graph: Data, path: Path) -> int:
     """Train in several processes, of which the second alone asks to stop, after two epochs."""
     pretend_torchrun()
     asks = LambdaCallback(
-        on_epoch_end=lambda state: state.stop() if (state.epoch, processes.rank()) == (2, 1) else None
+        on_epoch_end=lambda state: state.stop() if (state.epoch, distributed.rank()) == (2, 1) else None
     )
     method, options = recipe.build(graph.num_features), recipe.training.arguments
     return train(method, graph, **options, device="cpu", folder=RunFolder(path), callbacks=[asks]).epoch
 
 
+@pytest.mark.multiprocess
 def test_all_processes_stop_when_one_asks(planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder) -> None:
     recipe, folder = small_recipe(), new_folder()
     assert run_in_processes(stop_one_process, 2, recipe, planted, folder.path) == [2, 2]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sfa.errors import InputError
 from sfa.train import Callback, Progress, load_checkpoint, load_tensors, save_tensors
 from sfa.train.checkpoint import save_checkpoint
-from sfa.train.lars import LARS
+from sfa.train.optim import LARS
 
 MOMENTUM = {"momentum": 0.9}
 PROGRESS = Progress(epoch=3, loss=1 / 3, best_loss=0.25, stale=2)

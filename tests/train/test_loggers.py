@@ -207,7 +207,7 @@ def test_weights_and_biases_asks_nobody_at_the_keyboard(tmp_path: Path, monkeypa
 class Failing(Logger):
     """Takes a row and fails at the next."""
 
-    package, extra = "json", "none"
+    package = "json"
     made: ClassVar[list[Failing]] = []
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], rows: Sequence[Row] = ()) -> None:
@@ -299,7 +299,7 @@ def test_a_full_disk_ends_the_log_alone(tmp_path: Path) -> None:
 
 
 def test_only_the_first_process_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfa.processes.rank", lambda: 1)
+    monkeypatch.setattr("sfa.distributed.rank", lambda: 1)
     with Loggers(["tensorboard"], print) as loggers:
         loggers.open(tmp_path, SETTINGS)
         loggers.log(row(1))
@@ -313,6 +313,28 @@ def test_a_missing_package_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPa
     with pytest.raises(InputError) as raised:
         Loggers([name], print)
     assert str(raised.value) == f"Logging to {name} needs the extra `{name}`: pip install 'sfa[{name}]'."
+
+
+def test_a_logger_of_ones_own_needs_no_more_than_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its path, as on the command line; the rows of a run that goes on come first."""
+    (tmp_path / "own_logger.py").write_text(
+        "from sfa.train.loggers import Logger\n"
+        "class Own(Logger):\n"
+        "    seen = []\n"
+        "    def log(self, row):\n"
+        "        self.seen.append(row['epoch'])\n"
+        "class Mute(Logger):\n"
+        "    pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    told: list[str] = []
+    with Loggers(["own_logger:Own", "own_logger:Mute"], told.append) as loggers:
+        loggers.open(tmp_path, SETTINGS, [row(1), row(2)])
+        loggers.log(row(3))
+        assert loggers.hints() == []
+    assert resolve("logger", "own_logger:Own").seen == [1, 2, 3]
+    (sentence,) = told
+    assert "Mute does not say what it logs" in sentence
 
 
 def test_an_unknown_logger() -> None:

@@ -23,7 +23,7 @@ from sfa.methods import Method
 from sfa.recipes import Recipe
 from sfa.sampling.neighbours import Neighbours
 from sfa.train import Interrupted, Progress, RunFolder, load_checkpoint, train
-from sfa.train.schedule import learning_rate
+from sfa.train.optim import learning_rate
 from tests.callbacks import on_epoch
 
 SmallRecipe = Callable[..., Recipe]

@@ -17,6 +17,8 @@ import torch
 
 from sfa.train import RunFolder, load_tensors
 
+pytestmark = pytest.mark.multiprocess
+
 EPOCHS = 600
 OPTIONS = [
     *("--epochs", str(EPOCHS), "--hidden", "32", "--set", "method.projection=32", "--set", "training.patience=null"),

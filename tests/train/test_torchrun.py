@@ -15,6 +15,8 @@ import pytest
 
 from sfa.train import RunFolder
 
+pytestmark = pytest.mark.multiprocess
+
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m", "sfa"]
 OPTIONS = ["--batch-size", "16", "--set", "training.patience=null", "--set", "training.checkpoint_every=2"]
 

@@ -54,7 +54,7 @@ def run(
 ) -> None:
     """Train as asked on the command line, then score the result where there are labels."""
     make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
-    display = Display(quiet or processes.rank() > 0)
+    display = Display(quiet or distributed.rank() > 0)
     set_threads(threads)
     with Loggers(log, (Display() if quiet else display).say) as loggers:
         if resume:
@@ -85,9 +85,9 @@ def run(
             if recipe is None:
                 _tell_of_a_recipe(settled, source.data, display)
             trained = start_run(path, settled, graph, source, device=device, display=display, loggers=loggers)
-        is_first = processes.rank() == 0
-        with processes.explained_if_lost():
-            processes.leave()
+        is_first = distributed.rank() == 0
+        with distributed.translate_connection_errors():
+            distributed.barrier_and_destroy()
         if not is_first:
             return
         if evaluate:
@@ -130,8 +130,8 @@ def _check_unread(recipe: Recipe, level: Level | None, dataset: str | None, out:
 
 def _check_out(path: Path) -> None:
     """Raise unless a run folder can be made at ``path``, leaving no trace; all processes wait for the first to look."""
-    with processes.explained_if_lost():
-        if processes.rank() == 0:
+    with distributed.translate_connection_errors():
+        if distributed.rank() == 0:
             nearest = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
             if nearest != path.absolute() and nearest.is_dir():
                 try:
@@ -139,7 +139,7 @@ def _check_out(path: Path) -> None:
                 except OSError as error:
                     raise InputError(f"Cannot make the folder {path}: {error.strerror or error}.") from error
             RunFolder.check_creatable(path)
-        processes.agreed(path)
+        distributed.broadcast_object(path)
 
 
 def _has_default(dataset: str | None) -> bool:
@@ -176,18 +176,18 @@ def start_run(
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
     method = recipe.build_for(graph)
     make_fabric(device, recipe.training.precision)
-    if processes.count() > 1:
-        processes.synchronise(method)
+    if distributed.world_size() > 1:
+        distributed.enable_cross_rank(method)
     BatchPlan(graph, recipe.make_sampler(), recipe.training.seed)
     try:
         online_probe(recipe, method, graph)
     except InputError as error:
         raise InputError(f"--online-probe is not possible here: {error}") from error
     record = record_of(recipe, graph, source.as_dict())
-    with processes.explained_if_lost():
-        if processes.rank() == 0:
+    with distributed.translate_connection_errors():
+        if distributed.rank() == 0:
             RunFolder.create(path, recipe.as_dict(), record)
-        folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
+        folder = RunFolder.open(distributed.broadcast_object(path))  # agreed upon once it is there
     return train_run(folder, recipe, graph, device=device, resume=False, display=display, loggers=loggers)
 
 
@@ -216,7 +216,7 @@ def train_run(
         )
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
         trained = train_recipe(recipe, graph, folder, device=device, resume=resume, callbacks=callbacks)
-    if recipe.training.online_probe and processes.rank() == 0:  # the first process alone writes metrics
+    if recipe.training.online_probe and distributed.rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(folder.read_metrics()[-1].get('online', {}))}")
     if trained.progress.epoch < recipe.training.epochs:
         patience = counted(recipe.training.patience or 0, "epoch")
@@ -263,7 +263,7 @@ def _what(data: Data, recipe: Recipe) -> str:
 
 def _how(recipe: Recipe) -> str:
     """Say what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
-    sampler, count = recipe.sampler, processes.count()
+    sampler, count = recipe.sampler, distributed.world_size()
     usual = settings_of(resolve("method", recipe.method["name"]))
     parts = [(kind, getattr(recipe, kind)) for kind in ("encoder", "augmentation")]
     names = {kind: names_of(part) for kind, part in parts if part is not None}

@@ -1,12 +1,9 @@
 """Barlow Twins: self-supervised learning via redundancy reduction (Zbontar et al., 2021)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import barlow_twins
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.ranges import Count, NonNegative, Positive
 from sfa.registry import register
@@ -23,16 +20,14 @@ class BarlowTwins(TwoViewMethod):
         \mathcal{L} = s \Big( \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2 \Big), \qquad
         C = \tfrac1b \hat Z_\alpha^\top \hat Z_\beta, \qquad Z = g(\tilde H)
 
-    with every column of :math:`Z` standardized over the batch, the encoder's features after the spectral map
-    :math:`\tilde H`, and the projector :math:`g`, three linear layers with batch normalization and a ReLU between.
-    Its widths and the scale are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
+    with every column of :math:`Z` standardized over the batch and the projector :math:`g`, three linear layers with
+    batch normalization. Its widths and the scale are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:
         head_hidden: Width of the projector's two hidden layers.
         head_width: Width of what it gives.
         off_diagonal: ``λ``, the weight of the redundancy term.
-        scale: ``s``, a factor of the whole loss; it matters to optimizers that do not scale the gradient themselves,
-            and to weights which LARS does not scale.
+        scale: ``s``; it matters where the optimizer does not scale the gradient itself.
     """
 
     level = "image"
@@ -42,7 +37,7 @@ class BarlowTwins(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 2048,
         head_width: Count = 2048,
@@ -52,10 +47,8 @@ class BarlowTwins(TwoViewMethod):
     ) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.head = mlp_head((self.width, head_hidden, head_hidden, head_width))
-        self.off_diagonal = off_diagonal
-        self.scale = scale
+        self.off_diagonal, self.scale = off_diagonal, scale
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        return self.scale * barlow_twins(
-            z_alpha, z_beta, off_diagonal=self.off_diagonal, across_processes=self.across_processes
-        )
+        loss = barlow_twins(z_alpha, z_beta, off_diagonal=self.off_diagonal, across_processes=self.across_processes)
+        return self.scale * loss

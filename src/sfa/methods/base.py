@@ -20,8 +20,8 @@ from sfa.registry import build
 from sfa.spectral import SpectralMap
 from sfa.spectral.base import as_spectral
 
-Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]]
-"""An augmentation: ``(data, generator) -> (view, view)``."""
+Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]] | None
+"""An augmentation, ``(data, generator) -> (view, view)``; the authors' if not given."""
 Spectral = SpectralMap | Sequence[SpectralMap] | None
 """What goes into the spectral slot: a map, several that are applied in order, or nothing."""
 
@@ -40,7 +40,27 @@ Observer = Callable[[FeatureMaps], None]
 """Is shown the feature maps of a step while it is taken: they cost no second pass."""
 
 
-class Method(nn.Module, ABC):
+class TrainingHooks:
+    """What the training loop calls on a method at each stage of training; nothing, unless a method overrides it."""
+
+    def constant_rate(self) -> Iterable[nn.Parameter]:
+        """Return the weights whose learning rate stays at its peak, whatever the schedule."""
+        return ()
+
+    def before_step(self, epochs: float) -> None:
+        """Prepare a step; ``epochs`` are those that are done, as a fraction within one."""
+
+    def after_backward(self) -> None:
+        """Change the gradients of a step before the optimizer uses them."""
+
+    def after_step(self, done: float) -> None:
+        """Follow up on the optimizer's step; ``done`` is the fraction of training that is done, in ``(0, 1]``."""
+
+    def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
+        """Look at the batches of an epoch once more, made as they are asked for; what is learned lives in buffers."""
+
+
+class Method(TrainingHooks, nn.Module, ABC):
     """A self-supervised method: calling it on data gives the loss of a step, :meth:`embed` the embeddings.
 
     The data are a graph, a batch of graphs (their disjoint union, with ``ptr`` and ``batch``), or a batch of images
@@ -79,7 +99,7 @@ class Method(nn.Module, ABC):
     def __init__(
         self,
         encoder: nn.Module | None,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         spectral: Spectral = None,
         width: int | None = None,
@@ -99,7 +119,7 @@ class Method(nn.Module, ABC):
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
                 f"row a {self.level}: choose another spectral map."
             )
-        self.across_processes = False  # whether the rows of all processes are one batch: sfa.processes.synchronise
+        self.across_processes = False  # whether the rows of all processes are one batch: sfa.distributed
         self.postprocess = ()  # steps that embeddings go through, in order: sfa.postprocess
 
     @abstractmethod
@@ -123,22 +143,6 @@ class Method(nn.Module, ABC):
         if hasattr(self.encoder, "setup"):
             self.encoder.setup(data)
 
-    def constant_rate(self) -> Iterable[nn.Parameter]:
-        """Return the weights whose learning rate stays at its peak, whatever the schedule."""
-        return ()
-
-    def before_step(self, epochs: float) -> None:
-        """Prepare a step; ``epochs`` are those that are done, as a fraction within one."""
-
-    def after_backward(self) -> None:
-        """Change the gradients of a step before the optimizer uses them."""
-
-    def after_step(self, done: float) -> None:
-        """Follow up on the optimizer's step; ``done`` is the fraction of training that is done, in ``(0, 1]``."""
-
-    def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
-        """Look at the batches of an epoch once more, made as they are asked for; what is learned lives in buffers."""
-
     def apply_spectral(
         self, *maps: Tensor, generator: torch.Generator | None, observe: Observer | None = None, views: int = 2
     ) -> tuple[Tensor, ...]:
@@ -153,3 +157,27 @@ class Method(nn.Module, ABC):
     def encode(self, encoder: nn.Module, views: Iterable[Any], data: Data, generator: torch.Generator | None) -> Any:
         """Compute the feature maps ``(n, width)`` of views, of the seed nodes of a sampled batch alone."""
         return [encoder(view, generator)[: num_seed_nodes(data)] for view in views]
+
+
+class TwoViewMethod(Method):
+    """Views → encoder → spectral map → head → loss (the paper's framework figure).
+
+    A method is a subclass that says what its :meth:`loss` is, and sets its ``head`` if it has one.
+    """
+
+    takes_augmentation = True
+
+    def __init__(self, encoder: nn.Module, augmentation: Views = None, *, spectral: Spectral = None) -> None:
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.head: nn.Module = nn.Identity()
+
+    @abstractmethod
+    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
+        """Compute the scalar to minimize from the two views' projections ``(n, p)``."""
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = self.augmentation(data, generator)
+        maps = self.encode(self.encoder, views, data, generator)
+        h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
+        with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
+            return self.loss(z_alpha, z_beta)

@@ -1,7 +1,5 @@
 """BGRL: bootstrapped graph latents (Thakoor et al., 2022)."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from sfa.methods.base import Spectral, Views
@@ -42,12 +40,11 @@ class BGRL(BootstrappedMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         prediction: Count = 512,
         momentum: Share = 0.99,
         spectral: Spectral = None,
     ) -> None:
         super().__init__(encoder, augmentation, momentum=momentum, spectral=spectral)
-        self.make_targets()
         self.predictor = projection_head(self.width, prediction, "prelu")

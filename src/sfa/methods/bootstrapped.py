@@ -1,7 +1,5 @@
 """Two views, an online encoder with a predictor, and a target that follows: BGRL, of nodes and of graphs, and BYOL."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -9,6 +7,7 @@ from torch_geometric.data import Data
 from sfa.losses import bootstrap_latent
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.modes import full_precision
+from sfa.nn.heads import mlp_head
 from sfa.nn.momentum import cosine_momentum, make_target, update_target_
 
 
@@ -23,13 +22,11 @@ class BootstrappedMethod(Method):
     with the online encoder's maps :math:`H`, the target encoder's :math:`T`, which are constants, the predictor
     :math:`p`, and the projectors :math:`g` and :math:`\bar g`, online and target, which BGRL does without. The spectral
     map acts on all four maps. After each step the target's weights move towards the online ones, with a momentum that
-    rises to 1 along a cosine. A method is a subclass that sets its ``predictor`` and calls :meth:`make_targets`.
+    rises to 1 along a cosine. A method is a subclass that sets its ``predictor``.
 
     Args:
-        encoder: The online encoder; the target starts as a copy.
-        augmentation: Makes two views of the data; by default the authors'.
+        projector: Widths of the projector's layers; there is none if not given.
         momentum: Of the target at the start of training.
-        spectral: The map applied to the four feature maps while training, or several in order.
     """
 
     takes_augmentation = True
@@ -39,18 +36,16 @@ class BootstrappedMethod(Method):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
+        projector: tuple[int, ...] = (),
         momentum: float = 0.99,
         spectral: Spectral = None,
     ) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.momentum = momentum
-
-    def make_targets(self, projector: nn.Module | None = None) -> None:
-        """Make the target encoder and the projectors, online and target; none if none is given."""
         self.target = make_target(self.encoder)
-        self.projector = nn.Identity() if projector is None else projector
+        self.projector = mlp_head((self.width, *projector)) if projector else nn.Identity()
         self.target_projector = make_target(self.projector)
 
     def setup(self, data: Data) -> None:

@@ -1,12 +1,9 @@
 """CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et al., 2021)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import cca
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.ranges import NonNegative
 from sfa.registry import register
 
@@ -33,7 +30,7 @@ class CCASSG(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         decorrelation: NonNegative = 2e-3,
         spectral: Spectral = None,

@@ -1,7 +1,5 @@
 """COSTA: covariance-preserving feature augmentation for graph contrastive learning (Zhang et al., 2022)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import torch
@@ -33,10 +31,8 @@ class COSTA(GRACE):
     InfoNCE between the views, whose rows are no nodes but the same combinations of nodes.
 
     ``multi`` encodes two views of the graph, ``single`` one, whose sketch is contrasted with itself as in the authors'
-    figure: all that is learned comes from pushing different combinations apart. Their code leaves it out.
-
-    The spectral map comes before the sketch. Defaults are the authors' for Cora; their code masks the features of
-    both views at the first view's rate.
+    figure: all that is learned comes from pushing different combinations apart. The spectral map comes before the
+    sketch. Defaults are the authors' for Cora; their code masks the features of both views at the first view's rate.
 
     Args:
         views: ``multi`` or ``single``.
@@ -56,7 +52,7 @@ class COSTA(GRACE):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         views: Literal["multi", "single"] = "multi",
         ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5,
@@ -71,11 +67,10 @@ class COSTA(GRACE):
         self.views = views
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        views = (
-            [first_view(self.augmentation, data, generator)]
-            if self.views == "single"
-            else self.augmentation(data, generator)
-        )
+        if self.views == "multi":
+            views = self.augmentation(data, generator)
+        else:
+            views = [first_view(self.augmentation, data, generator)]
         maps = self.encode(self.encoder, views, data, generator)
         tilde = self.apply_spectral(*maps, generator=generator, observe=observe, views=len(maps))
         z = [self.head(h) for h in self.sketch.forward_all(*tilde, generator=generator)]

@@ -1,7 +1,5 @@
 """DeepWalk: online learning of social representations (Perozzi, Al-Rfou and Skiena, 2014)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import torch
@@ -62,9 +60,9 @@ class DeepWalk(Method):
         negatives: Count = 5,
         spectral: Spectral = None,
     ) -> None:
-        for name, value, least in (("hidden", hidden, 1), ("length", length, 2), ("window", window, 1)):
-            check_whole(name, value, least)
-        check_whole("negatives", negatives, 1)
+        check_whole("length", length, 2)
+        for name, value in (("hidden", hidden), ("window", window), ("negatives", negatives)):
+            check_whole(name, value, 1)
         super().__init__(None, spectral=spectral, width=hidden)
         self.centre, self.context = (nn.Parameter(torch.empty(num_nodes, hidden)) for _ in range(2))
         for table in (self.centre, self.context):
@@ -85,13 +83,8 @@ class DeepWalk(Method):
         (h,) = self.apply_spectral(embedding(visited, self.centre), generator=generator, observe=observe, views=1)
         shape = (len(walks), NOISE_PER_NEGATIVE * self.negatives)
         noise = draw_nodes(transitions.strength**0.75, shape, generator)
-        return skip_gram(
-            embedding(row, h),
-            embedding(walks, self.context),
-            embedding(noise, self.context),
-            window=self.window,
-            negatives=self.negatives,
-        )
+        contexts, negatives = embedding(walks, self.context), embedding(noise, self.context)
+        return skip_gram(embedding(row, h), contexts, negatives, window=self.window, negatives=self.negatives)
 
     def embeddings(self, data: Data) -> Tensor:
         """Return the center embeddings ``(n, hidden)``; once it is trained, of no other graph."""

@@ -1,7 +1,5 @@
 """DGI: deep graph infomax (Veličković et al., 2019)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -23,23 +21,22 @@ class DGI(Method):
             + \log\big( 1 - \sigma( \tilde h_i^{-\top} W s ) \big) \Big], \qquad
         s = \sigma\Big( \tfrac1n \sum_i \tilde h_i \Big)
 
-    with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one. The spectral map acts on both, and the
-    summary is that of the augmented map. Defaults are the authors' for Cora. Training ends with the weights after the
-    epoch of lowest loss, where the authors keep those before its step.
+    with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one; the summary is that of the augmented map.
+    Defaults are the authors' for Cora. Training ends with the weights after the epoch of lowest loss, where the authors
+    keep those before its step.
 
     Args:
         augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.
     """
 
     takes_augmentation = True
-
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "shuffle"},
         "training": {"epochs": 10_000, "lr": 1e-3, "weight_decay": 0.0, "patience": 20, "restore_best": True},
     }
 
-    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.discriminator = BilinearDiscriminator(self.width)
 

@@ -1,12 +1,9 @@
 """G-BT: Graph Barlow Twins (Bielak, Kajdanowicz and Chawla, 2022)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import barlow_twins
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.ranges import NonNegative
 from sfa.registry import register
 
@@ -40,7 +37,7 @@ class GBT(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         off_diagonal: NonNegative | None = None,
         spectral: Spectral = None,

@@ -1,7 +1,5 @@
 """GCA: graph contrastive learning with adaptive augmentation (Zhu et al., 2021)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import nn
@@ -18,12 +16,8 @@ class GCA(GRACE):
 
     From `"Graph Contrastive Learning with Adaptive Augmentation" <https://arxiv.org/abs/2010.14945>`_ (Zhu et al.,
     2021). Edges that point to central nodes, and features of central nodes, are seldom dropped
-    (:class:`~sfa.augment.AdaptiveDrop`); all else is :class:`~sfa.methods.GRACE`. Defaults are the authors' for WikiCS.
-
-    Args:
-        augmentation: Makes two views of the graph; by default :class:`~sfa.augment.AdaptiveDrop`.
-        projection: Hidden width of the head.
-        **options: Those of :class:`~sfa.methods.GRACE`.
+    (:class:`~sfa.augment.AdaptiveDrop`); all else is :class:`~sfa.methods.GRACE`, whose arguments it takes. Defaults
+    are the authors' for WikiCS.
     """
 
     defaults = {
@@ -33,6 +27,6 @@ class GCA(GRACE):
     }
 
     def __init__(
-        self, encoder: nn.Module, augmentation: Views | None = None, *, projection: Count = 256, **options: Any
+        self, encoder: nn.Module, augmentation: Views = None, *, projection: Count = 256, **options: Any
     ) -> None:
         super().__init__(encoder, augmentation, projection=projection, **options)

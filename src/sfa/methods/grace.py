@@ -1,13 +1,10 @@
 """GRACE: deep graph contrastive representation learning (Zhu et al., 2020)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import nt_xent
 from sfa.losses.nt_xent import Precision, check_temperature
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.activations import Activation
 from sfa.nn.heads import projection_head
 from sfa.ranges import Count, Positive
@@ -34,7 +31,7 @@ class GRACE(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         projection: Count = 128,
         head_activation: Activation = "elu",
@@ -46,9 +43,7 @@ class GRACE(TwoViewMethod):
         check_temperature(tau, precision)
         super().__init__(encoder, augmentation, spectral=spectral)
         self.head = projection_head(self.width, projection, head_activation)
-        self.tau = tau
-        self.intraview = intraview
-        self.precision = precision
+        self.tau, self.intraview, self.precision = tau, intraview, precision
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         return nt_xent(

@@ -1,12 +1,9 @@
 """GraphCL: graph contrastive learning with augmentations (You et al., 2020)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import info_nce
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import graph_projector
 from sfa.ranges import Positive, check_number
 from sfa.registry import register
@@ -22,10 +19,10 @@ class GraphCL(TwoViewMethod):
         \mathcal{L} = -\frac1b \sum_i \log \frac{ e^{\cos(z_i, z_i^+) / \tau} }
             { \sum_{j \neq i} e^{\cos(z_i, z_j^+) / \tau} }, \qquad z = g(\tilde h)
 
-    with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, the spectral map on both, and the
-    projector :math:`g`. This is the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are,
-    the loss has one direction, and the positive is not in the denominator. The paper's text augments both views. The
-    authors' rule of thumb for molecules and proteins is the augmentation ``kinds: random2``.
+    with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, and the projector :math:`g`. This is
+    the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are, the loss has one direction, and
+    the positive is not in the denominator. The paper's text augments both views. The authors' rule of thumb for
+    molecules and proteins is the augmentation ``kinds: random2``.
 
     Args:
         tau: Temperature.
@@ -35,7 +32,7 @@ class GraphCL(TwoViewMethod):
     defaults = {"augmentation": {"both_views": False}}
 
     def __init__(
-        self, encoder: nn.Module, augmentation: Views | None = None, *, tau: Positive = 0.2, spectral: Spectral = None
+        self, encoder: nn.Module, augmentation: Views = None, *, tau: Positive = 0.2, spectral: Spectral = None
     ) -> None:
         check_number("tau", tau, above=0)
         super().__init__(encoder, augmentation, spectral=spectral)

@@ -1,7 +1,5 @@
 """InfoGraph: graph-level representations by mutual information with nodes (Sun et al., 2020)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -42,6 +40,5 @@ class InfoGraph(Method):
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         local = self.encoder.nodes(data, generator)
         (summaries,) = self.apply_spectral(sum_pool(local, data.ptr), generator=generator, observe=observe, views=1)
-        return local_global_jensen_shannon(
-            self.local_discriminator(local), self.global_discriminator(summaries), data.batch
-        )
+        scores = self.local_discriminator(local), self.global_discriminator(summaries)
+        return local_global_jensen_shannon(*scores, data.batch)

@@ -1,7 +1,5 @@
 """JOAO: graph contrastive learning automated (You et al., 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -34,8 +32,8 @@ class JOAO(GraphCL):
 
     with :math:`\mathcal{L}_k` the loss of :class:`~sfa.methods.GraphCL` when all graphs are augmented by kind ``k`` of
     the five :data:`~sfa.augment.graph.AUGMENTATIONS`. After each epoch the probabilities take a step of projected
-    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses of training over every fifth batch. In the
-    authors' code view alpha is the graphs as they are, and ``gamma`` is tuned among 0.01, 0.1 and 1.
+    gradient ascent (:func:`~sfa.losses.simplex.ascend`) with the losses over every fifth batch. In the authors' code
+    view alpha is the graphs as they are, and ``gamma`` is tuned among 0.01, 0.1 and 1.
 
     Args:
         augmentation: A :class:`~sfa.augment.RandomChoice`, with the probabilities to start from.
@@ -50,7 +48,7 @@ class JOAO(GraphCL):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         gamma: NonNegative = 0.1,
         beta: Positive = 1.0,

@@ -1,7 +1,5 @@
 """JOAOv2: JOAO with a projector of its own for each augmentation (You et al., 2021)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """LP-Info: bringing your own view, by learned priors (You et al., 2022)."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, get_args
 
 import torch

@@ -1,7 +1,5 @@
 """MERIT: multi-scale contrastive Siamese networks for graph representation learning (Jin et al., 2021)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -43,7 +41,6 @@ class MERIT(Method):
     """
 
     takes_augmentation = True
-
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "diffusion", "alpha": 0.05, "edge_drop": 0.2, "feature_drop": (0.5, 0.5)},
@@ -53,7 +50,7 @@ class MERIT(Method):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 4096,
         head_width: Count = 512,
@@ -67,8 +64,7 @@ class MERIT(Method):
         self.predictor = prelu_head(head_width, head_hidden, head_width)
         self.target_encoder = make_target(self.encoder)
         self.target_projector = make_target(self.projector)
-        self.beta = beta
-        self.momentum = momentum
+        self.beta, self.momentum = beta, momentum
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         views = self.diffusion(data, generator)

@@ -1,7 +1,5 @@
 """MVGRL: contrastive multi-view representation learning on graphs (Hassani and Khasahmadi, 2020)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -42,14 +40,13 @@ class MVGRL(Method):
     """
 
     takes_augmentation = True
-
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "diffusion"},
         "training": {"epochs": 3000, "lr": 1e-3, "weight_decay": 0.0, "patience": 20, "restore_best": True},
     }
 
-    def __init__(self, encoder: nn.Module, augmentation: Views | None = None, *, spectral: Spectral = None) -> None:
+    def __init__(self, encoder: nn.Module, augmentation: Views = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
         self.diffusion_encoder: Any = renewed(self.encoder)
         self.discriminator = BilinearDiscriminator(self.width)
@@ -58,13 +55,10 @@ class MVGRL(Method):
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.diffusion(data, generator)
         corrupted = ShuffleFeatures().view(data, generator, 1)
-        encoders = (self.encoder, self.diffusion_encoder)
-        pairs = ((alpha, beta), (corrupted, self.diffusion.diffuse(data, into=corrupted)))
-        maps = [
-            self.encode(encoder, [view], data, generator)[0]
-            for views in pairs
-            for encoder, view in zip(encoders, views, strict=True)
-        ]
+        encoders = (self.encoder, self.diffusion_encoder) * 2
+        views = (alpha, beta, corrupted, self.diffusion.diffuse(data, into=corrupted))
+        pairs = zip(encoders, views, strict=True)
+        maps = [self.encode(encoder, [view], data, generator)[0] for encoder, view in pairs]
         h_alpha, h_beta, c_alpha, c_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         s_alpha, s_beta = summary(h_alpha), summary(h_beta)
         return jensen_shannon(

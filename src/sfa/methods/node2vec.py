@@ -1,7 +1,5 @@
 """node2vec: scalable feature learning for networks (Grover and Leskovec, 2016)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -17,13 +15,11 @@ from sfa.registry import register
 class Node2Vec(DeepWalk):
     """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
 
-    With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the walks are
-    DeepWalk's.
-
-    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_.
+    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
+    2016). With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the
+    walks are DeepWalk's.
 
     Args:
-        num_nodes: Of the one graph that it can be trained on and asked for.
         p: Return parameter.
         q: In-out parameter.
         **options: Those of :class:`~sfa.methods.DeepWalk`.
@@ -33,8 +29,7 @@ class Node2Vec(DeepWalk):
         check_number("p", p, above=0)
         check_number("q", q, above=0)
         super().__init__(num_nodes, **options)
-        self.p = p
-        self.q = q
+        self.p, self.q = p, q
 
     def walks(self, transitions: Transitions, starts: Tensor, generator: torch.Generator | None) -> Tensor:
         return second_order_walks(transitions, starts, self.length - 1, generator, p=self.p, q=self.q)

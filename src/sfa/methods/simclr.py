@@ -1,13 +1,10 @@
 """SimCLR: a simple framework for contrastive learning of visual representations (Chen et al., 2020)."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from sfa.losses import nt_xent
 from sfa.losses.nt_xent import check_temperature
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.ranges import Count, Positive
 from sfa.registry import register
@@ -24,9 +21,8 @@ class SimCLR(TwoViewMethod):
         \mathcal{L} = \frac{1}{2b} \sum_{i=1}^{2b} -\log \frac{ e^{\cos(z_i, z_{i^+}) / \tau} }
             { \sum_{j \neq i} e^{\cos(z_i, z_j) / \tau} }, \qquad z = g(\tilde h)
 
-    over the ``2b`` views of ``b`` images, where :math:`i^+` is the other view of the image of :math:`i`: each has one
-    positive and ``2b - 2`` negatives, from both views. The projector :math:`g` is two linear layers with a ReLU
-    between; its widths and the temperature are solo-learn's (da Costa et al., 2022) for CIFAR, which the paper follows.
+    over the ``2b`` views of ``b`` images, where :math:`i^+` is the other view of the image of :math:`i`. The projector
+    :math:`g` is two linear layers; its widths and the temperature are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:
         head_hidden: Hidden width of the projector.
@@ -40,7 +36,7 @@ class SimCLR(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 2048,
         head_width: Count = 256,

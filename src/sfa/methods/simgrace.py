@@ -1,7 +1,5 @@
 """SimGRACE: graph contrastive learning without data augmentation (Xia et al., 2022)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -29,11 +27,9 @@ class SimGRACE(Method):
         z = g(\tilde h_\theta), \quad z' = g(\tilde h_{\theta'}), \quad
         \theta'_l = \theta_l + \eta\, \epsilon_l, \quad \epsilon_l \sim \mathcal{N}(0, \operatorname{std}(\theta_l)^2)
 
-    with noise drawn anew in each step for each tensor :math:`\theta_l` of the encoder, and the projector :math:`g` as
-    it is. As in the authors' code the perturbed maps :math:`z'` are constants, and they are the anchors. The perturbed
-    pass leaves the encoder's running statistics alone.
-
-    Defaults are the authors' code's, five layers among them; it tunes ``eta`` among 0.1, 1, 10 and 100.
+    with noise drawn anew in each step for each tensor :math:`\theta_l` of the encoder. As in the authors' code the
+    perturbed maps :math:`z'` are constants, and they are the anchors. The perturbed pass leaves the encoder's running
+    statistics alone. Defaults are that code's; it tunes ``eta`` among 0.1, 1, 10 and 100.
 
     Args:
         eta: Size of the noise, in standard deviations of each tensor of weights.
@@ -50,8 +46,7 @@ class SimGRACE(Method):
         check_number("tau", tau, above=0)
         super().__init__(encoder, spectral=spectral)
         self.head = graph_projector(self.width)
-        self.eta = eta
-        self.tau = tau
+        self.eta, self.tau = eta, tau
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         h = self.encoder(data, generator)

@@ -1,14 +1,11 @@
 """SimSiam: exploring simple Siamese representation learning (Chen and He, 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from torch import Tensor, nn
 
 from sfa.losses import bootstrap_latent
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.ranges import Count
 from sfa.registry import register
@@ -41,7 +38,7 @@ class SimSiam(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 2048,
         head_width: Count = 2048,

@@ -1,7 +1,5 @@
 """SUGRL: simple unsupervised graph representation learning (Mo et al., 2022)."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

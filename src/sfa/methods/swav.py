@@ -1,14 +1,11 @@
 """SwAV: unsupervised learning of visual features by contrasting cluster assignments (Caron et al., 2020)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from sfa.losses import swapped_prediction
-from sfa.methods.base import Spectral, Views
-from sfa.methods.two_views import TwoViewMethod
+from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
 from sfa.nn.prototypes import Prototypes
 from sfa.nn.queue import Queue
@@ -28,12 +25,11 @@ class SwAV(TwoViewMethod):
             q^\alpha_{ik} \log p^\beta_{ik} \big), \qquad
         p_{ik} \propto e^{z_i^\top c_k / \tau}, \qquad z = \frac{g(\tilde h)}{\lVert g(\tilde h) \rVert}
 
-    with the encoder's features after the spectral map :math:`\tilde h`, the projector :math:`g`, and the prototypes
-    :math:`c_k`, which are trained and of length 1. The assignments :math:`q`, constants, are those of Sinkhorn's
-    iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch and, late in training, of earlier batches too.
-
-    As in the authors' code the prototypes rest at first, and the queue is used once it is full; solo-learn (da Costa et
-    al., 2022) fills it from the first step. Widths and epochs are its for CIFAR: fewer need an earlier ``queue_from``.
+    with the projector :math:`g` and the prototypes :math:`c_k`, which are trained and of length 1. The assignments
+    :math:`q`, constants, are those of Sinkhorn's iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch
+    and, late in training, of earlier batches too. As in the authors' code the prototypes rest at first, and the queue
+    is used once it is full; solo-learn (da Costa et al., 2022), whose widths and epochs for CIFAR these are, fills it
+    from the first step. Fewer epochs need an earlier ``queue_from``.
 
     Args:
         head_hidden: Hidden width of the projector.
@@ -53,7 +49,7 @@ class SwAV(TwoViewMethod):
     def __init__(
         self,
         encoder: nn.Module,
-        augmentation: Views | None = None,
+        augmentation: Views = None,
         *,
         head_hidden: Count = 2048,
         head_width: Count = 128,

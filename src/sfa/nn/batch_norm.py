@@ -26,17 +26,17 @@ class AcrossProcesses(_BatchNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """``(n, d, ...)`` normalised, in the dtype and memory format of the input; halves are widened to float32."""
-        if not (self.across_processes and self.training and processes.count() > 1):
+        if not (self.across_processes and self.training and distributed.world_size() > 1):
             return super().forward(input)
         self._check_input_dim(input)  # type: ignore[no-untyped-call]
         x = input.to(torch.promote_types(input.dtype, torch.float32))
         over = [axis for axis in range(x.dim()) if axis != 1]
-        n = int(processes.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
+        n = int(distributed.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
         if n < 2:
             raise InputError(f"Batch normalisation needs 2 or more rows on all processes together, not {n}.")
-        mean = processes.all_reduce_sum(x.sum(over)) / n
+        mean = distributed.all_reduce_sum(x.sum(over)) / n
         centred = x - _along_channels(mean, x)
-        variance = processes.all_reduce_sum(centred.square().sum(over)) / n
+        variance = distributed.all_reduce_sum(centred.square().sum(over)) / n
         self._track(mean.detach(), variance.detach() * n / (n - 1))
         scale = (variance + self.eps).rsqrt()
         if not self.affine:

@@ -102,7 +102,7 @@ class ImageEncoder(nn.Module, ABC):
                 f"channel(s), not {images.dtype} of shape {tuple(images.shape)}."
             )
         check_size(images.shape[2], images.shape[3])
-        alone = not (self.across_processes and processes.count() > 1)
+        alone = not (self.across_processes and distributed.world_size() > 1)
         if self.training and alone and len(images) < 2:
             raise InputError(
                 f"Batch normalisation needs 2 or more images in a batch to train on, not {len(images)}: "

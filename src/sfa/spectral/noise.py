@@ -29,7 +29,7 @@ def add_noise(
         generator: Source of the noise, on the device of ``h``; the global one if not given.
     """
     check_number("strength", strength)
-    if across_processes and processes.count() > 1:
+    if across_processes and distributed.world_size() > 1:
         return _add_noise_across_processes(h, strength, generator)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Gen
     squares, entries = processes.all_reduce_sum(torch.stack([squares, entries]))
     rms: Tensor = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
-    own = torch.Generator(h.device).manual_seed(int(seed) + processes.rank())
+    own = torch.Generator(h.device).manual_seed(int(seed) + distributed.rank())
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         return unit * scale + strength * rms * normal(unit.shape, unit, own)

@@ -1,17 +1,21 @@
 """The training loop, its callbacks, and the run folder on disk."""
 
 from sfa.train.batch_plan import BatchPlan
-from sfa.train.callbacks.base import Callback, LambdaCallback, TrainingState
-from sfa.train.callbacks.checkpoint import CheckpointCallback
-from sfa.train.callbacks.metrics import DiagnosticsCallback, LoggerCallback, OnlineProbeCallback
-from sfa.train.callbacks.stopping import EarlyStopping, RestoreBest
-from sfa.train.checkpoint import load_checkpoint, load_tensors, save_tensors
-from sfa.train.devices import make_fabric
-from sfa.train.interrupt import Interrupted
-from sfa.train.lars import LARS
+from sfa.train.callbacks import (
+    Callback,
+    DiagnosticsCallback,
+    EarlyStopping,
+    LambdaCallback,
+    LoggerCallback,
+    OnlineProbeCallback,
+    RestoreBest,
+)
+from sfa.train.checkpoint import CheckpointCallback, Interrupted, load_checkpoint, load_tensors, save_tensors
+from sfa.train.fabric import make_fabric
 from sfa.train.loop import train
-from sfa.train.progress import Progress
+from sfa.train.optim import LARS
 from sfa.train.run_folder import RunFolder, versions
+from sfa.train.state import Progress, TrainingState
 
 __all__ = [
     "LARS",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.levels import level_of
 from sfa.sampling import Images, Sampler, WholeGraph
@@ -50,16 +50,15 @@ class BatchPlan:
         device: torch.device | str = "cpu",
         accumulate: int = 1,
     ) -> None:
-        self.count, self.rank = processes.count(), processes.rank()
-        self.seed = seed
-        self.device = torch.device(device)
-        self.accumulate = accumulate
+        self.count, self.rank = distributed.world_size(), distributed.rank()
+        self.seed, self.device, self.accumulate = seed, torch.device(device), accumulate
         self.sampler = (sampler or (Images if level_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
             self.sampler.graph = copy.copy(data).to(device)
-        self._at_least = self.count if self.sampler.seeds_are == "clusters" else max(2, self.count)
+        is_cut = self.sampler.seeds_are == "clusters"
+        self._at_least = self.count if is_cut else max(2, self.count)
         if self.sampler.num_seeds < self._at_least:
-            more = ", or cut the graph into more clusters" if self.sampler.seeds_are == "clusters" else ""
+            more = ", or cut the graph into more clusters" if is_cut else ""
             raise InputError(
                 f"{self.sampler.num_seeds} {self.sampler.seeds_are} cannot be shared by {self.count} processes: "
                 f"train with fewer of them{more}."
@@ -68,8 +67,16 @@ class BatchPlan:
         self._data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
 
     def plan(self, epoch: int) -> list[Tensor]:
-        """Return the seeds of each step of an epoch, of all processes; a step of too few is joined to another."""
-        return _joined(self.sampler.plan(plan_generator(self.seed, epoch)), self._at_least)
+        """Draw the seeds of each step of an epoch, of all processes; a step of too few is joined to the next one."""
+        steps: list[Tensor] = []
+        for seeds in self.sampler.plan(plan_generator(self.seed, epoch)):
+            if steps and len(steps[-1]) < self._at_least:
+                steps[-1] = torch.cat([steps[-1], seeds])
+            else:
+                steps.append(seeds)
+        if len(steps) > 1 and len(steps[-1]) < self._at_least:
+            steps[-2:] = [torch.cat(steps[-2:])]
+        return steps
 
     def parts(self, epoch: int, step: int, seeds: Tensor) -> Iterator[Part]:
         """Yield what this process sees of a step with these seeds, one part after another, on the device."""
@@ -77,7 +84,9 @@ class BatchPlan:
         parts = seeds.tensor_split(max(1, min(self.accumulate, len(seeds) // self._at_least)))
         for number, part in enumerate(parts, start=1):
             own = part.tensor_split(self.count)[self.rank]
-            yield Part(self._around(own, generator), len(part) / len(seeds), is_last=number == len(parts))
+            is_whole = self._whole and len(own) == self.sampler.num_seeds
+            batch = self._data if is_whole else self.sampler.batch(own, generator).to(self.device)
+            yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
         """Yield the batches of an epoch once more, those of each step with a generator that none of the steps has."""
@@ -89,21 +98,3 @@ class BatchPlan:
     def generator(self, epoch: int, step: int) -> torch.Generator:
         """Return what the views and the spectral map of a step draw from, its parts one after another."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)
-
-    def _around(self, seeds: Tensor, generator: torch.Generator) -> Data:
-        if self._whole and len(seeds) == self.sampler.num_seeds:
-            return self._data
-        return self.sampler.batch(seeds, generator).to(self.device)
-
-
-def _joined(plan: list[Tensor], at_least: int) -> list[Tensor]:
-    """Return the steps of a plan, those with too few seeds joined to the ones after, at the end to the one before."""
-    steps: list[Tensor] = []
-    for seeds in plan:
-        if steps and len(steps[-1]) < at_least:
-            steps[-1] = torch.cat([steps[-1], seeds])
-        else:
-            steps.append(seeds)
-    if len(steps) > 1 and len(steps[-1]) < at_least:
-        steps[-2:] = [torch.cat(steps[-2:])]
-    return steps

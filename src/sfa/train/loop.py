@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import product
+from typing import Any
 
+import torch
+from lightning_fabric import Fabric
 from torch import nn
+from torch.nn.utils import get_total_norm
 from torch_geometric.data import Data
 
-from sfa import processes
+from sfa import distributed
+from sfa.errors import TrainingError
+from sfa.methods.base import FeatureMaps, TrainingHooks
 from sfa.sampling import Sampler
-from sfa.train.batch_plan import BatchPlan
-from sfa.train.callbacks.base import Callback, TrainingState
-from sfa.train.callbacks.checkpoint import CheckpointCallback
-from sfa.train.callbacks.metrics import DiagnosticsCallback
-from sfa.train.callbacks.stopping import EarlyStopping, RestoreBest
-from sfa.train.devices import make_fabric
-from sfa.train.divergence import require_finite, require_finite_weights
-from sfa.train.gradient import add_gradient
-from sfa.train.hooks import hooks_of
-from sfa.train.optimizers import OptimizerName, make_optimizer, set_rate
-from sfa.train.precision import GradientScale, PrecisionName
-from sfa.train.progress import Progress
+from sfa.train.batch_plan import BatchPlan, Part
+from sfa.train.callbacks import Callback, DiagnosticsCallback, EarlyStopping, GradientScale, RestoreBest
+from sfa.train.checkpoint import CheckpointCallback
+from sfa.train.fabric import PrecisionName, make_fabric
+from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
 from sfa.train.run_folder import RunFolder
-from sfa.train.schedule import learning_rate
+from sfa.train.state import Progress, TrainingState
 
 
 def train(
@@ -89,11 +91,11 @@ def train(
     """
     fabric = make_fabric(device, precision)
     if fabric.world_size > 1:
-        processes.synchronise(method)
+        distributed.enable_cross_rank(method)
     base_optimizer = make_optimizer(optimizer, method, lr=lr, weight_decay=weight_decay, momentum=momentum)
     model, fabric_optimizer = fabric.setup(method, base_optimizer)
     model.train()
-    hooks = hooks_of(method)
+    hooks = method if isinstance(method, TrainingHooks) else TrainingHooks()
     batches = BatchPlan(data, sampler, seed, fabric.device, accumulate)
     schedule = partial(learning_rate, peak=lr, epochs=epochs, warmup=warmup, warmup_from=warmup_from, cosine=cosine)
     every_callback = [
@@ -106,7 +108,7 @@ def train(
     ]
     state = TrainingState(method, base_optimizer, data, epochs, every_callback)
 
-    with state.active_callbacks(), processes.explained_if_lost():
+    with state.active_callbacks(), distributed.translate_connection_errors():
         was_finished = state.progress.finished  # as a resumed run may be
         if was_finished:
             return state.progress
@@ -124,17 +126,54 @@ def train(
                 parts = batches.parts(state.epoch, state.step, seeds)
                 generator = batches.generator(state.epoch, state.step)
                 state.loss = add_gradient(fabric, model, parts, generator, state.observers())
-                require_finite(state.loss, state.epoch, folder)
+                require_finite(state.loss, f"The loss is {state.loss}", state.epoch, folder)
                 hooks.after_backward()
                 fabric_optimizer.step()
                 state.progress = state.progress.after_step(state.loss)
                 hooks.after_step(state.epochs_done / epochs)
-                require_finite_weights(method, state.epoch, folder)
+                size = float(get_total_norm(list(method.parameters())).square())  # a finite loss does not imply it
+                require_finite(size, "The weights are no longer numbers", state.epoch, folder)
                 state.call("on_step_end")
 
             hooks.after_epoch(batches.again(state.epoch, plan))
             state.end_epoch(rate)
             state.call("on_epoch_end")
-            state.progress = state.progress.finish_if(processes.any_of(state.should_stop))
+            state.progress = replace(state.progress, finished=distributed.any_of(state.should_stop))
         state.call("on_train_end")
     return state.progress
+
+
+def add_gradient(
+    fabric: Fabric,
+    model: Any,
+    parts: Iterable[Part],
+    generator: torch.Generator,
+    observers: Sequence[Callable[[FeatureMaps, Data], None]] = (),
+) -> float:
+    r"""Add the gradient of a step to that of the weights of a model that Fabric has set up, and return the loss.
+
+    .. math::
+        \mathcal{L} = \sum_i s_i \mathcal{L}_i
+
+    over its parts with their shares :math:`s_i`, one after another: memory holds one at a time. Observers are shown the
+    feature maps of a part when its gradient is done, outside of autocast. Processes meet at the last part alone.
+    """
+    loss = 0.0
+    for part in parts:
+        seen: list[FeatureMaps] = []
+        with fabric.no_backward_sync(model, enabled=not part.is_last):
+            part_loss = part.share * model(part.batch, generator, **({"observe": seen.append} if observers else {}))
+            fabric.backward(part_loss)
+        loss += part_loss.item()
+        for observe, maps in product(observers, seen):
+            observe(maps, part.batch)
+    return loss
+
+
+def require_finite(number: float, what: str, epoch: int, folder: RunFolder | None = None) -> None:
+    """Raise, with what is wrong, unless a number of a step in this epoch (counted from 0) is finite."""
+    if not math.isfinite(number):
+        kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
+        raise TrainingError(
+            f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
+        )

@@ -1,23 +1,58 @@
-"""The hooks of a callback, and the state of training that they are handed."""
+"""How far training has come, and the state that callbacks are handed."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch_geometric.data import Data
 
-from sfa.errors import unknown_name
 from sfa.methods.base import FeatureMaps
-from sfa.train.progress import Progress
 
-Hook = Literal["on_train_start", "on_step_start", "on_step_end", "on_epoch_end", "on_train_end"]
+if TYPE_CHECKING:
+    from sfa.train.callbacks import Callback, Hook
+
+WINDOW = 10
+"""Epochs that the running average of the loss spans; random views make single losses too noisy to judge progress by."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come."""
+
+    epoch: int = 0
+    """Epochs completed."""
+    loss: float = math.inf
+    """Running average of the loss."""
+    best_loss: float = math.inf
+    """The lowest that average has been, once it has settled."""
+    stale: int = 0
+    """Epochs since then."""
+    finished: bool = False
+    step: int = 0
+    """Steps completed of the epoch that is under way."""
+    step_losses: float = 0.0
+    """Sum of their losses."""
+
+    def after_step(self, loss: float) -> Progress:
+        """Return the progress after one more step of this loss in the epoch."""
+        return replace(self, step=self.step + 1, step_losses=self.step_losses + loss)
+
+    def after(self, loss: float) -> Progress:
+        """Return the progress after an epoch with this mean loss."""
+        share = 1 / min(self.epoch + 1, WINDOW)
+        average = loss if self.epoch == 0 else (1 - share) * self.loss + share * loss
+        done = replace(self, epoch=self.epoch + 1, loss=average, step=0, step_losses=0.0)
+        if self.epoch < WINDOW or average < self.best_loss:  # before, a chance-low first loss could not be beaten
+            return replace(done, best_loss=average, stale=0)
+        return replace(done, stale=self.stale + 1)
 
 
 @dataclass
@@ -64,7 +99,7 @@ class TrainingState:
     def end_epoch(self, rate: float) -> None:
         """Count the current epoch as completed, and begin its row of metrics."""
         mean_loss = self.progress.step_losses / self.progress.step
-        self.progress = self.progress.after_epoch()
+        self.progress = self.progress.after(mean_loss)
         self.should_stop = self.should_stop or self.epoch >= self.epochs
         seconds = round(time.perf_counter() - self.started, 3)
         self.metrics = {"epoch": self.epoch, "loss": mean_loss, "lr": rate, "seconds": seconds}
@@ -86,60 +121,3 @@ class TrainingState:
                 stack.callback(callback.teardown, self)
                 callback.setup(self)
             yield
-
-
-class Callback:
-    """Base class of callbacks: override the hooks you need, and pass ``callbacks=[...]`` to :func:`sfa.train.train`.
-
-    With several processes every one of them calls the hooks. Training stops when one of them asks for it.
-    """
-
-    @property
-    def state_key(self) -> str:
-        """Name of the callback's state in a checkpoint."""
-        return type(self).__name__
-
-    def setup(self, state: TrainingState) -> None:
-        """Called first, before a checkpoint is loaded."""
-
-    def on_train_start(self, state: TrainingState) -> None:
-        """Called before the first step, or the first after a resume; not if the run has finished already."""
-
-    def on_step_start(self, state: TrainingState) -> None:
-        """Called before each step, with its learning rate set."""
-
-    def needs_feature_maps(self, state: TrainingState) -> bool:
-        """Return whether :meth:`on_feature_maps` is to be called in the next step. The method must then observe."""
-        return False
-
-    def on_feature_maps(self, state: TrainingState, maps: FeatureMaps, batch: Data) -> None:
-        """Called with the detached feature maps of a step and their batch, or of each part of it."""
-
-    def on_step_end(self, state: TrainingState) -> None:
-        """Called after each step."""
-
-    def on_epoch_end(self, state: TrainingState) -> None:
-        """Called after each epoch, before its metrics are written."""
-
-    def on_train_end(self, state: TrainingState) -> None:
-        """Called after the last epoch, before the final checkpoint; not after an interruption or an error."""
-
-    def teardown(self, state: TrainingState) -> None:
-        """Called last, however training ended."""
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Return the tensors that a checkpoint keeps."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Restore what :meth:`state_dict` returned."""
-
-
-class LambdaCallback(Callback):
-    """Callback made of functions: ``LambdaCallback(on_epoch_end=lambda state: print(state.metrics))``."""
-
-    def __init__(self, **hooks: Callable[[TrainingState], Any]) -> None:
-        for name, function in hooks.items():
-            if name not in get_args(Hook):
-                raise unknown_name("hook", name, get_args(Hook))
-            setattr(self, name, function)

@@ -25,20 +25,36 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from sfa.errors import InputError, SfaError, TrainingError
 
 T = TypeVar("T")
+_LOST = re.compile(r"gloo|nccl|connection|peer|socket|timed? ?out", re.IGNORECASE)
 
 
-def count() -> int:
-    """The number of processes; 1 outside ``torch.distributed``."""
-    return dist.get_world_size() if _initialised() else 1
+def world_size() -> int:
+    """Return the number of processes; 1 outside ``torch.distributed``."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """The number of this process, from 0; 0 outside ``torch.distributed``."""
-    return dist.get_rank() if _initialised() else 0
+    """Return the number of this process, from 0; 0 outside ``torch.distributed``."""
+    return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
+class _AllReduceSum(torch.autograd.Function):
+    """A linear map, and its own transpose: backward is the same sum, and can itself be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        half = x.dtype in (torch.float16, torch.bfloat16)
+        total = x.to(torch.float32 if half else x.dtype, copy=True, memory_format=torch.contiguous_format)
+        dist.all_reduce(total)
+        return total.to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return all_reduce_sum(grads[0])
 
 
 def all_reduce_sum(x: Tensor) -> Tensor:
-    r"""The sum over processes of a tensor that has one shape on all of them, differentiable any number of times.
+    r"""Sum a tensor that has one shape on all processes, differentiably any number of times.
 
     .. math::
         y = \sum_i x_i, \qquad
@@ -47,78 +63,79 @@ def all_reduce_sum(x: Tensor) -> Tensor:
 
     Half precision is summed in float32. Backward communicates too, so all processes must run it.
     """
-    if count() == 1:
-        return x
-    total: Tensor = _AllReduceSum.apply(x)  # type: ignore[no-untyped-call]
-    return total
+    return x if world_size() == 1 else _AllReduceSum.apply(x)  # type: ignore[no-untyped-call]
 
 
 def count_rows(x: Tensor) -> int:
-    """The number of rows, ``x.shape[0]``, of all processes together."""
+    """Count the rows, ``x.shape[0]``, of all processes together."""
     return int(all_reduce_sum(torch.tensor(x.shape[0], device=x.device)))
 
 
 @torch.no_grad()
 def gather_rows(x: Tensor) -> tuple[Tensor, int]:
-    """The rows of all processes in the order of the ranks, ``(Σ nᵢ, ...)``, and where one's own begin; no gradient.
+    """Gather the rows ``(nᵢ, ...)`` of all processes in the order of the ranks, ``(Σ nᵢ, ...)``; no gradient.
 
-    Args:
-        x: This process's rows, ``(nᵢ, ...)``; as many as it has.
+    Returns:
+        All rows, and where this process's begin.
     """
-    if count() == 1:
+    if world_size() == 1:
         return x.detach(), 0
-    own = torch.tensor([x.shape[0]], device=x.device)
-    sizes = [int(size) for size in _all_gather(own)]
+    sizes = [int(size) for size in _all_gather(torch.tensor([x.shape[0]], device=x.device))]
     padded = x.new_zeros(max(sizes), *x.shape[1:])  # The collectives of NCCL and gloo take one shape from all.
     padded[: x.shape[0]] = x
     parts = [part[:size] for part, size in zip(_all_gather(padded), sizes, strict=True)]
     return torch.cat(parts), sum(sizes[: rank()])
 
 
+def _all_gather(x: Tensor) -> list[Tensor]:
+    parts = [torch.empty_like(x) for _ in range(world_size())]
+    dist.all_gather(parts, x)
+    return parts
+
+
 @torch.no_grad()
-def shared(x: Tensor) -> Tensor:
-    """Rank 0's tensor, for every process; all give one of the same shape. No gradient."""
-    if count() == 1:
+def broadcast(x: Tensor) -> Tensor:
+    """Return rank 0's tensor on every process; all give one of the same shape. No gradient."""
+    if world_size() == 1:
         return x.detach()
-    taken = x.detach().clone(memory_format=torch.contiguous_format)
-    dist.broadcast(taken, src=0)
-    return taken
+    received = x.detach().clone(memory_format=torch.contiguous_format)
+    dist.broadcast(received, src=0)
+    return received
+
+
+def broadcast_object(value: T) -> T:
+    """Return rank 0's value of some small object on every process."""
+    values = [value]
+    if world_size() > 1:
+        dist.broadcast_object_list(values, src=0)
+    return values[0]
 
 
 def any_of(flag: bool) -> bool:
-    """Whether the flag is set on any process; every process gets the same answer, at the same time."""
-    if count() == 1:
+    """Tell whether the flag is set on any process; every process gets the same answer, at the same time."""
+    if world_size() == 1:
         return flag
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     return bool(all_reduce_sum(torch.tensor(int(flag), device=device)) > 0)
 
 
-def agreed(value: T) -> T:
-    """Rank 0's value of some small object, for every process."""
-    if count() == 1:
-        return value
-    values = [value]
-    dist.broadcast_object_list(values, src=0)
-    return values[0]
-
-
-def leave() -> None:
+def barrier_and_destroy() -> None:
     """Part from the other processes when all have come here; from then on each is alone.
 
     A process that just ended could be aborted by the network library's threads.
     """
-    if count() > 1:
+    if world_size() > 1:
         dist.barrier()
         dist.destroy_process_group()
 
 
 @contextmanager
-def explained_if_lost() -> Iterator[None]:
-    """Inside, the end of another process is a sentence, and not what the network library has to say of it."""
+def translate_connection_errors() -> Iterator[None]:
+    """Turn what the network library says of the end of another process into a sentence."""
     try:
         yield
     except RuntimeError as error:
-        if isinstance(error, SfaError) or count() == 1 or not _LOST.search(str(error)):
+        if isinstance(error, SfaError) or world_size() == 1 or not _LOST.search(str(error)):
             raise
         reason = " ".join(str(error).split())[:120]
         raise TrainingError(
@@ -127,11 +144,8 @@ def explained_if_lost() -> Iterator[None]:
         ) from error
 
 
-_LOST = re.compile(r"gloo|nccl|connection|peer|socket|timed? ?out", re.IGNORECASE)
-
-
-def synchronise(module: nn.Module) -> None:
-    """Make every part of a module that can act across processes do so: sets their ``across_processes``.
+def enable_cross_rank(module: nn.Module) -> None:
+    """Make every part of a module that can act across processes do so: set their ``across_processes``.
 
     Raises:
         InputError: A part, such as some methods and most spectral maps, needs all rows in one process
@@ -151,28 +165,3 @@ def synchronise(module: nn.Module) -> None:
     for part in module.modules():
         if hasattr(part, "across_processes"):
             part.across_processes = True  # type: ignore[assignment]
-
-
-def _initialised() -> bool:
-    return dist.is_available() and dist.is_initialized()
-
-
-def _all_gather(x: Tensor) -> list[Tensor]:
-    parts = [torch.empty_like(x) for _ in range(count())]
-    dist.all_gather(parts, x)
-    return parts
-
-
-class _AllReduceSum(torch.autograd.Function):
-    """A linear map, and its own transpose: backward is the same sum, and can itself be differentiated."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        half = x.dtype in (torch.float16, torch.bfloat16)
-        total = x.to(torch.float32 if half else x.dtype, copy=True, memory_format=torch.contiguous_format)
-        dist.all_reduce(total)
-        return total.to(x.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        return all_reduce_sum(grads[0])

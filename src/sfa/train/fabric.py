@@ -1,20 +1,22 @@
-"""Where training runs: on which device, and in how many processes."""
+"""Where training runs: on which device, in which precision, and in how many processes."""
 
 from __future__ import annotations
 
 import logging
 import os
+from typing import Literal
 
 from lightning_fabric import Fabric
 from torch import cuda
 from torch.distributed import is_available, is_torchelastic_launched
 
 from sfa.errors import InputError
-from sfa.train.precision import PrecisionName
+
+PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
 
 
 def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric:
-    """Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
+    """Make Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
 
     In ``bf16-mixed`` or ``16-mixed`` precision the forward pass runs in autocast, and weights stay in float32; the
     latter is for GPUs.
@@ -28,7 +30,8 @@ def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric
         name = "cuda" if cuda.is_available() else "cpu"
     if name == "cpu" and precision == "16-mixed":
         raise InputError("The precision 16-mixed needs a GPU, and training is on the CPU: take bf16-mixed, or 32.")
-    total, here = (int(os.environ[key]) for key in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")) if _by_torchrun() else (1, 1)
+    by_torchrun = is_available() and is_torchelastic_launched()
+    total, here = (int(os.environ[key]) for key in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")) if by_torchrun else (1, 1)
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells standard error of each thing it is asked
     try:
         if total == 1:
@@ -41,7 +44,3 @@ def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric
         raise InputError(
             f"The device {device!r} cannot be used here (`sfa doctor` lists those that can): {error}"
         ) from error
-
-
-def _by_torchrun() -> bool:
-    return is_available() and is_torchelastic_launched()

@@ -1,4 +1,4 @@
-"""BGRL on graphs: its loss against the paper's equation, its batches and its settings; the rest is BGRL's own."""
+"""Barlow Twins and BGRL on graphs: their losses against the equations, their views, batches and settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.augment import RandomChoice
-from sfa.methods import GraphBGRL
+from sfa.methods import GraphBGRL, GraphBT
 from sfa.nn import GIN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
@@ -28,7 +28,63 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def make(spectral: SpectralMap | None = None, **options: Any) -> GraphBGRL:
+@pytest.fixture
+def ten(molecule_list: list[Data]) -> Data:
+    batch: Data = Batch.from_data_list(molecule_list[:10])
+    return batch
+
+
+def make_bt(spectral: SpectralMap | None = None, **options: Any) -> GraphBT:
+    torch.manual_seed(0)
+    return GraphBT(GIN(4, 3, layers=2), spectral=spectral, **options)
+
+
+def slow_loss(z_alpha: Tensor, z_beta: Tensor, off_diagonal: float) -> float:
+    """Correlations of every column of one view with every column of the other, with unbiased deviations as in G-BT."""
+    loss = 0.0
+    for i, a in enumerate(z_alpha.double().T):
+        for j, b in enumerate(z_beta.double().T):
+            correlation = float(((a - a.mean()) * (b - b.mean())).sum() / len(a) / a.std() / b.std())
+            loss += (1 - correlation) ** 2 if i == j else off_diagonal * correlation**2
+    return loss
+
+
+@pytest.mark.parametrize(("iterations", "off_diagonal"), [(None, None), (None, 0.3), (2, None)])
+def test_the_loss_is_that_of_two_augmented_views(ten: Data, iterations: int | None, off_diagonal: float | None) -> None:
+    spectral = None if iterations is None else SpectralFeatureAugmentation(iterations=iterations)
+    method = make_bt(spectral, off_diagonal=off_diagonal)
+    generator = seeded(3)
+    assert isinstance(method.augmentation, RandomChoice)
+    views = [method.augmentation.view(ten, generator) for _ in range(2)]
+    maps = [method.encoder(view).detach() for view in views]
+    if iterations is not None:
+        maps = [power_iteration(h, iterations, generator=generator) for h in maps]
+    expected = slow_loss(*(method.head(h).detach() for h in maps), off_diagonal=off_diagonal or 1 / 6)
+    assert method(ten, seeded(3)).item() == pytest.approx(expected, rel=1e-3)
+
+
+def test_both_views_are_augmented_and_drawn_apart(ten: Data) -> None:
+    """By default too: unlike in GraphCL, neither view is the graphs as they are."""
+    views = make_bt().augmentation(ten, seeded())
+    assert all(view.num_nodes < ten.num_nodes for view in views)
+    alpha, beta = make_bt(augmentation=RandomChoice("attribute-mask", attribute_mask=0.5)).augmentation(ten, seeded())
+    assert not torch.equal(alpha.x, beta.x)
+
+
+def test_settings_of_barlow_twins() -> None:
+    for recipe, augmentation in (
+        (Recipe.parse({"method": "graph-bt"}), "random4"),
+        (load_recipe("graph-bt", "dd"), "random2"),
+    ):
+        training, encoder, views = recipe.training, recipe.encoder, recipe.augmentation
+        assert isinstance(encoder, dict)
+        assert isinstance(views, dict)
+        assert (training.epochs, training.lr, training.weight_decay, training.patience) == (20, 0.01, 0.0, None)
+        assert (encoder["hidden"], encoder["layers"], views["kinds"]) == (32, 3, augmentation)
+        assert (views["node_drop"], views["subgraph_keep"]) == (0.2, 0.8)
+
+
+def make_bgrl(spectral: SpectralMap | None = None, **options: Any) -> GraphBGRL:
     """A small one whose target has gone other ways than the online encoder."""
     torch.manual_seed(0)
     method = GraphBGRL(GIN(4, 4, layers=2), **{"prediction": 5, **options}, spectral=spectral)
@@ -38,20 +94,14 @@ def make(spectral: SpectralMap | None = None, **options: Any) -> GraphBGRL:
     return method
 
 
-@pytest.fixture
-def ten(molecule_list: list[Data]) -> Data:
-    batch: Data = Batch.from_data_list(molecule_list[:10])
-    return batch
-
-
 def cosine(one: Tensor, other: Tensor) -> float:
     return float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
 
 
 @pytest.mark.parametrize("iterations", [None, 2])
-def test_the_loss_is_the_papers(ten: Data, iterations: int | None) -> None:
+def test_the_loss_of_bgrl_is_the_papers(ten: Data, iterations: int | None) -> None:
     """Graph by graph, from the parts and with the same draws; with the spectral map on all four maps."""
-    method = make(None if iterations is None else SpectralFeatureAugmentation(iterations=iterations))
+    method = make_bgrl(None if iterations is None else SpectralFeatureAugmentation(iterations=iterations))
     generator = seeded(3)
     assert isinstance(method.augmentation, RandomChoice)
     views = [method.augmentation.view(ten, generator) for _ in range(2)]
@@ -82,7 +132,7 @@ def test_it_starts_as_a_copy_and_training_moves_both(molecules: Data) -> None:
     assert all(int(state[name]) == int(target_state[name]) == 4 * 3 * 2 for name in counts)
 
 
-def test_settings() -> None:
+def test_settings_of_bgrl() -> None:
     for recipe in (Recipe.parse({"method": "graph-bgrl"}), load_recipe("graph-bgrl", "proteins")):
         training, method, encoder, augmentation = recipe.training, recipe.method, recipe.encoder, recipe.augmentation
         assert isinstance(encoder, dict)

@@ -13,13 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from sfa import processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
 from sfa.nn.batch_norm import BatchNorm
 from sfa.registry import registered
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation, SpectralMap, Whiten
 from tests.processes import run_in_processes
+
+pytestmark = pytest.mark.multiprocess
 
 SIZES = [(5, 2), (0, 4), (3, 1, 4), (4, 0, 2)]
 
@@ -29,20 +31,20 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def who() -> tuple[int, int]:
-    return processes.rank(), processes.count()
+    return distributed.rank(), distributed.world_size()
 
 
 def test_alone_it_is_rank_0_of_1_and_gets_its_own_tensor_back() -> None:
     x = torch.randn(3, 2, generator=seeded(0), requires_grad=True)
     assert who() == (0, 1)
-    assert processes.all_reduce_sum(x) is x
-    assert processes.count_rows(x) == 3
-    rows, offset = processes.gather_rows(x)
+    assert distributed.all_reduce_sum(x) is x
+    assert distributed.count_rows(x) == 3
+    rows, offset = distributed.gather_rows(x)
     assert torch.equal(rows, x)
     assert offset == 0
-    assert torch.equal(processes.shared(x), x)
+    assert torch.equal(distributed.broadcast(x), x)
     assert not rows.requires_grad
-    assert not processes.shared(x).requires_grad
+    assert not distributed.broadcast(x).requires_grad
 
 
 @pytest.mark.parametrize("world", [3, 2, 1])
@@ -52,7 +54,7 @@ def test_ranks_and_count(world: int) -> None:
 
 def left() -> list[tuple[int, int]]:
     before = who()
-    processes.leave()
+    distributed.barrier_and_destroy()
     return [before, who()]
 
 
@@ -93,10 +95,10 @@ class TestSum:
 
 
 def sum_and_derivatives(x: Tensor, weights: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    rank = processes.rank()
+    rank = distributed.rank()
     own = x[rank].clone().requires_grad_()
     before = own.detach().clone()
-    total = processes.all_reduce_sum(own)
+    total = distributed.all_reduce_sum(own)
     (first,) = torch.autograd.grad((total**3 * weights[rank]).sum(), own, create_graph=True)
     (second,) = torch.autograd.grad((first * seen[rank]).sum(), own)
     assert torch.equal(own, before), "the input is left alone"
@@ -104,14 +106,14 @@ def sum_and_derivatives(x: Tensor, weights: Tensor, seen: Tensor) -> tuple[Tenso
 
 
 def sum_of_ones_and_256() -> Tensor:
-    return processes.all_reduce_sum((1 + 255 * torch.eye(3, dtype=torch.bfloat16))[processes.rank()])
+    return distributed.all_reduce_sum((1 + 255 * torch.eye(3, dtype=torch.bfloat16))[distributed.rank()])
 
 
 def odd_sums() -> tuple[Tensor, Tensor, Tensor]:
     return (
-        processes.all_reduce_sum(torch.tensor([2**53 + processes.rank()])),
-        processes.all_reduce_sum(torch.tensor(1.0)),
-        processes.all_reduce_sum(torch.arange(6.0).view(2, 3).T),
+        distributed.all_reduce_sum(torch.tensor([2**53 + distributed.rank()])),
+        distributed.all_reduce_sum(torch.tensor(1.0)),
+        distributed.all_reduce_sum(torch.arange(6.0).view(2, 3).T),
     )
 
 
@@ -138,18 +140,18 @@ class TestRows:
 
 
 def own_rows(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    return x.split(sizes)[processes.rank()]
+    return x.split(sizes)[distributed.rank()]
 
 
 def gather(x: Tensor, sizes: tuple[int, ...]) -> tuple[Tensor, int]:
     own = own_rows(x, sizes)
-    rows, offset = processes.gather_rows(own.requires_grad_() if own.is_floating_point() else own)
+    rows, offset = distributed.gather_rows(own.requires_grad_() if own.is_floating_point() else own)
     assert not rows.requires_grad
     return rows, offset
 
 
 def count_own(sizes: tuple[int, ...]) -> int:
-    return processes.count_rows(torch.zeros(sizes[processes.rank()], 2))
+    return distributed.count_rows(torch.zeros(sizes[distributed.rank()], 2))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
@@ -161,22 +163,22 @@ def test_shared_is_that_of_rank_0(dtype: torch.dtype) -> None:
 
 
 def share(x: Tensor) -> tuple[Tensor, bool]:
-    own = x[processes.rank()].clone().mT.requires_grad_()
-    taken = processes.shared(own)
+    own = x[distributed.rank()].clone().mT.requires_grad_()
+    taken = distributed.broadcast(own)
     assert not taken.requires_grad
-    return taken, torch.equal(own, x[processes.rank()].mT)
+    return taken, torch.equal(own, x[distributed.rank()].mT)
 
 
 def test_any_process_raises_the_flag_and_rank_0_has_the_word() -> None:
-    assert processes.any_of(True)
-    assert not processes.any_of(False)
-    assert processes.agreed("own") == "own"
+    assert distributed.any_of(True)
+    assert not distributed.any_of(False)
+    assert distributed.broadcast_object("own") == "own"
     assert run_in_processes(agree, 3) == [(False, True, True, "rank 0")] * 3
 
 
 def agree() -> tuple[bool, bool, bool, str]:
-    flags = (processes.any_of(flag) for flag in (False, processes.rank() == 2, True))
-    return *flags, processes.agreed(f"rank {processes.rank()}")
+    flags = (distributed.any_of(flag) for flag in (False, distributed.rank() == 2, True))
+    return *flags, distributed.broadcast_object(f"rank {distributed.rank()}")
 
 
 class Model(nn.Module):
@@ -209,7 +211,7 @@ def train(model: nn.Module, *views: Tensor) -> tuple[list[float], dict[str, Tens
 
 def train_in_parallel(model: Model, views: Tensor, sizes: tuple[int, ...], synchronised: bool) -> Any:
     if synchronised:
-        processes.synchronise(model)
+        distributed.enable_cross_rank(model)
     parallel: nn.Module = DistributedDataParallel(model)
     losses, gradients, state = train(parallel, *(own_rows(view, sizes) for view in views))
     return losses, *({name.removeprefix("module."): x for name, x in named.items()} for named in (gradients, state))
@@ -250,7 +252,7 @@ class TestModelInParallel:
 class TestSynchronise:
     def test_sets_every_part_that_can(self) -> None:
         model = nn.Sequential(BatchNorm(3), nn.Sequential(SpectralFeatureAugmentation(), nn.Linear(3, 3)))
-        processes.synchronise(model)
+        distributed.enable_cross_rank(model)
         assert model[0].across_processes
         assert model[1][0].across_processes
         assert not hasattr(model[1][1], "across_processes")
@@ -262,7 +264,7 @@ class TestSynchronise:
         with pytest.raises(
             InputError, match=r"^Whiten needs all rows .* in one process.* spectral map that span several"
         ):
-            processes.synchronise(model)
+            distributed.enable_cross_rank(model)
         assert not model[0].across_processes
 
     def test_maps_that_span_processes_are_these(self) -> None:

@@ -1,0 +1,303 @@
+"""The layer, and every method around it, with PyTorch Lightning.
+
+The layer is an ``nn.Module`` and needs nothing of this in a ``LightningModule`` of one's own;
+:class:`SpectralDiagnostics` shows what it does there. :class:`LightningMethod` trains a method of :mod:`sfa.methods`
+with a ``Trainer``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+from torch_geometric.data import Data
+
+from sfa import distributed
+from sfa.errors import InputError
+from sfa.evaluate import diagnose
+from sfa.methods.base import FeatureMaps, Method, Observer
+from sfa.ranges import check_whole
+from sfa.recipes import Recipe, load_recipe
+from sfa.sampling import Sampler
+from sfa.seeding import step_generator
+from sfa.spectral import SpectralMap
+from sfa.train.batch_plan import BatchPlan
+from sfa.train.loop import require_finite
+from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
+
+NAMES = ("lightning.pytorch", "pytorch_lightning")
+
+
+def name_in_use() -> str:
+    """Return the name of the Lightning that has been imported already, or else of the one that is installed.
+
+    The two have classes of their own: a ``Trainer`` of one takes no module of the other.
+    """
+    loaded = [name for name in NAMES if sys.modules.get(name) is not None]
+    for name in (*loaded, *NAMES):
+        try:
+            import_module(name)
+        except ImportError:
+            continue
+        return name
+    raise InputError("sfa.lightning needs the extra `lightning`: pip install 'sfa[lightning]'.")
+
+
+if TYPE_CHECKING:
+    from lightning.pytorch import Callback, LightningModule, Trainer
+    from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
+    from lightning.pytorch.utilities.types import STEP_OUTPUT
+    from typing_extensions import Self
+else:
+    _package = import_module(name_in_use())
+    Callback, LightningModule = _package.Callback, _package.LightningModule
+    _loggers = import_module(f"{_package.__name__}.loggers")
+    TensorBoardLogger, WandbLogger = _loggers.TensorBoardLogger, _loggers.WandbLogger
+
+
+class LightningMethod(LightningModule):
+    """A method with its optimizer, its schedule and its batches: ``Trainer(max_epochs=200).fit(LightningMethod(…))``.
+
+    On one process and in precision 32 the weights are to the bit those of :func:`sfa.train.train` with the same
+    arguments and ``patience=None``. Epochs, devices, precision, early stopping and checkpoints are the trainer's
+    affair. ``Trainer.predict`` gives the embeddings.
+
+    Args:
+        method: What is trained, of :mod:`sfa.methods`.
+        data: The graph, or set of graphs or images; if not given, a loader of batches as the method takes them goes to
+            ``fit``, and another to ``predict``.
+        optimizer: This and all that follow as in :func:`sfa.train.train`.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        data: Data | None = None,
+        *,
+        optimizer: OptimizerName = "adam",
+        lr: float = 5e-4,
+        weight_decay: float = 1e-5,
+        momentum: float = 0.9,
+        warmup: int = 0,
+        warmup_from: float | None = None,
+        cosine: bool = False,
+        seed: int = 0,
+        sampler: Callable[[Data], Sampler] | None = None,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters(ignore=["method", "data", "sampler"])
+        self.method, self.data, self.sampler, self.seed = method, data, sampler, seed
+        self.optimizer_options: Any = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
+        self.optimizer_name = optimizer
+        self.schedule: Any = {"peak": lr, "warmup": warmup, "warmup_from": warmup_from, "cosine": cosine}
+        self.observe: Observer | None = None
+        """Is shown the feature maps of each step, if it is set."""
+        self._plan: BatchPlan | None = None
+        self._num_steps = 1
+
+    @classmethod
+    def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> Self:
+        """Build a recipe's method for these data; ``max_epochs`` and the like are to be given to the trainer.
+
+        Args:
+            recipe: A shipped name such as ``paper/cora``, a YAML file or a mapping.
+            data: As :func:`sfa.data.load` gives them.
+        """
+        parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
+        wanted = ("optimizer", "lr", "weight_decay", "momentum", "warmup", "warmup_from", "cosine", "seed")
+        settings = {key: parsed.training.arguments[key] for key in wanted}
+        return cls(parsed.build_for(data), parsed.prepare(data), sampler=parsed.make_sampler(), **settings)
+
+    def setup(self, stage: str) -> None:
+        """Check what the schedule needs; several processes act as one."""
+        if stage == "fit" and (self.trainer.max_epochs or -1) < 1:
+            raise InputError("LightningMethod has a schedule of epochs: give the Trainer max_epochs.")
+        if self.trainer.world_size > 1:
+            distributed.enable_cross_rank(self.method)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return make_optimizer(self.optimizer_name, self.method, **self.optimizer_options)
+
+    def train_dataloader(self) -> Iterable[Data]:
+        self._plan = BatchPlan(self._require_data("fit"), self.sampler, self.seed, self.device)
+        return _Loader(self._batches)
+
+    def on_train_batch_start(self, batch: Data, batch_idx: int) -> None:
+        now = self.current_epoch + batch_idx / self._steps()
+        rate = learning_rate(now, epochs=self._epochs(), **self.schedule)
+        set_rate(self.optimizers(use_pl_optimizer=False), rate)  # type: ignore[arg-type]
+        self.method.before_step(now)
+        self.log("lr", rate, on_step=True, on_epoch=False, batch_size=1)
+
+    def training_step(self, batch: Data, batch_idx: int) -> Tensor:
+        watched = {} if self.observe is None else {"observe": self.observe}
+        loss: Tensor = self.method(batch, self._generator(batch_idx), **watched)
+        require_finite(loss.item(), f"The loss is {loss.item()}", self.current_epoch)
+        self.log("loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=1)
+        return loss
+
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        self.method.after_backward()
+
+    def optimizer_step(self, epoch: int, batch_idx: int, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(epoch, batch_idx, *args, **kwargs)
+        self.method.after_step((epoch + (batch_idx + 1) / self._steps()) / self._epochs())
+
+    def on_train_epoch_end(self) -> None:
+        self.method.after_epoch(self._again())
+
+    def predict_dataloader(self) -> Iterable[Data]:
+        data = self._require_data("predict")
+        return _Loader(lambda: iter([data]))
+
+    def predict_step(self, batch: Data, batch_idx: int) -> Tensor:
+        """Compute embeddings of the uncorrupted nodes, graphs or images."""
+        return self.method.embed(batch)
+
+    def _require_data(self, stage: str) -> Data:
+        if self.data is None:
+            raise InputError(f"LightningMethod was given no data: give it some, or give Trainer.{stage} a loader.")
+        return self.data
+
+    def _generator(self, step: int) -> torch.Generator:
+        return step_generator(self.seed, self.current_epoch, step, rank=self.global_rank, device=self.device)
+
+    def _epochs(self) -> int:
+        return int(self.trainer.max_epochs or 1)
+
+    def _steps(self) -> float:
+        """Return the steps of this epoch; infinitely many of a loader that does not know."""
+        return self.trainer.num_training_batches if self._plan is None else self._num_steps
+
+    def _batches(self) -> Iterator[Data]:
+        assert self._plan is not None
+        epoch = self.current_epoch
+        steps = self._plan.plan(epoch)
+        self._num_steps = len(steps)
+        for step, seeds in enumerate(steps):
+            (part,) = self._plan.parts(epoch, step, seeds)
+            yield part.batch
+
+    def _again(self) -> Iterator[tuple[Data, torch.Generator]]:
+        """Yield the batches of this epoch once more, with generators that none of its steps has had."""
+        if self._plan is not None:
+            yield from self._plan.again(self.current_epoch, self._plan.plan(self.current_epoch))
+            return
+        first = self.trainer.fit_loop.epoch_loop.batch_idx + 1
+        for step, batch in enumerate(self.trainer.train_dataloader or ()):
+            yield batch.to(self.device), self._generator(first + step)
+
+
+class _Loader:
+    """Batches that are made anew each time, in a number that may change; Lightning would look into a list."""
+
+    def __init__(self, batches: Callable[[], Iterator[Data]]) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Data]:
+        return self._batches()
+
+
+class SpectralDiagnostics(Callback):
+    """Log the spectrum, effective rank, uniformity and alignment of the feature maps before and after each layer.
+
+    It looks at the last batch of the first epoch, of every multiple and of the last, and draws nothing: training is the
+    same to the bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
+    :class:`~sfa.evaluate.Diagnostics`), singular values as histograms where the logger is TensorBoard or Weights &
+    Biases. Of a model with several layers the layer's name is part of theirs.
+
+    A layer that is called twice in a step, on maps of one shape, is taken to see two views, and their alignment is
+    logged.
+
+    Args:
+        every: Epochs between two looks.
+
+    Attributes:
+        history: What was seen, a row a layer: its ``epoch`` counted from 1, its ``layer`` and its diagnostics.
+    """
+
+    def __init__(self, every: int = 10) -> None:
+        check_whole("every", every, 1)
+        self.every = every
+        self.history: list[dict[str, Any]] = []
+        self._looking = False
+        self._calls: dict[str, list[FeatureMaps]] = {}
+        self._handles: list[RemovableHandle] = []
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if isinstance(pl_module, LightningMethod):  # it knows what its views are
+            pl_module.observe = partial(self._see, "")
+            return
+        layers = {name: part for name, part in pl_module.named_modules() if isinstance(part, SpectralMap)}
+        if not layers:
+            raise InputError(
+                f"{type(pl_module).__name__} has no spectral map to look at: put a layer such as "
+                "sfa.SpectralFeatureAugmentation() between its encoder and its projector, or leave the callback out."
+            )
+        self._handles = [layer.register_forward_hook(partial(self._see_call, name)) for name, layer in layers.items()]
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        epoch = trainer.current_epoch + 1
+        self._looking = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: STEP_OUTPUT, batch: Any, batch_idx: int
+    ) -> None:
+        if not self._looking:
+            return
+        self._looking = False
+        seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
+        self._calls = {}
+        for name, maps in seen.items():
+            diagnostics = diagnose(*maps)
+            if diagnostics is None:
+                continue
+            row = asdict(diagnostics)
+            self.history.append({"epoch": trainer.current_epoch + 1, "layer": name, **row})
+            tags = {f"spectral/{name}/{key}" if name else f"spectral/{key}": value for key, value in row.items()}
+            numbers = {tag: value for tag, value in tags.items() if isinstance(value, float)}
+            pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1)
+            for tag, value in tags.items():
+                if isinstance(value, list) and trainer.is_global_zero:
+                    for logger in trainer.loggers:
+                        _log_histogram(logger, tag, value, trainer.global_step)
+
+    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        if isinstance(pl_module, LightningMethod):
+            pl_module.observe = None
+
+    def _see(self, name: str, maps: FeatureMaps) -> None:
+        if self._looking:
+            self._calls.setdefault(name, []).append(maps)
+
+    def _see_call(self, name: str, layer: nn.Module, given: tuple[Any, ...], h_tilde: Tensor) -> None:
+        h, h_tilde = (one.detach().flatten(0, -2) for one in (given[0], h_tilde))
+        self._see(name, FeatureMaps(h, None, h_tilde, None))
+
+
+def _join_views(calls: list[FeatureMaps]) -> FeatureMaps:
+    """Return the first two calls of a layer in a step as two views, if their maps are of one shape; else the first."""
+    first, *others = calls
+    if first.h_beta is not None or not others or others[0].h_alpha.shape != first.h_alpha.shape:
+        return first
+    return FeatureMaps(first.h_alpha, others[0].h_alpha, first.h_tilde_alpha, others[0].h_tilde_alpha)
+
+
+def _log_histogram(logger: Logger, tag: str, values: list[float], step: int) -> None:
+    if isinstance(logger, TensorBoardLogger):
+        logger.experiment.add_histogram(tag, torch.tensor(values), step)
+    elif isinstance(logger, WandbLogger):
+        import wandb
+
+        logger.experiment.log({tag: wandb.Histogram(values), "trainer/global_step": step})

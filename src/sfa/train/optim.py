@@ -1,0 +1,154 @@
+"""Optimizers, the LARS optimizer, and the learning rate as a function of the epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from sfa.errors import unknown_name
+from sfa.methods.base import TrainingHooks
+
+OptimizerName = Literal["adam", "adamw", "sgd", "lars"]
+
+EPSILON = 1e-8
+"""Beside the norms in the denominator of LARS, as implementations have it."""
+
+
+def make_optimizer(
+    name: OptimizerName, method: nn.Module, *, lr: float, weight_decay: float, momentum: float
+) -> torch.optim.Optimizer:
+    """Make the optimizer of a method's trained weights, all in one group unless some are treated apart.
+
+    Weights whose rate is to stay at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked
+    ``constant``, after the others. Under LARS those of at most one dimension (biases, and the weights of batch
+    normalization) have neither its adaptive rate nor weight decay.
+
+    Args:
+        name: ``adam``, ``adamw``, ``sgd`` or ``lars``.
+        method: What is trained.
+        lr: Peak learning rate.
+        weight_decay: L2 penalty of Adam, SGD and LARS, or decay of AdamW.
+        momentum: Of SGD and LARS.
+    """
+    if name not in get_args(OptimizerName):
+        raise unknown_name("optimizer", name, get_args(OptimizerName))
+    constant = set(method.constant_rate()) if isinstance(method, TrainingHooks) else set()
+    weights_of: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for weights in method.parameters():
+        if weights.requires_grad:
+            kind = (weights in constant, name == "lars" and weights.ndim <= 1)
+            weights_of.setdefault(kind, []).append(weights)
+    groups: list[dict[str, Any]] = []
+    for is_constant, is_plain in sorted(weights_of):
+        own = {"constant": True} if is_constant else {}
+        plain = {"adaptive": False, "weight_decay": 0.0} if is_plain else {}
+        groups.append({"params": weights_of[is_constant, is_plain], **own, **plain})
+    if name in ("adam", "adamw"):
+        adam = torch.optim.Adam if name == "adam" else torch.optim.AdamW
+        return adam(groups, lr=lr, weight_decay=weight_decay)
+    sgd: Any = torch.optim.SGD if name == "sgd" else LARS
+    return sgd(groups, lr=lr, weight_decay=weight_decay, momentum=momentum)  # type: ignore[no-any-return]
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate of all groups but the constant ones."""
+    for group in optimizer.param_groups:
+        if not group.get("constant", False):
+            group["lr"] = rate
+
+
+def learning_rate(
+    epoch: float, *, peak: float, epochs: int, warmup: int = 0, warmup_from: float | None = None, cosine: bool = False
+) -> float:
+    """Compute the rate at ``epoch`` (from 0): a linear rise over ``warmup`` epochs, then constant or a cosine to 0.
+
+    Steps within an epoch are fractions of it. The rise begins at ``warmup_from`` and is at its peak when the warm-up
+    ends; if that is not given, it begins one epoch in and is at its peak for the warm-up's last epoch.
+
+    >>> [round(learning_rate(e, peak=1.0, epochs=6, warmup=2, cosine=True), 3) for e in range(6)]
+    [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
+    >>> [round(learning_rate(e, peak=1.0, epochs=6, warmup=2, warmup_from=0.2), 3) for e in (0, 0.5, 1, 2)]
+    [0.2, 0.4, 0.6, 1.0]
+    """
+    if epoch < warmup:
+        if warmup_from is None:
+            return peak * min(1.0, (epoch + 1) / warmup)
+        return warmup_from + (peak - warmup_from) * (epoch / warmup)
+    if not cosine:
+        return peak
+    progress = (epoch - warmup) / max(1, epochs - warmup)
+    return peak * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+class LARS(torch.optim.Optimizer):
+    r"""Layer-wise adaptive rate scaling: SGD whose step suits the size of the weights.
+
+    From `"Large Batch Training of Convolutional Networks" <https://arxiv.org/abs/1708.03888>`_ (You et al., 2017). For
+    the weights :math:`w` of a layer, their gradient :math:`g`, the weight decay :math:`\beta`, the momentum
+    :math:`\mu` and the learning rate :math:`\gamma`,
+
+    .. math::
+        \lambda = \frac{\eta \lVert w \rVert}{\lVert g \rVert + \beta \lVert w \rVert + \epsilon}, \qquad
+        v \leftarrow \mu v + \min(\lambda / \gamma, 1) (g + \beta w), \qquad
+        w \leftarrow w - \gamma v.
+
+    The minimum clips the local rate at :math:`\gamma` itself, so that no layer moves faster than SGD would move it;
+    without clipping (the paper's form) :math:`\lambda` stands in its place. Weights that are zero, as new biases are,
+    and gradients that are zero have no ratio: there :math:`v \leftarrow \mu v + g`, as in the implementations of which
+    results are published.
+
+    Args:
+        params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum, as biases and
+            the weights of batch normalization are: :math:`v \leftarrow \mu v + g + \beta w`.
+        lr: The learning rate :math:`\gamma`; 0 moves nothing.
+        momentum: :math:`\mu`.
+        weight_decay: :math:`\beta`.
+        eta: The trust coefficient :math:`\eta`.
+        clip: Whether the local rate is clipped.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        *,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        eta: float = 0.02,
+        clip: bool = True,
+    ) -> None:
+        settings = {"momentum": momentum, "weight_decay": weight_decay, "eta": eta, "clip": clip, "adaptive": True}
+        super().__init__(params, {"lr": lr, **settings})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+        """Move all weights that have a gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for w in group["params"]:
+                if w.grad is not None:
+                    if not (state := self.state[w]):
+                        state["momentum_buffer"] = torch.zeros_like(w)
+                    v = state["momentum_buffer"].mul_(group["momentum"]).add_(_direction(w, w.grad, group))
+                    w.add_(v, alpha=-group["lr"])
+        return loss
+
+
+def _direction(w: Tensor, g: Tensor, group: dict[str, Any]) -> Tensor:
+    """Compute what is added to the momentum, relative to the learning rate; nothing leaves the device."""
+    beta = group["weight_decay"]
+    if not group["adaptive"]:
+        return g.add(w, alpha=beta)
+    w_norm, g_norm = torch.linalg.vector_norm(w), torch.linalg.vector_norm(g)
+    rate = group["eta"] * w_norm / (g_norm + beta * w_norm + EPSILON)
+    if group["clip"]:
+        rate = (rate / group["lr"]).clamp(max=1)
+    has_ratio = (w_norm > 0) & (g_norm > 0)
+    return torch.where(has_ratio, rate * (g + beta * w), g)
