@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.scores import Score
-from sfa.graph.memo import Memo
+from sfa.graph.structure import WeakTensorCache
 from sfa.levels import DATA, ITEMS, Level, level_of
 from sfa.registry import registered
 
@@ -114,7 +114,7 @@ class Protocol(ABC):
 
 
 _Drawn = tuple[Protocol, list[tuple[ReferenceType[Tensor], int]], Any]
-_DRAWN: Memo[dict[str, _Drawn]] = Memo()
+_DRAWN: WeakTensorCache[dict[str, _Drawn]] = WeakTensorCache()
 """Splits of each protocol, as long as a tensor of the data lives and is not written to."""
 
 
