@@ -24,7 +24,7 @@ from torch_geometric.data import Data
 from yardstick import Yardstick
 
 from sfa.data import load
-from sfa.graph.features import normalise_features
+from sfa.graph.features import normalize_features
 from sfa.losses import nt_xent
 from sfa.methods import GRACE
 from sfa.recipes import load_recipe
@@ -43,7 +43,7 @@ def main() -> None:
 
 def epoch(rounds: int) -> None:
     """A whole step: views, encoder, SFA, head, loss, backward, Adam."""
-    sparse = normalise_features(load("cora"), "row")
+    sparse = normalize_features(load("cora"), "row")
     dense = copy.copy(sparse)
     dense.x = sparse.x.to_dense()
     grace = load_recipe("paper/cora").build(sparse.num_features)

@@ -23,7 +23,7 @@ from sfa.data import load
 from sfa.evaluate.k_means import k_means
 from sfa.evaluate.logistic_regression import logistic_regression
 from sfa.evaluate.splits import random_splits
-from sfa.graph.features import normalise_features
+from sfa.graph.features import normalize_features
 from sfa.recipes import load_recipe
 from sfa.train import train
 
@@ -34,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
-    cora = normalise_features(load("cora"), "row")
+    cora = normalize_features(load("cora"), "row")
     recipe = load_recipe("demo/with-augmentation").updated({"training.epochs": 30})
     method = recipe.build(cora.num_features)
     train(method, cora, **recipe.training.arguments, device="cpu")

@@ -22,7 +22,7 @@ from timing import side_by_side
 from torch import Tensor
 
 from sfa.data import load
-from sfa.graph.features import normalise_features
+from sfa.graph.features import normalize_features
 from sfa.recipes import load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 
@@ -32,7 +32,7 @@ RANKS = (16, 64)
 
 def grace_step(rounds: int) -> None:
     """A training step with the paper's recipe, with and without the layer."""
-    cora = normalise_features(load("cora"), "row")
+    cora = normalize_features(load("cora"), "row")
     method = load_recipe("paper/cora").build(cora.num_features)
     optimizer = torch.optim.Adam(method.parameters(), lr=1e-4)
     generator = torch.Generator()

@@ -29,7 +29,7 @@ from sfa.augment import STRENGTHS
 from sfa.augment.image import random_view
 from sfa.data import load
 from sfa.evaluate import effective_rank
-from sfa.image.pixels import to_float
+from sfa.nn.image_encoder import to_float
 
 
 class SimCLR(nn.Module):

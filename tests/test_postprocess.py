@@ -15,9 +15,9 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.graph.propagation import Propagation, propagation_of
 from sfa.methods import GRACE
 from sfa.nn import GCN
+from sfa.nn.sparse import Propagation, propagation_of
 from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs, concat_features, propagate, remove_top_pcs
 from sfa.seeding import seeded_initialisation
 

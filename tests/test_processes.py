@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from sfa import processes
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
-from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.layers import BatchNorm
 from sfa.registry import registered
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation, SpectralMap, Whiten
 from tests.processes import run_in_processes

@@ -9,9 +9,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.products import some_rows, sparse_product
-from sfa.graph.propagation import Propagation, propagation_of
 from sfa.matrices import row_chunks, unit_rows
+from sfa.nn.sparse import Propagation, propagation_of, some_rows, sparse_product
 from sfa.ranges import Count, Positive, check_number, check_whole
 from sfa.registry import register
 

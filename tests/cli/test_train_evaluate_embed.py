@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 
 from sfa.cli.run import Source, open_run
 from sfa.data import build_graph
-from sfa.graph.propagation import propagation_of
+from sfa.nn.sparse import propagation_of
 from sfa.recipes import Recipe, load_recipe
 from sfa.registry import registered, resolve
 from sfa.train import RunFolder, load_tensors

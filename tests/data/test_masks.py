@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.augment.node import random_views
 from sfa.data import as_graph, build_graph, fingerprint, load, read_graph
 from sfa.errors import InputError
-from sfa.graph.features import add_noise, normalise_features
+from sfa.graph.features import add_noise, normalize_features
 from sfa.registry import resolve
+from tests.augment.views import random_views
 
 X = np.arange(12.0).reshape(6, 2)
 EDGES = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])
@@ -108,7 +108,7 @@ def test_cora_has_its_public_split_and_the_fingerprint_of_earlier_runs() -> None
 def test_masks_are_in_nobodys_way(sampler: str, masks: dict[str, Any]) -> None:
     graph = build_graph(X, EDGES, masks=masks)
     generator = torch.Generator().manual_seed(0)
-    prepared = normalise_features(add_noise(graph, 0.1, seed=0), "standard")
+    prepared = normalize_features(add_noise(graph, 0.1, seed=0), "standard")
     assert stored(prepared) == stored(graph)
     made = resolve("sampler", sampler)(prepared)
     for part in ([0, 3], list(range(6))):

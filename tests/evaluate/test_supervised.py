@@ -16,10 +16,10 @@ from sfa.errors import InputError
 from sfa.evaluate import supervised as module
 from sfa.evaluate.splits import Split, random_splits
 from sfa.evaluate.supervised import GraphClassifier, SupervisedResult, Yardstick, supervised
-from sfa.graph.features import normalise_features
-from sfa.graph.propagation import propagation_of
+from sfa.graph.features import normalize_features
 from sfa.matrices import csr_matrix
-from sfa.nn.dropout import dropout
+from sfa.nn.layers import dropout
+from sfa.nn.sparse import propagation_of
 
 MODELS = get_args(Yardstick)
 QUICK: dict[str, Any] = {"hidden": 8, "epochs": 12}
@@ -181,7 +181,7 @@ def test_sparse_features_are_what_they_are_dense(planted: Data, model: Yardstick
 
 
 def test_learns_cora() -> None:
-    cora = normalise_features(load("cora"), "row")
+    cora = normalize_features(load("cora"), "row")
     (split,) = random_splits(cora.y.numpy(), train=0.1, validation=0.1, count=1)
     mlp, gcn = (supervised(cora, [split], model=model, epochs=20, lr=0.1)[0].test for model in MODELS)
     assert 50 < mlp < 72

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph import non_edges
+from sfa.graph import draws as non_edges
 from sfa.methods import GAE, VGAE
 from sfa.nn import GCN
 from sfa.spectral import SpectralMap

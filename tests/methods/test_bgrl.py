@@ -13,12 +13,12 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.augment import Identity, UniformDrop
-from sfa.augment.node import random_views
 from sfa.methods import BGRL
 from sfa.nn import GCN
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
+from tests.augment.views import random_views
 from tests.callbacks import on_epoch
 from tests.processes import run_in_processes
 

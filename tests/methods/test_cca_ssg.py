@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.augment.node import random_views
 from sfa.methods import CCASSG
 from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
+from tests.augment.views import random_views
 
 SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "training.lr": 5e-3, "training.epochs": 10}
 

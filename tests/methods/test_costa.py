@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.augment import UniformDrop
-from sfa.augment.node import random_view, random_views
+from sfa.augment.node import random_view
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.methods import COSTA
@@ -21,6 +21,7 @@ from sfa.recipes import Recipe
 from sfa.registry import resolve
 from sfa.spectral import Costa, SpectralFeatureAugmentation, costa, power_iteration
 from sfa.train import train
+from tests.augment.views import random_views
 
 Views = Literal["multi", "single"]
 

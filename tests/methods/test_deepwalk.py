@@ -19,7 +19,7 @@ from sfa.estimators import NodeEmbedder
 from sfa.graph.walks import Transitions
 from sfa.methods import DeepWalk, Node2Vec, deepwalk
 from sfa.recipes import Recipe
-from sfa.sampling import Clusters, Neighbours, WholeGraph
+from sfa.sampling import Clusters, Neighbors, WholeGraph
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
@@ -229,7 +229,7 @@ class TestTheOneGraph:
             with pytest.raises(InputError, match="this is another"):
                 loaded.transform(self.changed(planted, change))
 
-    @pytest.mark.parametrize("sampler", [Neighbours, partial(Clusters, clusters=4), WholeGraph])
+    @pytest.mark.parametrize("sampler", [Neighbors, partial(Clusters, clusters=4), WholeGraph])
     def test_a_batch_cut_out_of_it_is_refused(self, planted: Data, sampler: Any) -> None:
         method = build(DeepWalk, 60)
         method(planted, seeded())

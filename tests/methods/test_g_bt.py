@@ -8,14 +8,14 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.augment import UniformDrop
-from sfa.augment.node import random_views
 from sfa.losses import barlow_twins
 from sfa.methods import GBT
 from sfa.nn import GCN
-from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.layers import BatchNorm
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
-from tests.graph.dense_diffusion import dense_adjacency
+from tests.augment.dense_diffusion import dense_adjacency
+from tests.augment.views import random_views
 
 SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "training.epochs": 50}
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph import non_edges
-from sfa.graph.non_edges import ones_and_zeros
+from sfa.graph import draws as non_edges
+from sfa.graph.draws import ones_and_zeros
 from sfa.methods import GAE, VGAE, Method
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration

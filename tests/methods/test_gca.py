@@ -10,8 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment import AdaptiveDrop, UniformDrop
+from sfa.augment.centrality import CENTRALITIES, Centrality
 from sfa.errors import InputError
-from sfa.graph.centrality import CENTRALITIES, Centrality
 from sfa.methods import GCA, GRACE
 from sfa.nn import GCN
 from sfa.recipes import Recipe

@@ -7,13 +7,13 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.augment import UniformDrop
-from sfa.augment.node import random_views
 from sfa.errors import InputError
 from sfa.losses import nt_xent
 from sfa.methods import GRACE
 from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
+from tests.augment.views import random_views
 
 SHORT_RUN: dict[str, Any] = {
     "encoder.hidden": 64,

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from sfa.errors import InputError
 from sfa.methods import InfoGraph
 from sfa.nn import GIN
-from sfa.nn.discriminators import ResidualDiscriminator
+from sfa.nn.heads import ResidualDiscriminator
 from sfa.recipes import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 

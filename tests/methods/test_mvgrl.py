@@ -9,14 +9,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment import Diffusion, UniformDrop
+from sfa.augment.diffusion import personalized_pagerank
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.graph.diffusion import personalised_pagerank
 from sfa.methods import MVGRL
 from sfa.nn import GCN
 from sfa.recipes import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank
+from tests.augment.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank
 
 SHORT_RUN: dict[str, Any] = {
     "encoder.hidden": 64,
@@ -113,7 +113,7 @@ def test_the_diffusion_is_worked_out_once_for_all_steps(planted: Data) -> None:
     planted.x = planted.x.double()
     method(planted, seeded())
     assert method.diffusion.diffuse(planted).propagation is first
-    assert personalised_pagerank(planted, alpha=0.2, tolerance=1e-8) is first
+    assert personalized_pagerank(planted, alpha=0.2, tolerance=1e-8) is first
 
 
 def test_the_authors_settings() -> None:

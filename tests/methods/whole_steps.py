@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.image.pixels import to_float
 from sfa.methods import Method
+from sfa.nn.image_encoder import to_float
 from sfa.spectral import SpectralMap
 
 

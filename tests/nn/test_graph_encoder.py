@@ -196,6 +196,7 @@ def share_of_the_graphs(name: str, state: dict[str, Any], sizes: list[int]) -> t
     return rows, next(value for key, value in encoder.state_dict().items() if key.endswith("running_mean"))
 
 
+@pytest.mark.multiprocess
 @BOTH
 def test_the_nodes_of_all_processes_are_one_batch(name: str) -> None:
     sizes, encoder = [1, 6, 7], trained_a_little(name)

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.edge_noise import replace_edges
+from sfa.graph.rewiring import replace_edges
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.run import record_of
 

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.recipes import Recipe
-from sfa.sampling import Clusters, Neighbours, WholeGraph
+from sfa.sampling import Clusters, Neighbors, WholeGraph
 from sfa.train import BatchPlan, train
 from tests.callbacks import on_step
 from tests.processes import run_in_processes
@@ -50,7 +50,7 @@ def fit(graph: Data, accumulate: int, sampler: Any) -> tuple[Regression, list[fl
 @pytest.mark.parametrize("accumulate", [2, 3, 5])
 def test_a_mean_over_rows_has_the_gradient_of_the_whole_batch(planted: Data, batch_size: int, accumulate: int) -> None:
     """Steps of 60, 20, and 6 or 7 nodes, whose parts are of uneven sizes."""
-    sampler = partial(Neighbours, batch_size=batch_size, fanouts=(2,))
+    sampler = partial(Neighbors, batch_size=batch_size, fanouts=(2,))
     (whole, losses), (parts, parts_losses) = (fit(planted, number, sampler) for number in (1, accumulate))
     torch.testing.assert_close(parts.weight, whole.weight, rtol=1e-10, atol=1e-12)
     assert parts_losses == pytest.approx(losses, rel=1e-10)
@@ -69,7 +69,7 @@ def test_the_whole_graph_can_be_taken_in_parts(planted: Data) -> None:
 
 
 def test_the_parts_of_a_step_draw_one_after_another(planted: Data) -> None:
-    sampler = partial(Neighbours, batch_size=30, fanouts=(2,))
+    sampler = partial(Neighbors, batch_size=30, fanouts=(2,))
     whole, parts = (fit(planted, number, sampler)[0] for number in (1, 3))
     assert len(set(parts.drawn)) == len(parts.drawn) == 18
     assert parts.drawn[::3] == whole.drawn
@@ -82,7 +82,7 @@ def test_parts_have_two_seeds_and_each_process_one(
     planted: Data, monkeypatch: pytest.MonkeyPatch, num_seeds: int, accumulate: int, count: int
 ) -> None:
     monkeypatch.setattr(processes, "count", lambda: count)
-    steps = BatchPlan(planted, partial(Neighbours, fanouts=(2,)), seed=0, accumulate=accumulate)
+    steps = BatchPlan(planted, partial(Neighbors, fanouts=(2,)), seed=0, accumulate=accumulate)
     seeds = torch.randperm(60, generator=torch.Generator().manual_seed(0))[:num_seeds]
     by_rank = []
     for rank in range(count):
@@ -108,7 +108,7 @@ def test_a_part_can_be_one_cluster(planted: Data) -> None:
 
 
 def test_an_epoch_is_seen_again_in_the_same_parts(planted: Data) -> None:
-    steps = BatchPlan(planted, partial(Neighbours, batch_size=30, fanouts=(2,)), seed=0, accumulate=3)
+    steps = BatchPlan(planted, partial(Neighbors, batch_size=30, fanouts=(2,)), seed=0, accumulate=3)
     plan = steps.plan(1)
     first = [part.batch for step, seeds in enumerate(plan) for part in steps.parts(1, step, seeds)]
     again = list(steps.again(1, plan))
@@ -122,7 +122,7 @@ def test_an_epoch_is_seen_again_in_the_same_parts(planted: Data) -> None:
 
 def test_parts_are_sampled_with_one_generator(planted: Data) -> None:
     """Neighbours of the same node in two parts would otherwise be drawn alike."""
-    steps = BatchPlan(planted, partial(Neighbours, batch_size=60, fanouts=(2,)), seed=0, accumulate=2)
+    steps = BatchPlan(planted, partial(Neighbors, batch_size=60, fanouts=(2,)), seed=0, accumulate=2)
     states: list[Tensor] = []
     batch = steps.sampler.batch
 

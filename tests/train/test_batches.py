@@ -20,7 +20,7 @@ from sfa import processes
 from sfa.errors import InputError, TrainingError
 from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe
-from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
+from sfa.sampling import Clusters, Neighbors, RandomWalks, WholeGraph
 from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, load_checkpoint, load_tensors, train
 from sfa.train.callbacks import checkpoint
 from sfa.train.schedule import learning_rate
@@ -53,7 +53,7 @@ def test_an_epoch_has_every_node_once_as_a_root(planted: Data) -> None:
             seen.update(batch.nodes[: batch.roots].tolist())
             return self.weight.square()
 
-    train(Looks(), planted, epochs=3, sampler=partial(Neighbours, batch_size=16, fanouts=(2,)))
+    train(Looks(), planted, epochs=3, sampler=partial(Neighbors, batch_size=16, fanouts=(2,)))
     assert set(seen.values()) == {3}
     assert len(seen) == planted.num_nodes
 
@@ -155,7 +155,7 @@ def test_steps_of_too_few_seeds_are_joined_and_none_is_lost(
     planted: Data, monkeypatch: pytest.MonkeyPatch, count: int, accumulate: int
 ) -> None:
     monkeypatch.setattr(processes, "count", lambda: count)
-    steps = BatchPlan(planted, partial(Neighbours, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
+    steps = BatchPlan(planted, partial(Neighbors, batch_size=1, fanouts=(2,)), seed=0, accumulate=accumulate)
     plans = []
     for rank in range(count):
         steps.rank = rank
@@ -313,7 +313,7 @@ def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
     for epochs in (1, 2):
         method = RestsAtFirst()
         options = {"optimizer": optimizer, "lr": 0.1, "weight_decay": 0.5, "accumulate": 2, "device": "cpu"}
-        train(method, graph, epochs=epochs, sampler=partial(Neighbours, batch_size=30), **options)
+        train(method, graph, epochs=epochs, sampler=partial(Neighbors, batch_size=30), **options)
         assert bool((method.moved < 1).all())
         after.append(method.resting.detach())
     return after

@@ -21,7 +21,7 @@ from torch_geometric.data import Data
 from sfa.errors import TrainingError
 from sfa.methods import Method
 from sfa.recipes import Recipe
-from sfa.sampling.neighbours import Neighbours
+from sfa.sampling.neighbor import Neighbors
 from sfa.train import Interrupted, Progress, RunFolder, load_checkpoint, train
 from sfa.train.schedule import learning_rate
 from tests.callbacks import on_epoch
@@ -261,7 +261,7 @@ def test_a_method_is_told_after_each_step_how_much_is_done(planted: Data) -> Non
     train(method, planted, epochs=4, patience=None)
     assert method.told == [0.25, 0.5, 0.75, 1.0]
     method = Momentum()
-    train(method, planted, epochs=2, patience=None, sampler=partial(Neighbours, batch_size=30))
+    train(method, planted, epochs=2, patience=None, sampler=partial(Neighbors, batch_size=30))
     assert method.told == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -281,7 +281,7 @@ def test_a_method_is_told_before_each_step_how_many_epochs_are_done(planted: Dat
             return super().forward(graph)
 
     method = LooksAtTheTime()
-    sampler = partial(Neighbours, batch_size=30)
+    sampler = partial(Neighbors, batch_size=30)
     train(method, planted, epochs=2, patience=None, sampler=sampler, accumulate=accumulate)
     assert method.told[:: accumulate + 1] == [0.0, 0.5, 1.0, 1.5]
     assert len(method.told) == 4 * (accumulate + 1)
@@ -307,7 +307,7 @@ def test_a_method_sees_the_batches_of_an_epoch_once_more_at_its_end(planted: Dat
 
     first, second = LooksBack(), LooksBack()
     for method in (first, second):
-        train(method, planted, epochs=2, patience=None, sampler=partial(Neighbours, batch_size=30))
+        train(method, planted, epochs=2, patience=None, sampler=partial(Neighbors, batch_size=30))
         assert [len(again) for again in method.epochs] == [2, 2]
     assert first.epochs == second.epochs
     assert first.epochs[0] != first.epochs[1]

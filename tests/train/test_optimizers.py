@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.methods import Method
-from sfa.sampling import Neighbours
+from sfa.sampling import Neighbors
 from sfa.train import train
 from sfa.train.lars import LARS
 from sfa.train.optimizers import make_optimizer
@@ -101,7 +101,7 @@ def test_the_schedule_leaves_a_constant_rate_alone(planted: Data) -> None:
     before = {name: weights.detach().clone() for name, weights in method.named_parameters()}
     train(
         method, planted, epochs=3, optimizer="sgd", momentum=0.0, lr=0.1, weight_decay=0, warmup=1, warmup_from=0.01,
-        cosine=True, patience=None, sampler=partial(Neighbours, batch_size=30),
+        cosine=True, patience=None, sampler=partial(Neighbors, batch_size=30),
         callbacks=[on_epoch(lambda metrics: rates.append(metrics["lr"]))],
     )  # fmt: skip
     expected = [

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdRef
 from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation, both
+from sfa.augment.centrality import Centrality, resolve_centrality
 from sfa.augment.node import random_view
 from sfa.errors import unknown_name
-from sfa.graph.centrality import Centrality
-from sfa.graph.centrality import resolve as resolve_centrality
-from sfa.graph.memo import Memo
+from sfa.graph.structure import WeakTensorCache
 from sfa.matrices import row_chunks
 from sfa.ranges import Share, check_number
 from sfa.registry import register
 
-CUT_OFF = 0.7
-"""The authors' bound of all rates."""
 TINY = 1e-8
 """Added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors."""
-
 
 Importance = Literal["sink", "mean"]
 """How the importance of an edge is made of that of its nodes."""
@@ -47,7 +43,7 @@ class AdaptiveDrop(Augmentation):
         edge_drop: :math:`p_e` of the edges, in view alpha and beta.
         feature_drop: :math:`p_e` of the feature columns, in view alpha and beta.
         centrality: What makes a node important: ``degree``, ``pagerank`` or ``eigenvector``.
-        cut_off: :math:`p_\tau`, the highest rate there is.
+        cut_off: :math:`p_\tau`, the highest rate there is; the authors' is 0.7.
         importance: Of an edge: ``sink``, that of the node it points to, and each direction is drawn for itself, as in
             the authors' code; or ``mean``, that of both nodes, and the two directions go or stay together.
     """
@@ -57,7 +53,7 @@ class AdaptiveDrop(Augmentation):
         edge_drop: tuple[Share, Share] = (0.2, 0.3),
         feature_drop: tuple[Share, Share] = (0.1, 0.1),
         centrality: Centrality = "degree",
-        cut_off: Share = CUT_OFF,
+        cut_off: Share = 0.7,
         importance: Importance = "sink",
     ) -> None:
         resolve_centrality(centrality)
@@ -71,7 +67,7 @@ class AdaptiveDrop(Augmentation):
         self.importance = importance
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
-        edges, features = _weights_of(data, self.centrality, self.importance)
+        _, edges, features = _weights_of(data, self.centrality, self.importance)
         edge_drop, feature_drop = (
             mean if mean == 0 else (mean * weights).clamp_max(self.cut_off)
             for weights, mean in ((edges, self.edge_drop[index]), (features, self.feature_drop[index]))
@@ -125,7 +121,7 @@ def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
 
 
 def _relative(s: Tensor, scale: float | None = None) -> Tensor:
-    """``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding, which has a scale."""
+    """Return ``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding, which has a scale."""
     if len(s) == 0:
         return s
     below = s.max() - s
@@ -134,7 +130,7 @@ def _relative(s: Tensor, scale: float | None = None) -> Tensor:
 
 
 def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
-    """``Σ_u [x_ui ≠ 0] φ_u`` and ``Σ_u |x_ui| φ_u`` of each column, and how many entries are not 0."""
+    """Sum ``[x_ui ≠ 0] φ_u`` and ``|x_ui| φ_u`` over each column, and count the entries that are not 0."""
     present, absolute = (torch.zeros(x.shape[1], dtype=torch.float64, device=x.device) for _ in range(2))
     if x.layout == torch.sparse_csr:
         values, column = x.values().detach(), x.col_indices()
@@ -152,52 +148,33 @@ def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
 
 
 class _Weights(NamedTuple):
+    made_of: tuple[object, ...]
     edges: Tensor
     features: Tensor
-    centrality: Centrality
-    importance: Importance
-    num_nodes: int
-    x: _Seen
-    edge_weight: _Seen
 
 
-class _Seen:
-    """Tells whether a tensor is the one that was seen before, as it was then."""
-
-    def __init__(self, tensor: Tensor | None) -> None:
-        self._tensor = None if tensor is None else weakref.ref(tensor)
-        self._version = _version(tensor)
-
-    def is_still(self, tensor: Tensor | None) -> bool:
-        if tensor is None or self._tensor is None:
-            return tensor is None and self._tensor is None
-        return self._tensor() is tensor and self._version is not None and self._version == _version(tensor)
+_WEIGHTS: WeakTensorCache[_Weights] = WeakTensorCache()
 
 
-def _version(tensor: Tensor | None) -> int | None:
-    """How often a tensor was written to; one made in inference mode does not count."""
-    return None if tensor is None or tensor.is_inference() else tensor._version
-
-
-_WEIGHTS: Memo[_Weights] = Memo()
-
-
-def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
+def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> _Weights:
     """Compute the weights of a graph's edges and features in float32, once while its tensors stay as they are."""
     x, edge_index, edge_weight = graph.x, graph.edge_index, graph.edge_weight
     nodes: int = graph.num_nodes
+    made_of = (centrality, importance, nodes, _state(x), _state(edge_weight))
 
     def make() -> _Weights:
         phi = resolve_centrality(centrality)(edge_index, nodes, edge_weight)
         if centrality == "pagerank":
             phi = phi * nodes  # of mean 1, as in the authors' code: log(1 + φ) needs a scale
-        edges, features = edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
-        return _Weights(edges, features, centrality, importance, nodes, _Seen(x), _Seen(edge_weight))
+        edges, features = edge_weights(edge_index, phi, importance), feature_weights(x, phi)
+        return _Weights(made_of, edges.float(), features.float())
 
-    def fits(known: _Weights) -> bool:
-        wanted = (centrality, importance, nodes)
-        same = (known.centrality, known.importance, known.num_nodes) == wanted
-        return same and known.x.is_still(x) and known.edge_weight.is_still(edge_weight)
+    return _WEIGHTS.get(edge_index, make, lambda known: known.made_of == made_of)
 
-    known = _WEIGHTS.get(edge_index, make, fits)
-    return known.edges, known.features
+
+def _state(tensor: Tensor | None) -> object:
+    """Return what equals the state of a tensor before only if it is that tensor, and was not written to since."""
+    if tensor is None:
+        return None
+    # A tensor made in inference mode counts no changes: its state equals nothing.
+    return object() if tensor.is_inference() else (WeakIdRef(tensor), tensor._version)

@@ -10,9 +10,8 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation, both
 from sfa.errors import InputError
-from sfa.graph.pattern import pattern_of
-from sfa.graph.rates import Rate, check_rate
-from sfa.graph.rows import take_rows
+from sfa.graph.batches import Rate, check_rate
+from sfa.graph.structure import csr_structure, take_rows
 from sfa.ranges import Share
 from sfa.registry import register
 
@@ -92,19 +91,6 @@ class ShuffleFeatures(Augmentation):
         return corrupted
 
 
-def random_views(
-    graph: Data,
-    edge_drop: tuple[Rate, Rate],
-    feature_drop: tuple[Rate, Rate],
-    generator: torch.Generator | None = None,
-    *,
-    directed: bool = False,
-) -> tuple[Data, Data]:
-    """Make two views ``(X~, A~)`` of a graph, alpha and beta, each with its own rates; see :func:`random_view`."""
-    alpha = random_view(graph, edge_drop[0], feature_drop[0], generator, directed=directed)
-    return alpha, random_view(graph, edge_drop[1], feature_drop[1], generator, directed=directed)
-
-
 def random_view(
     graph: Data,
     edge_drop: Rate,
@@ -136,14 +122,8 @@ def mask_columns(graph: Data, rate: Rate, generator: torch.Generator | None = No
 def drop_edges(graph: Data, rate: Rate, generator: torch.Generator | None = None, *, directed: bool = False) -> Data:
     """Make a view whose ``edge_weight`` is 0, with probability ``rate``, for an edge; see :func:`remove_edges`."""
     view = copy.copy(graph)
-    weight = remove_edges(
-        graph.edge_index,
-        graph.num_nodes,
-        rate,
-        edge_weight=graph.edge_weight,
-        generator=generator,
-        directed=directed,
-    )
+    options = {"edge_weight": graph.edge_weight, "generator": generator, "directed": directed}
+    weight = remove_edges(graph.edge_index, graph.num_nodes, rate, **options)
     if weight is not None:
         view.edge_weight = weight
     if directed:
@@ -174,19 +154,18 @@ def remove_edges(
         The weights ``(m,)`` with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
     """
     check_rate("edge_drop", rate, edge_index.shape[1])
-    if _is_nothing(rate):
+    if _is_zero(rate):
         return edge_weight
     if directed:
         kept = torch.rand(edge_index.shape[1], generator=generator, device=edge_index.device) >= rate
-        return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
-    edge_of, edges = pattern_of(edge_index, num_nodes).undirected
-    if isinstance(rate, Tensor):
-        of_each = rate
-        rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)
-        if not torch.equal(rate[edge_of], of_each):
-            raise InputError("The rates of removal are not the same in both directions of every edge.")
-    keep = torch.rand(edges, generator=generator, device=edge_index.device) >= rate
-    kept = keep[edge_of]
+    else:
+        edge_of, edges = csr_structure(edge_index, num_nodes).undirected
+        if isinstance(rate, Tensor):
+            of_each = rate
+            rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)
+            if not torch.equal(rate[edge_of], of_each):
+                raise InputError("The rates of removal are not the same in both directions of every edge.")
+        kept = (torch.rand(edges, generator=generator, device=edge_index.device) >= rate)[edge_of]
     return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
 
 
@@ -198,10 +177,10 @@ def mask_features(
     The rate is one for all columns, or one for each, ``(features,)``. The mask is ``None`` if no rate is above 0.
     """
     check_rate("feature_drop", rate, features)
-    if _is_nothing(rate):
+    if _is_zero(rate):
         return None
     return torch.rand(features, generator=generator, device=device) >= rate
 
 
-def _is_nothing(rate: Rate) -> bool:
+def _is_zero(rate: Rate) -> bool:
     return not bool((rate > 0).any()) if isinstance(rate, Tensor) else rate == 0

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.pattern import pattern_of
+from sfa.graph.structure import csr_structure
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def hold_out(graph: Data, *, validation: float, test: float, most: int, rng: np.
             with few pairs to set against them they are fewer.
         rng: Source of randomness.
     """
-    n, (edge_of, count) = graph.num_nodes, pattern_of(graph.edge_index, graph.num_nodes).undirected
+    n, (edge_of, count) = graph.num_nodes, csr_structure(graph.edge_index, graph.num_nodes).undirected
     sizes = round(validation * count), round(test * count)
     _check(n, count, sizes)
     order = torch.from_numpy(rng.permutation(count))
@@ -80,7 +80,7 @@ def hold_out(graph: Data, *, validation: float, test: float, most: int, rng: np.
 
 def check_edges(graph: Data, validation: float, test: float) -> None:
     """Raise if the graph has too few edges, or too few pairs without one, to hold some out."""
-    count = pattern_of(graph.edge_index, graph.num_nodes).undirected[1]
+    count = csr_structure(graph.edge_index, graph.num_nodes).undirected[1]
     _check(graph.num_nodes, count, (round(validation * count), round(test * count)))
 
 

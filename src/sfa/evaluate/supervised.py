@@ -19,11 +19,11 @@ from sfa.errors import InputError, unknown_name
 from sfa.evaluate.protocols import Classification, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
-from sfa.graph.propagation import Propagation, propagation_of
 from sfa.levels import item_word, level_of
-from sfa.nn.dropout import dropout
 from sfa.nn.gcn import Convolution
+from sfa.nn.layers import dropout
 from sfa.nn.mlp import MLP
+from sfa.nn.sparse import Propagation, propagation_of
 from sfa.ranges import check_whole
 from sfa.seeding import derive_seed, seeded_initialisation, step_generator
 

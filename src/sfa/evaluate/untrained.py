@@ -9,13 +9,11 @@ from torch_geometric.data import Data
 
 from sfa.evaluate.protocols import Embedder
 from sfa.evaluate.rows import MOST_BYTES
-from sfa.graph.histograms import degree_histogram, label_histogram
-from sfa.graph.products import feature_product
-from sfa.graph.propagation import propagation_of
-from sfa.graph.weisfeiler_lehman import weisfeiler_lehman
-from sfa.image.pixels import to_float
+from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
 from sfa.levels import Level
 from sfa.matrices import unit_rows
+from sfa.nn.image_encoder import to_float
+from sfa.nn.sparse import feature_product, propagation_of
 from sfa.postprocess import propagate
 
 HOPS = 2

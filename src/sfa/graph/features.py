@@ -17,20 +17,20 @@ from sfa.matrices import csr_matrix, on_disk, row_chunks
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
-FeatureNormalisation = Literal["row", "none", "standard", "shifted-row"]
+FeatureNormalization = Literal["row", "none", "standard", "shifted-row"]
 
-MEANINGS: dict[FeatureNormalisation, str] = {
+MEANINGS: dict[FeatureNormalization, str] = {
     "row": "rows divided by their absolute sum",
     "standard": "columns standardised",
     "shifted-row": "shifted to 0 and rows divided by their sum",
     "none": "as they are",
 }
 """What each normalisation does, in a few words."""
-OF_ALL_ROWS: tuple[FeatureNormalisation, ...] = ("standard", "shifted-row")
+OF_ALL_ROWS: tuple[FeatureNormalization, ...] = ("standard", "shifted-row")
 """Those in which a row becomes what it does because of the others."""
 
 
-def normalise_features(graph: Data, how: FeatureNormalisation) -> Data:
+def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     r"""A graph whose features are normalised, each node's and each column's in one of four ways.
 
     .. math::

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.nn.discriminators import BilinearDiscriminator, summary
+from sfa.nn.heads import BilinearDiscriminator, summary
 from sfa.registry import register
 
 

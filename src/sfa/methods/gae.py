@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.non_edges import ones_and_zeros
+from sfa.graph.draws import ones_and_zeros
 from sfa.losses import reconstruction
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.registry import register

@@ -8,8 +8,8 @@ from sfa.losses import nt_xent
 from sfa.losses.nt_xent import Precision, check_temperature
 from sfa.methods.base import Spectral, Views
 from sfa.methods.two_views import TwoViewMethod
-from sfa.nn.activations import Activation
 from sfa.nn.heads import projection_head
+from sfa.nn.layers import Activation
 from sfa.ranges import Count, Positive
 from sfa.registry import register
 

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.pooling import sum_pool
+from sfa.graph.batches import sum_pool
 from sfa.losses import local_global_jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral
-from sfa.nn.discriminators import ResidualDiscriminator
+from sfa.nn.heads import ResidualDiscriminator
 from sfa.registry import register
 
 

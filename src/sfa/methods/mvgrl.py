@@ -13,7 +13,7 @@ from sfa.augment.diffusion import require_diffusion
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.nn.adapt import renewed
-from sfa.nn.discriminators import BilinearDiscriminator, summary
+from sfa.nn.heads import BilinearDiscriminator, summary
 from sfa.registry import register
 
 

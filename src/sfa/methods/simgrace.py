@@ -11,7 +11,7 @@ from sfa.losses import info_nce
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.modes import kept_buffers
 from sfa.nn.heads import graph_projector
-from sfa.nn.perturbed import perturbed
+from sfa.nn.momentum import perturbed
 from sfa.ranges import NonNegative, Positive, check_number
 from sfa.registry import register
 

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.propagation import propagation_of
-from sfa.graph.sampled_means import sampled_means
+from sfa.graph.draws import sampled_means
 from sfa.levels import num_seed_nodes
 from sfa.losses import multiplet
 from sfa.losses.margin import Form
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.adapt import read_old_name
-from sfa.nn.dropout import dropout as drop_entries
+from sfa.nn.layers import dropout as drop_entries
+from sfa.nn.sparse import propagation_of
 from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
 

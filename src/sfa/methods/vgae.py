@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.non_edges import ones_and_zeros
+from sfa.graph.draws import ones_and_zeros
 from sfa.losses import kl_to_standard_normal, reconstruction
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.methods.gae import GAE

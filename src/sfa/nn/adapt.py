@@ -14,7 +14,7 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.pooling import sum_pool
+from sfa.graph.batches import sum_pool
 from sfa.levels import ITEMS, Level
 from sfa.modes import evaluating
 from sfa.nn.graph_encoder import GraphEncoder
@@ -22,8 +22,6 @@ from sfa.nn.image_encoder import ImageEncoder
 
 WIDTHS = ("width", "out_channels", "num_features", "out_features")
 """Attributes by which modules tell how wide their output is."""
-INPUTS = ("in_channels", "in_features")
-"""Attributes by which they tell how wide their input is."""
 
 
 def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = None) -> nn.Module:
@@ -108,12 +106,7 @@ def materialize(view: Data) -> Data:
 
 
 class WrappedNodeEncoder(nn.Module):
-    """A module that embeds nodes, called with what its ``forward`` takes.
-
-    Args:
-        module: The network.
-        width: Of its output.
-    """
+    """A module that embeds nodes, called with what its ``forward`` takes; its output is ``width`` wide."""
 
     level: ClassVar[Level] = "node"
 
@@ -124,9 +117,7 @@ class WrappedNodeEncoder(nn.Module):
 
     def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
         """Compute embeddings ``(n, width)`` of the nodes of a graph or of a view of one."""
-        with _seeded(self.module, generator):
-            h = call(self.module, _plain(data, self.module))
-        return _checked(h, (data.num_nodes,), self.width, self.module)
+        return _call_on_view(self.module, data, generator, (data.num_nodes,), self.width)
 
     @torch.no_grad()
     def embed(self, data: Data) -> Tensor:
@@ -137,12 +128,7 @@ class WrappedNodeEncoder(nn.Module):
 
 
 class WrappedGraphEncoder(GraphEncoder):
-    """A module that embeds nodes, whose output is summed over each graph; or one that embeds graphs itself.
-
-    Args:
-        module: The network.
-        width: Of its output.
-    """
+    """A module that embeds nodes, whose output is summed over each graph; or one that embeds graphs itself."""
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__(width, layers=1)
@@ -164,18 +150,11 @@ class WrappedGraphEncoder(GraphEncoder):
         return sum_pool(h, batch.ptr) if len(h) == batch.num_nodes else h
 
     def _outputs(self, batch: Data, generator: torch.Generator | None) -> Tensor:
-        with _seeded(self.module, generator):
-            h = call(self.module, _plain(batch, self.module))
-        return _checked(h, (batch.num_nodes, len(batch.ptr) - 1), self.width, self.module)
+        return _call_on_view(self.module, batch, generator, (batch.num_nodes, len(batch.ptr) - 1), self.width)
 
 
 class WrappedImageEncoder(ImageEncoder):
-    """A network from images ``(b, channels, height, width)``, with standardized channels, to ``(b, width)``.
-
-    Args:
-        module: The network.
-        width: Of its output.
-    """
+    """A network from images ``(b, channels, height, width)``, with standardized channels, to ``(b, width)``."""
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__(_input_width(module) or 3, width)
@@ -197,16 +176,30 @@ def call(module: nn.Module, data: Data | Tensor) -> Any:
     """Call a module with what its ``forward`` takes: features and edges, features alone, or all of the data."""
     if isinstance(data, Tensor):
         return module(data)
-    names = _arguments(module)
+    # A compiled module has the signature of what it was made of, PyG's `Sequential` one that it declares itself.
+    plain = getattr(module, "_orig_mod", module)
+    declared = getattr(getattr(plain, "signature", None), "param_dict", None)
+    names = list(inspect.signature(plain.forward).parameters if declared is None else declared)
     if "edge_index" not in names:
-        first = names[0] if names else ""
-        return module(data.x) if first in ("x", "input", "features") else module(data)
+        return module(data.x if names and names[0] in ("x", "input", "features") else data)
     given: dict[str, Any] = {"edge_index": data.edge_index}
-    if "edge_weight" in names and data.get("edge_weight") is not None:
-        given["edge_weight"] = data.edge_weight
-    if "batch" in names and data.get("batch") is not None:
-        given["batch"] = data.batch
+    for name in ("edge_weight", "batch"):
+        if name in names and data.get(name) is not None:
+            given[name] = data[name]
     return module(x=data.x, **given) if "x" in names else module(data.x, **given)
+
+
+def _call_on_view(
+    module: nn.Module, data: Data, generator: torch.Generator | None, rows: tuple[int, ...], width: int
+) -> Tensor:
+    """Call a module on a view as a plain graph, which has no diffusion in place of its edges."""
+    if data.get("propagation") is not None:
+        raise InputError(
+            f"The diffusion of a graph cannot be given to {type(module).__name__}: take an encoder of sfa.nn, "
+            "or another augmentation."
+        )
+    with _seeded(module, generator):
+        return _checked(call(module, materialize(data)), rows, width, module)
 
 
 def output_width(module: nn.Module, level: Level) -> int:
@@ -229,38 +222,10 @@ def output_width(module: nn.Module, level: Level) -> int:
     ) from failure
 
 
-def _arguments(module: nn.Module) -> list[str]:
-    """Return the names of the arguments that ``forward`` takes, also of a compiled module or PyG's ``Sequential``."""
-    module = getattr(module, "_orig_mod", module)
-    declared = getattr(getattr(module, "signature", None), "param_dict", None)
-    return list(inspect.signature(module.forward).parameters if declared is None else declared)
-
-
-def _plain(data: Data, module: nn.Module) -> Data:
-    """Return a view as a plain graph, which has no diffusion in place of its edges."""
-    if data.get("propagation") is not None:
-        raise InputError(
-            f"The diffusion of a graph cannot be given to {type(module).__name__}: take an encoder of sfa.nn, "
-            "or another augmentation."
-        )
-    return materialize(data)
-
-
-def _like_weights(trial: Data | Tensor, module: nn.Module) -> Data | Tensor:
-    """Return an input on the device of a module's weights, and of their type."""
-    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
-    if weight is None or isinstance(weight, UninitializedParameter):
-        return trial
-    if isinstance(trial, Tensor):
-        return trial.to(weight)
-    trial.x = trial.x.to(weight.dtype)
-    return trial.to(weight.device)
-
-
 def _input_width(module: nn.Module) -> int | None:
     """Return the number of features or channels that the first layer takes, if it says so."""
     for part in module.modules():
-        for name in INPUTS:
+        for name in ("in_channels", "in_features"):
             if isinstance(width := getattr(part, name, None), int) and width > 0:
                 return width
     return None
@@ -274,6 +239,17 @@ def _trials(features: int, level: Level) -> Iterator[Data | Tensor]:
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     batch = torch.zeros(3, dtype=torch.int64)
     yield Data(x=torch.zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
+
+
+def _like_weights(trial: Data | Tensor, module: nn.Module) -> Data | Tensor:
+    """Return an input on the device of a module's weights, and of their type."""
+    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
+    if weight is None or isinstance(weight, UninitializedParameter):
+        return trial
+    if isinstance(trial, Tensor):
+        return trial.to(weight)
+    trial.x = trial.x.to(weight.dtype)
+    return trial.to(weight.device)
 
 
 def _checked(h: Any, rows: tuple[int, ...], width: int, module: nn.Module) -> Tensor:

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
 
-from sfa.graph.neighbour_sums import NeighbourSums
-from sfa.nn.batch_norm import BatchNorm
 from sfa.nn.graph_encoder import GraphEncoder, features_of
+from sfa.nn.layers import BatchNorm, init_xavier_
+from sfa.nn.sparse import Propagation, neighbor_sums
 from sfa.ranges import Count
 from sfa.registry import register
 
@@ -24,8 +24,8 @@ class GIN(GraphEncoder):
         h_i^{(l+1)} = \mathrm{BN}\Big( \mathrm{ReLU}\Big( \mathrm{MLP}_l \Big(
         (1 + \epsilon) \, h_i^{(l)} + \sum_{j} w_{ij} h_j^{(l)} \Big) \Big) \Big), \qquad \epsilon = 0
 
-    over the neighbours :math:`j` of :math:`i`, with perceptrons Linear–ReLU–Linear, Xavier-initialised without bias at
-    first. Batch normalisation is over the nodes of a batch.
+    over the neighbors :math:`j` of :math:`i`, with perceptrons Linear–ReLU–Linear, Xavier-initialized without bias at
+    first. Batch normalization is over the nodes of a batch.
 
     Args:
         in_features: Number of node features.
@@ -39,7 +39,7 @@ class GIN(GraphEncoder):
 
     def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
         dtype = next(self.parameters()).dtype
-        sums, h = NeighbourSums(batch, dtype), features_of(batch, dtype)
+        sums, h = neighbor_sums(batch, dtype), features_of(batch, dtype)
         for layer in self.layers:
             h = layer(h, sums)
             yield h
@@ -53,20 +53,15 @@ class Layer(nn.Module):
         self.inner = nn.Linear(in_features, hidden)
         self.outer = nn.Linear(hidden, hidden)
         self.norm = BatchNorm(hidden)
-        self._initialize()
+        init_xavier_(self)
 
     def reset_parameters(self) -> None:
         """Draw new weights."""
         for part in (self.inner, self.outer, self.norm):
             part.reset_parameters()
-        self._initialize()
+        init_xavier_(self)
 
-    def _initialize(self) -> None:
-        for linear in (self.inner, self.outer):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
-
-    def forward(self, h: Tensor, sums: NeighbourSums) -> Tensor:
+    def forward(self, h: Tensor, sums: Propagation) -> Tensor:
         if self.inner.in_features > self.inner.out_features:  # the sums cost least on the narrower side
             inner = sums @ functional.linear(h, self.inner.weight) + self.inner.bias
         else:

@@ -12,13 +12,12 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.graph.batches import check_batch
-from sfa.graph.pattern import pattern_of
-from sfa.graph.pooling import sum_pool
-from sfa.graph.products import some_rows
+from sfa.graph.batches import check_batch, make_batch, sum_pool
+from sfa.graph.structure import csr_structure
 from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
+from sfa.nn.sparse import some_rows
 
 
 class GraphEncoder(nn.Module, ABC):
@@ -31,8 +30,6 @@ class GraphEncoder(nn.Module, ABC):
     directions, ``ptr`` ``(G + 1,)``, ``batch`` ``(N,)`` and perhaps ``edge_weight`` ``(m,)``, as PyTorch Geometric's
     ``DataLoader`` makes it too. Edges may come in any order; sorted by (row, column) they are read fastest. Weights are
     float32 or float64, as sparse products lack half precision, which comes by ``torch.autocast``.
-
-    Subclasses say what :meth:`layer_outputs` are.
 
     Args:
         hidden: Width of a layer.
@@ -53,21 +50,21 @@ class GraphEncoder(nn.Module, ABC):
 
     @abstractmethod
     def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
-        """What each layer makes of the nodes, ``(N, hidden)``, from the first layer to the last."""
+        """Yield what each layer makes of the nodes, ``(N, hidden)``, from the first layer to the last."""
 
     def nodes(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Embeddings ``(N, width)`` of the nodes: the outputs of all layers side by side."""
+        """Compute embeddings ``(N, width)`` of the nodes: the outputs of all layers side by side."""
         self._check(batch)
         return torch.cat(list(self.layer_outputs(batch, generator)), dim=1)
 
     def forward(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Embeddings ``(G, width)`` of the graphs: what :meth:`nodes` gives, summed over each graph's nodes."""
+        """Compute embeddings ``(G, width)`` of the graphs: what :meth:`nodes` gives, summed over each graph's nodes."""
         self._check(batch)
         return torch.cat([sum_pool(h, batch.ptr) for h in self.layer_outputs(batch, generator)], dim=1)
 
     @torch.no_grad()
     def embed(self, graphs: Data, *, chunk: int = CHUNK) -> Tensor:
-        """What :meth:`forward` gives in ``eval()``, for as many whole graphs at a time as have ``chunk`` nodes.
+        """Compute what :meth:`forward` gives in ``eval()``, for as many whole graphs at a time as have ``chunk`` nodes.
 
         Beside the graphs and their embeddings no more is held than the layers of one chunk, or of one larger graph.
         """
@@ -92,29 +89,26 @@ def features_of(batch: Data, dtype: torch.dtype) -> Tensor:
 
 
 def whole_graphs(graphs: Data, chunk: int) -> Iterator[Data]:
-    """Batches of the graphs in their order, of at most ``chunk`` nodes; a graph that is larger is one by itself."""
+    """Yield batches of the graphs in their order, of at most ``chunk`` nodes; a larger graph is one by itself."""
     check_batch(graphs)
     if not torch.equal(*graphs.batch[graphs.edge_index]):
         raise InputError("An edge joins nodes of two graphs, which are to be embedded each for itself.")
     if graphs.num_nodes <= chunk:
         yield graphs
         return
-    ptr, pattern = graphs.ptr, pattern_of(graphs.edge_index, graphs.num_nodes)
-    edges = torch.stack([pattern.sorted(end) for end in graphs.edge_index])
-    weight = None if graphs.edge_weight is None else pattern.sorted(graphs.edge_weight)
+    ptr, structure = graphs.ptr, csr_structure(graphs.edge_index, graphs.num_nodes)
+    edges = torch.stack([structure.sorted(end) for end in graphs.edge_index])
+    weight = None if graphs.edge_weight is None else structure.sorted(graphs.edge_weight)
     first = 0
     while first < len(ptr) - 1:
         last = max(first + 1, int(torch.searchsorted(ptr, ptr[first] + chunk, right=True)) - 1)
         start, stop = int(ptr[first]), int(ptr[last])
-        those = slice(int(pattern.edge_rowptr[start]), int(pattern.edge_rowptr[stop]))
-        part = Data(
-            x=some_rows(graphs.x, start, stop),
-            edge_index=edges[:, those] - start,
-            ptr=ptr[first : last + 1] - start,
-            batch=graphs.batch[start:stop] - first,
-            num_nodes=stop - start,
+        those = slice(int(structure.edge_rowptr[start]), int(structure.edge_rowptr[stop]))
+        yield make_batch(
+            some_rows(graphs.x, start, stop),
+            edges[:, those] - start,
+            None if weight is None else weight[those],
+            ptr[first : last + 1] - start,
+            graphs.batch[start:stop] - first,
         )
-        if weight is not None:
-            part.edge_weight = weight[those]
-        yield part
         first = last

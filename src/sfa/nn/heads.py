@@ -1,14 +1,14 @@
-"""Heads between feature maps and losses: projectors and predictors."""
+"""Heads between feature maps and losses: projectors, predictors, and discriminators by the summary of a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from sfa.nn.activations import Activation, make_activation
-from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.layers import Activation, BatchNorm, init_xavier_, make_activation
 
 
 def projection_head(width: int, projection: int, activation: Activation = "elu") -> nn.Sequential:
@@ -19,10 +19,7 @@ def projection_head(width: int, projection: int, activation: Activation = "elu")
 def graph_projector(width: int) -> nn.Sequential:
     """Build two linear layers of one width with a ReLU between, Xavier-initialized, as in GraphCL's code and JOAO's."""
     head = projection_head(width, width, "relu")
-    for layer in head:
-        if isinstance(layer, nn.Linear):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+    init_xavier_(head)
     return head
 
 
@@ -48,3 +45,34 @@ def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool 
     layers += [nn.Linear(widths[-2], widths[-1], bias=not last_norm)]
     layers += [BatchNorm(widths[-1], affine=False)] if last_norm else []
     return nn.Sequential(*layers)
+
+
+def summary(h: Tensor) -> Tensor:
+    r"""Compute the readout of DGI, :math:`s = \sigma\big( \tfrac1n \sum_i h_i \big)`, ``(d,)`` of a map ``(n, d)``."""
+    return h.mean(0).sigmoid()
+
+
+class BilinearDiscriminator(nn.Module):
+    r"""Scores :math:`h_i^\top W s` of nodes with the summary of a graph (DGI); their sigmoid is a probability."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, width)))
+
+    def forward(self, h: Tensor, s: Tensor) -> Tensor:
+        """Compute scores ``(n,)`` of a feature map ``(n, d)`` with a summary ``(d,)``."""
+        return h @ (self.weight @ s)
+
+
+class ResidualDiscriminator(nn.Module):
+    """The perceptron ``(n, d) → (n, d)`` of InfoGraph: three layers with a ReLU after each, and a linear one beside."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.block = nn.Sequential(*(part for _ in range(3) for part in (nn.Linear(width, width), nn.ReLU())))
+        self.shortcut = nn.Linear(width, width)
+        init_xavier_(self)
+
+    def forward(self, h: Tensor) -> Tensor:
+        out: Tensor = self.block(h) + self.shortcut(h)
+        return out

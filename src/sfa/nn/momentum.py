@@ -1,4 +1,4 @@
-"""Target networks that follow an online network slowly, as an exponential moving average of its weights."""
+"""Networks made of another's weights: targets that follow an online network slowly, and perturbed copies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from typing import TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sfa.ranges import check_number
 
@@ -53,3 +53,19 @@ def cosine_momentum(done: float, start: float) -> float:
     [0.99, 0.995, 1.0]
     """
     return 1 - (1 - start) * (math.cos(math.pi * done) + 1) / 2
+
+
+@torch.no_grad()
+def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE).
+
+    A parameter of one number has no deviation, and gets no noise.
+    """
+
+    def add_noise(theta: Tensor) -> Tensor:
+        if theta.numel() < 2:
+            return theta
+        noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
+        return theta + eta * theta.std() * noise
+
+    return {name: add_noise(theta.detach()) for name, theta in network.named_parameters()}

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from sfa.errors import InputError
-from sfa.nn.batch_norm import BatchNorm2d
 from sfa.nn.image_encoder import ImageEncoder
+from sfa.nn.layers import BatchNorm2d
 from sfa.ranges import Count
 from sfa.registry import register
 
@@ -38,7 +38,7 @@ class ResNet(ImageEncoder):
 
     with convolutions of 3 x 3 without bias and a shortcut :math:`s` that is the identity, or BN after a convolution of
     1 x 1 where a stage begins with other dimensions. Weights of convolutions are normal with variance
-    2 / (outputs · kernel²) at first, batch normalisations the identity, the last of a block too. An image may be as
+    2 / (outputs · kernel²) at first, batch normalizations the identity, the last of a block too. An image may be as
     small as a single pixel.
 
     Args:
@@ -66,7 +66,7 @@ class ResNet(ImageEncoder):
             stages.append(nn.Sequential(first, *(BasicBlock(width, width) for _ in range(depth - 1))))
             channels = width
         self.stages = nn.Sequential(*stages)
-        self._initialize()
+        self.reset_parameters()
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def reset_parameters(self) -> None:
@@ -74,11 +74,7 @@ class ResNet(ImageEncoder):
         for module in self.modules():
             if isinstance(module, BatchNorm2d):
                 module.reset_parameters()
-        self._initialize()
-
-    def _initialize(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
+            elif isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def maps(self, images: Tensor) -> Tensor:
@@ -107,7 +103,7 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(in_channels, channels, 1, bias=False), BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        # In place, which is safe: what batch normalisation gives is not kept for its backward.
+        # In place, which is safe: what batch normalization gives is not kept for its backward.
         h = self.norm1(self.conv1(x)).relu_()
         # A convolution of 1 x 1 with a stride, by steps: of few channels oneDNN writes past its memory in the backward
         # of one that has the stride itself (https://github.com/uxlfoundation/oneDNN/issues/6035).
@@ -118,43 +114,23 @@ class BasicBlock(nn.Module):
 
 @register("encoder", "small")
 def small(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem())
 
 
 @register("encoder", "small-strided")
 def small_strided(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem(stride=2))
 
 
 @register("encoder", "resnet18")
 def resnet18(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=CIFAR)
 
 
 @register("encoder", "resnet18-imagenet")
 def resnet18_imagenet(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=IMAGENET)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.edge_noise import replace_edges
-from sfa.graph.features import MEANINGS, FeatureNormalisation, add_noise, normalise_features
+from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
+from sfa.graph.rewiring import replace_edges
 from sfa.levels import DATA, ITEMS, level_of, settings_of
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
@@ -84,7 +84,7 @@ class Recipe(BaseModel):
     spectral: dict[str, Any] | list[dict[str, Any]] = Field(default_factory=lambda: dict(GENTLE))
     postprocess: list[dict[str, Any]] = Field(default_factory=list)
     sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
-    feature_norm: FeatureNormalisation = "row"
+    feature_norm: FeatureNormalization = "row"
     feature_noise: NonNegative = 0.0
     edge_noise: Share = 0.0
     training: Training = Field(default_factory=Training)
@@ -141,7 +141,7 @@ class Recipe(BaseModel):
             data = replace_edges(data, self.edge_noise, self.training.seed)
         if self.feature_noise > 0:
             data = add_noise(data, self.feature_noise, self.training.seed)
-        return normalise_features(data, self.feature_norm)
+        return normalize_features(data, self.feature_norm)
 
     @property
     def preparation(self) -> str:
