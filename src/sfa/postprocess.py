@@ -9,8 +9,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.structure import some_rows
 from sfa.matrices import row_chunks, unit_rows
-from sfa.nn.sparse import Propagation, propagation_of, some_rows, sparse_product
+from sfa.nn.sparse import Propagation, propagation_of, sparse_product
 from sfa.ranges import Count, Positive, check_number, check_whole
 from sfa.registry import register
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
 
 from sfa.methods import BYOL, BarlowTwins, SimCLR, SimSiam
 from sfa.nn import graph_projector, mlp_head, projection_head, resnet18, small
-from sfa.nn.heads import BilinearDiscriminator, ResidualDiscriminator, prelu_head, summary
+from sfa.nn.heads import BilinearDiscriminator, Queue, ResidualDiscriminator, prelu_head, summary
 from sfa.nn.layers import BatchNorm
 
 
@@ -126,3 +128,19 @@ def test_the_residual_discriminator_is_three_layers_and_a_linear_one_beside() ->
     torch.testing.assert_close(discriminator(h), expected)
     assert len(discriminator.block) == 6
     assert not any(part.bias.any() for part in discriminator.modules() if isinstance(part, nn.Linear))
+
+
+@given(size=st.integers(1, 9), batches=st.lists(st.integers(0, 12), max_size=6))
+def test_the_queue_holds_the_newest_rows_of_each_view(size: int, batches: list[int]) -> None:
+    queue = Queue(size, 3)
+    views: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for number, count in enumerate(batches):
+        assert queue.is_full == (len(views[0]) >= size)
+        z = torch.randn(2, count, 3, generator=torch.Generator().manual_seed(number))
+        queue.push(z)
+        for kept, rows in zip(views, z, strict=True):
+            kept[:0] = rows
+    for kept, rows in zip(views, queue.rows, strict=True):
+        expected = torch.stack([*kept[:size], *[torch.zeros(3)] * (size - len(kept))])
+        assert torch.equal(rows, expected)
+    assert int(queue.stored) == min(size, sum(batches))

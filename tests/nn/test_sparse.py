@@ -13,10 +13,11 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
 from sfa.errors import InputError
+from sfa.graph.structure import some_rows
 from sfa.matrices import csr_matrix
 from sfa.nn import GCN
 from sfa.nn import sparse as products
-from sfa.nn.sparse import feature_product, neighbor_sums, some_rows, sparse_product
+from sfa.nn.sparse import feature_product, neighbor_sums, sparse_product
 from tests.graph.graph_batches import batches, mixed_batch, seeded
 
 

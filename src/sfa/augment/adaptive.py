@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import torch
@@ -18,14 +19,13 @@ from sfa.matrices import row_chunks
 from sfa.ranges import Share, check_number
 from sfa.registry import register
 
-TINY = 1e-8
-"""Added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors."""
+TINY = 1e-8  # added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors
 
 Importance = Literal["sink", "mean"]
-"""How the importance of an edge is made of that of its nodes."""
 
 
 @register("augmentation", "adaptive")
+@dataclass(repr=False, eq=False)
 class AdaptiveDrop(Augmentation):
     r"""Remove unimportant edges and mask unimportant features more often than others.
 
@@ -48,23 +48,19 @@ class AdaptiveDrop(Augmentation):
             the authors' code; or ``mean``, that of both nodes, and the two directions go or stay together.
     """
 
-    def __init__(
-        self,
-        edge_drop: tuple[Share, Share] = (0.2, 0.3),
-        feature_drop: tuple[Share, Share] = (0.1, 0.1),
-        centrality: Centrality = "degree",
-        cut_off: Share = 0.7,
-        importance: Importance = "sink",
-    ) -> None:
-        resolve_centrality(centrality)
-        if importance not in get_args(Importance):
-            raise unknown_name("importance", importance, get_args(Importance))
-        self.edge_drop = both("edge_drop", edge_drop)
-        self.feature_drop = both("feature_drop", feature_drop)
-        self.centrality = centrality
-        check_number("cut_off", cut_off, at_most=1)
-        self.cut_off = cut_off
-        self.importance = importance
+    edge_drop: tuple[Share, Share] = (0.2, 0.3)
+    feature_drop: tuple[Share, Share] = (0.1, 0.1)
+    centrality: Centrality = "degree"
+    cut_off: Share = 0.7
+    importance: Importance = "sink"
+
+    def __post_init__(self) -> None:
+        resolve_centrality(self.centrality)
+        if self.importance not in get_args(Importance):
+            raise unknown_name("importance", self.importance, get_args(Importance))
+        self.edge_drop = both("edge_drop", self.edge_drop)
+        self.feature_drop = both("feature_drop", self.feature_drop)
+        check_number("cut_off", self.cut_off, at_most=1)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         _, edges, features = _weights_of(data, self.centrality, self.importance)
@@ -82,16 +78,9 @@ def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance 
         s_{uv} = \log \varphi_v \quad \text{(sink)}, \qquad
         s_{uv} = \log\big( 1 + \tfrac12 (\varphi_u + \varphi_v) \big) \quad \text{(mean)}
 
-    The first is the authors' code, in which an edge points from ``u`` to ``v`` and its two directions differ. The
-    second is ours; the 1 keeps the importance of an edge between nodes without centrality finite.
-
-    Args:
-        edge_index: ``(2, m)``.
-        centrality: :math:`\varphi` ``(n,)``, not negative.
-        importance: ``sink`` or ``mean``.
-
-    Returns:
-        ``(m,)`` with mean 1; all 1 where no edge is more important than another.
+    with centralities :math:`\varphi` ``(n,)``. The first is the authors' code, in which an edge points from ``u`` to
+    ``v`` and its two directions differ. The second is ours; the 1 keeps the importance of an edge between nodes without
+    centrality finite. The result ``(m,)`` has mean 1, and is all 1 where no edge is more important than another.
     """
     source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
     if importance == "sink":
@@ -107,14 +96,8 @@ def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
 
     Sparse features, at least half of them 0, are words that a node has or has not, whatever their scale: they count
     1 where they are not 0. Dense ones count with their absolute values. The 1 in the logarithm, which the authors do
-    not have, keeps the importance of a feature that no node has finite.
-
-    Args:
-        x: Node features ``(n, d)``, dense or CSR.
-        centrality: :math:`\varphi` ``(n,)``, not negative.
-
-    Returns:
-        ``(d,)`` with mean 1; all 1 where no feature is more important than another.
+    not have, keeps the importance of a feature that no node has finite. Features may be dense or CSR; the result
+    ``(d,)`` has mean 1, and is all 1 where no feature is more important than another.
     """
     present, absolute, non_zero = _column_sums(x, centrality)
     return _relative(torch.log1p(present if 2 * non_zero <= x.numel() else absolute))
@@ -176,5 +159,4 @@ def _state(tensor: Tensor | None) -> object:
     """Return what equals the state of a tensor before only if it is that tensor, and was not written to since."""
     if tensor is None:
         return None
-    # A tensor made in inference mode counts no changes: its state equals nothing.
-    return object() if tensor.is_inference() else (WeakIdRef(tensor), tensor._version)
+    return object() if tensor.is_inference() else (WeakIdRef(tensor), tensor._version)  # the former counts no changes

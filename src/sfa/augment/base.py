@@ -11,8 +11,7 @@ from sfa.errors import InputError
 from sfa.levels import DATA, Level
 from sfa.registry import register
 
-View = Callable[[Any, torch.Generator | None], Any]
-"""A function ``(data, generator) -> view`` that makes one view."""
+View = Callable[[Any, torch.Generator | None], Any]  # a function (data, generator) -> view that makes one view
 
 
 class Augmentation:

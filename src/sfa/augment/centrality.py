@@ -12,7 +12,6 @@ from torch import Tensor
 from sfa.errors import unknown_name
 from sfa.graph.structure import csr_structure
 from sfa.matrices import csr_matrix
-from sfa.nn.sparse import sparse_product
 from sfa.ranges import check_number, check_whole
 
 Centrality = Literal["degree", "pagerank", "eigenvector"]
@@ -47,18 +46,10 @@ def pagerank(
     .. math::
         p = \alpha A D^{-1} p + (1 - \alpha + \alpha\, p_0) \tfrac{1}{n} \mathbf{1}, \qquad \sum_i p_i = 1,
 
-    where :math:`p_0` is the share of the isolated nodes, which have no edge to follow and are left for anywhere. Each
-    power iteration shrinks the error by :math:`\alpha`, on every graph.
-
-    Args:
-        edge_index: As for :func:`degree`, as are the next two.
-        num_nodes: ``n``.
-        edge_weight: Edges are followed in proportion to their weights.
-        damping: :math:`\alpha`, the probability of following an edge; below 1.
-        tolerance: The iteration ends when the error is certain to be below it, in the sum of absolute values.
-
-    Returns:
-        ``(n,)`` in float64.
+    where :math:`p_0` is the share of the isolated nodes, which have no edge to follow and are left for anywhere, and
+    the damping :math:`\alpha` is the probability of following an edge, by its weight. Each power iteration shrinks the
+    error by :math:`\alpha`; it ends when the sum of absolute errors is certain to be below the tolerance. Arguments and
+    result are those of :func:`degree`.
     """
     check_number("damping", damping, at_most=1 - 1e-6)
     check_number("tolerance", tolerance, above=0)
@@ -71,7 +62,7 @@ def pagerank(
     # The error is 2 at most before the first step, and shrinks by the damping in each.
     steps = 1 if damping == 0 else max(1, math.ceil(math.log(tolerance / 2) / math.log(damping)))
     for _ in range(steps):
-        followed = _product(adjacency, p / sums.where(~isolated, 1))
+        followed = (adjacency @ (p / sums.where(~isolated, 1))[:, None])[:, 0]
         anywhere = (1 - damping + damping * p[isolated].sum()) / num_nodes
         p, before = damping * followed + anywhere, p
         if float((p - before).abs().sum()) * damping <= tolerance * (1 - damping):
@@ -92,22 +83,12 @@ def eigenvector_centrality(
     .. math::
         A c = \lambda_{\max} c, \qquad \|c\|_2 = 1, \qquad c \ge 0
 
-    by power iteration on :math:`A / \bar w + I` from equal values, with the mean weight :math:`\bar w`. The shift
-    makes the iteration converge on bipartite graphs too, where :math:`-\lambda_{\max}` is an eigenvalue as well, and
-    scaling by the mean makes it blind to the unit of the weights. Of a disconnected graph the component of the largest
-    eigenvalue has all the centrality; components that tie share it, as the projection of equal values on their
-    eigenvectors says. Isolated nodes get (nearly) 0, unless there is no edge at all: then all nodes are alike.
-
-    Args:
-        edge_index: As for :func:`degree`, as are the next two.
-        num_nodes: ``n``.
-        edge_weight: The entries of :math:`A`; 1 if not given.
-        tolerance: The iteration ends when a step changes no entry by more.
-        iterations: Steps at most. Where the second eigenvalue all but equals the first, as on a long path, the last
-            step's vector, a mixture of their eigenvectors, is taken.
-
-    Returns:
-        ``(n,)`` in float64.
+    by power iteration on :math:`A / \bar w + I` from equal values, with the mean weight :math:`\bar w`, until a step
+    changes no entry by more than the tolerance. The shift makes it converge on bipartite graphs too, where
+    :math:`-\lambda_{\max}` is an eigenvalue as well. Of a disconnected graph the component of the largest eigenvalue
+    has all the centrality; components that tie share it. Isolated nodes get (nearly) 0; without any edge all nodes are
+    alike. Where the second eigenvalue all but equals the first, as on a long path, the last step's vector, a mixture of
+    their eigenvectors, is taken. Arguments and result are those of :func:`degree`.
     """
     check_number("tolerance", tolerance, above=0)
     check_whole("iterations", iterations, 1)
@@ -117,7 +98,7 @@ def eigenvector_centrality(
         return c
     adjacency = _adjacency(edge_index, num_nodes, weight / weight.mean())
     for _ in range(iterations):
-        following = c + _product(adjacency, c)
+        following = c + (adjacency @ c[:, None])[:, 0]
         c, before = following / torch.linalg.vector_norm(following), c
         if float((c - before).abs().max()) <= tolerance:
             break
@@ -148,7 +129,3 @@ def _adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -
     structure = csr_structure(edge_index, num_nodes)
     weight = structure.sorted(_weights(edge_index, edge_weight))
     return csr_matrix(structure.edge_rowptr, structure.edge_col, weight, (num_nodes, num_nodes))
-
-
-def _product(matrix: Tensor, vector: Tensor) -> Tensor:
-    return sparse_product(matrix, matrix, vector[:, None])[:, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from itertools import count
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -28,13 +28,12 @@ from sfa.registry import register
 Kernel = Literal["ppr", "heat"]
 
 TOLERANCE = 1e-4
-BLOCK_BYTES = 1 << 22
-"""Of one of the three matrices that a block of rows is computed with: what a cache holds."""
-SERIES_SHARE = 0.1
-"""Of the tolerance, what breaking off the series may cost; the rest is for leaving out small entries."""
+BLOCK_BYTES = 1 << 22  # of one of the three matrices that a block of rows is computed with: what a cache holds
+SERIES_SHARE = 0.1  # of the tolerance, for breaking off the series; the rest is for leaving out small entries
 
 
 @register("augmentation", "diffusion")
+@dataclass(repr=False, eq=False)
 class Diffusion(Augmentation):
     """Contrast the graph (view alpha) with its diffusion (view beta), as MVGRL and MERIT do.
 
@@ -51,26 +50,19 @@ class Diffusion(Augmentation):
         feature_drop: Fraction of feature columns masked in view alpha and beta (MERIT).
     """
 
-    def __init__(
-        self,
-        diffusion: Kernel = "ppr",
-        alpha: Annotated[float, Interval(gt=0, le=1)] = 0.2,
-        t: Positive = 5.0,
-        tolerance: Positive = TOLERANCE,
-        top_k: Count | None = None,
-        edge_drop: Share = 0.0,
-        feature_drop: tuple[Share, Share] = (0.0, 0.0),
-    ) -> None:
-        if diffusion not in get_args(Kernel):
-            raise unknown_name("diffusion", diffusion, get_args(Kernel))
-        self.diffusion = diffusion
-        self.alpha = alpha
-        self.t = t
-        self.tolerance = tolerance
-        self.top_k = top_k
-        check_number("edge_drop", edge_drop, at_most=1)
-        self.edge_drop = edge_drop
-        self.feature_drop = both("feature_drop", feature_drop)
+    diffusion: Kernel = "ppr"
+    alpha: Annotated[float, Interval(gt=0, le=1)] = 0.2
+    t: Positive = 5.0
+    tolerance: Positive = TOLERANCE
+    top_k: Count | None = None
+    edge_drop: Share = 0.0
+    feature_drop: tuple[Share, Share] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if self.diffusion not in get_args(Kernel):
+            raise unknown_name("diffusion", self.diffusion, get_args(Kernel))
+        check_number("edge_drop", self.edge_drop, at_most=1)
+        self.feature_drop = both("feature_drop", self.feature_drop)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         view = random_view(data, 0.0 if index else self.edge_drop, self.feature_drop[index], generator)
@@ -130,46 +122,20 @@ def personalized_pagerank(
     check_number("alpha", alpha, above=0, at_most=1)
     root = math.sqrt(alpha * (2 - alpha))
     ratio = (1 - alpha) / (1 + root)
-    series = _Series("ppr", alpha, lambda k: alpha / root * (2 * ratio**k if k else 1))
-    return _diffusion(graph, series, tolerance, top_k, dtype)
+    settings = ("ppr", alpha, tolerance, top_k, dtype or torch.get_default_dtype())
+    return _diffusion(graph, lambda k: alpha / root * (2 * ratio**k if k else 1), *settings)
 
 
 def heat_kernel(
-    graph: Data,
-    *,
-    t: float,
-    tolerance: float = TOLERANCE,
-    top_k: int | None = None,
-    dtype: torch.dtype | None = None,
+    graph: Data, *, t: float, tolerance: float = TOLERANCE, top_k: int | None = None, dtype: torch.dtype | None = None
 ) -> Tensor:
     r"""Compute the heat kernel :math:`S = \exp\big( -t (I - T) \big)`: where heat has flowed after a time ``t``.
 
     Arguments and result are those of :func:`personalized_pagerank`, with the time ``t``, 0 or more, for ``alpha``.
     """
     check_number("t", t)
-    return _diffusion(graph, _Series("heat", t, lambda k: float(ive(k, t)) * (2 if k else 1)), tolerance, top_k, dtype)
-
-
-class _Series(NamedTuple):
-    r"""A kernel as a Chebyshev series :math:`f(T) = \sum_k c_k T_k(T)` of the normalized adjacency.
-
-    The eigenvalues of ``T`` lie in ``[-1, 1]``, where no polynomial of Chebyshev's exceeds 1. For both kernels
-    :math:`c_k \ge 0` and :math:`\sum_k c_k = f(1) = 1`, so that what the coefficients taken lack of 1 bounds the error
-    of every entry. With alpha 0.05 that takes 30 products for five digits where a power iteration takes 200.
-    """
-
-    kernel: str
-    parameter: float
-    coefficient: Callable[[int], float]
-
-    def coefficients(self, error: float) -> list[float]:
-        """Return the first ones, as many as bring the sum to within ``error``."""
-        taken: list[float] = []
-        for k in count():
-            taken.append(self.coefficient(k))
-            if 1 - math.fsum(taken) <= error:
-                break
-        return taken
+    settings = ("heat", t, tolerance, top_k, dtype or torch.get_default_dtype())
+    return _diffusion(graph, lambda k: float(ive(k, t)) * (2 if k else 1), *settings)
 
 
 class _Known(NamedTuple):
@@ -181,17 +147,32 @@ class _Known(NamedTuple):
 _KNOWN: WeakTensorCache[_Known] = WeakTensorCache()
 
 
-def _diffusion(graph: Data, series: _Series, tolerance: float, top_k: int | None, dtype: torch.dtype | None) -> Tensor:
+def _diffusion(
+    graph: Data,
+    coefficient: Callable[[int], float],
+    kernel: str,
+    parameter: float,
+    tolerance: float,
+    top_k: int | None,
+    dtype: torch.dtype,
+) -> Tensor:
+    r"""Compute a kernel as a Chebyshev series :math:`f(T) = \sum_k c_k T_k(T)` of the normalized adjacency.
+
+    The eigenvalues of ``T`` lie in ``[-1, 1]``, where no polynomial of Chebyshev's exceeds 1. For both kernels
+    :math:`c_k \ge 0` and :math:`\sum_k c_k = f(1) = 1`, so that what the coefficients taken lack of 1 bounds the error
+    of every entry. With alpha 0.05 that takes 30 products for five digits where a power iteration takes 200.
+    """
     check_number("tolerance", tolerance, above=1e-10)  # below that float64 cannot tell
     if top_k is not None:
         check_whole("top_k", top_k, 1)
-    dtype = dtype or torch.get_default_dtype()
     structure = csr_structure(graph.edge_index, graph.num_nodes)
-    settings = (series.kernel, series.parameter, tolerance, top_k, dtype)
+    settings = (kernel, parameter, tolerance, top_k, dtype)
 
     def make() -> _Known:
         adjacency = normalized_adjacency(graph, torch.float64, directed=False).matrix
-        coefficients = series.coefficients(SERIES_SHARE * tolerance)
+        coefficients: list[float] = []
+        while not coefficients or 1 - math.fsum(coefficients) > SERIES_SHARE * tolerance:
+            coefficients.append(coefficient(len(coefficients)))
         kept = _kept_rows(adjacency, coefficients, (1 - SERIES_SHARE) * tolerance, top_k, dtype)
         symmetric = kept.maximum(kept.T).tocsr()
         rowptr, col, values = map(torch.from_numpy, (symmetric.indptr, symmetric.indices, symmetric.data))

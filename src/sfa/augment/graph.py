@@ -17,16 +17,7 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation
 from sfa.errors import InputError, unknown_name
-from sfa.graph.batches import (
-    check_batch,
-    check_rate,
-    induce,
-    random_ranks,
-    rank_in_group,
-    rate_counts,
-    undirected_edges,
-    with_edges,
-)
+from sfa.graph import batches
 from sfa.graph.draws import draw_below
 from sfa.graph.rewiring import rewire
 from sfa.levels import num_items
@@ -37,8 +28,7 @@ AUGMENTATIONS = ("identity", "node-drop", "edge-perturb", "attribute-mask", "sub
 """What can happen to a graph; a choice is a place in this tuple."""
 IDENTITY, NODE_DROP, EDGE_PERTURB, ATTRIBUTE_MASK, SUBGRAPH = range(len(AUGMENTATIONS))
 
-NOISE = (0.5, 0.5)
-"""Mean and standard deviation of the features of a masked node."""
+NOISE = (0.5, 0.5)  # mean and standard deviation of the features of a masked node
 
 
 @dataclass(frozen=True)
@@ -53,7 +43,7 @@ class GraphRates:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            check_rate(field.name, getattr(self, field.name), 1)
+            batches.check_rate(field.name, getattr(self, field.name), 1)
 
 
 Kinds = Literal[
@@ -153,58 +143,50 @@ def augment(batch: Data, choices: Tensor, rates: GraphRates, generator: torch.Ge
     - A subgraph is a connected piece of so many nodes, at least one, grown from a random node (:func:`grow`). It stays
       within a connected component, and has no more nodes than that.
 
-    Args:
-        batch: Of ``G`` graphs.
-        choices: ``(G,)`` int64, places in :data:`AUGMENTATIONS`.
-        rates: Of the augmentations.
-        generator: Source of randomness.
+    ``choices`` ``(G,)`` int64 are places in :data:`AUGMENTATIONS`.
     """
-    check_batch(batch)
-    _check_choices(choices, len(batch.ptr) - 1)
+    batches.check_batch(batch)
     nodes, graph = batch.ptr.diff(), batch.batch
-    chosen = choices.bincount(minlength=len(AUGMENTATIONS)).tolist()
-
-    def counts_of(kind: int, rate: str, sizes: Tensor) -> Tensor:
-        return rate_counts(getattr(rates, rate), sizes).where(choices == kind, 0)
-
-    view, keep = with_edges(batch, batch.edge_index, batch.edge_weight), None
-    if chosen[EDGE_PERTURB]:
-        edges = undirected_edges(batch)
-        drop, add = (counts_of(EDGE_PERTURB, rate, edges) for rate in ("edge_drop", "edge_add"))
-        view = rewire(batch, drop, add, generator)
-    if chosen[ATTRIBUTE_MASK]:
-        masked = counts_of(ATTRIBUTE_MASK, "attribute_mask", nodes).index_select(0, graph)
-        rows = (random_ranks(graph, nodes, generator) < masked).nonzero().squeeze(1)
-        noise = batch.x.new_empty(len(rows), batch.x.shape[1]).normal_(*NOISE, generator=generator)
-        view.x = batch.x.index_copy(0, rows, noise)
-    if chosen[NODE_DROP]:
-        dropped = counts_of(NODE_DROP, "node_drop", nodes).minimum((nodes - 1).clamp_min(0))
-        keep = random_ranks(graph, nodes, generator) >= dropped.index_select(0, graph)
-    if chosen[SUBGRAPH]:
-        sizes = rate_counts(rates.subgraph_keep, nodes).maximum(nodes.clamp_max(1))
-        inside = grow(batch, sizes.where(choices == SUBGRAPH, 0), generator)
-        others = (choices != SUBGRAPH).index_select(0, graph)
-        keep = inside | (others if keep is None else others & keep)
-    return view if keep is None else induce(view, keep)
-
-
-def _check_choices(choices: Tensor, graphs: int) -> None:
-    if choices.dtype != torch.int64 or choices.shape != (graphs,):
+    if choices.dtype != torch.int64 or choices.shape != nodes.shape:
         raise InputError(
-            f"Choices are one int64 number for each of the {graphs} graphs, not {choices.dtype} {tuple(choices.shape)}."
+            f"Choices are one int64 number for each of the {len(nodes)} graphs, not {choices.dtype} "
+            f"{tuple(choices.shape)}."
         )
     wrong = choices[(choices < 0) | (choices >= len(AUGMENTATIONS))]
     if len(wrong):
         raise InputError(f"Choices are from 0 to {len(AUGMENTATIONS) - 1}, not {int(wrong[0])}.")
+    chosen = choices.bincount(minlength=len(AUGMENTATIONS)).tolist()
+
+    def counts_of(kind: int, rate: str, sizes: Tensor) -> Tensor:
+        return batches.rate_counts(getattr(rates, rate), sizes).where(choices == kind, 0)
+
+    view, keep = batches.with_edges(batch, batch.edge_index, batch.edge_weight), None
+    if chosen[EDGE_PERTURB]:
+        edges = batches.undirected_edges(batch)
+        drop, add = (counts_of(EDGE_PERTURB, rate, edges) for rate in ("edge_drop", "edge_add"))
+        view = rewire(batch, drop, add, generator)
+    if chosen[ATTRIBUTE_MASK]:
+        masked = counts_of(ATTRIBUTE_MASK, "attribute_mask", nodes).index_select(0, graph)
+        rows = (batches.random_ranks(graph, nodes, generator) < masked).nonzero().squeeze(1)
+        noise = batch.x.new_empty(len(rows), batch.x.shape[1]).normal_(*NOISE, generator=generator)
+        view.x = batch.x.index_copy(0, rows, noise)
+    if chosen[NODE_DROP]:
+        dropped = counts_of(NODE_DROP, "node_drop", nodes).minimum((nodes - 1).clamp_min(0))
+        keep = batches.random_ranks(graph, nodes, generator) >= dropped.index_select(0, graph)
+    if chosen[SUBGRAPH]:
+        sizes = batches.rate_counts(rates.subgraph_keep, nodes).maximum(nodes.clamp_max(1))
+        inside = grow(batch, sizes.where(choices == SUBGRAPH, 0), generator)
+        others = (choices != SUBGRAPH).index_select(0, graph)
+        keep = inside | (others if keep is None else others & keep)
+    return view if keep is None else batches.induce(view, keep)
 
 
 def grow(batch: Data, counts: Tensor, generator: torch.Generator | None = None) -> Tensor:
     r"""Grow a connected piece of so many nodes ``(G,)`` in each graph: ``(N,)``, true for the nodes that are in one.
 
     A piece starts at a node drawn uniformly, and a node drawn uniformly from the neighbors of the piece comes in until
-    it is large enough or there are none (GraphCL: You et al., 2020, Section 3.2). To do so one node after the other
-    would take a step for every node. Instead every node :math:`v` has a clock, :math:`e_v \sim \mathrm{Exp}(1)`, which
-    starts when the first of its neighbors is in:
+    it is large enough or there are none (GraphCL: You et al., 2020, Section 3.2). Instead of a step for every node,
+    every node :math:`v` has a clock, :math:`e_v \sim \mathrm{Exp}(1)`, which starts when its first neighbor is in:
 
     .. math::
         T_{\text{start}} = 0, \qquad T_v = e_v + \min_{u \sim v} T_u .
@@ -230,5 +212,6 @@ def grow(batch: Data, counts: Tensor, generator: torch.Generator | None = None) 
     reached = reached[time.index_select(0, reached).argsort()]
     reached = reached[nodes.index_select(0, reached).argsort(stable=True)]
     graph = nodes.index_select(0, reached)
-    first = rank_in_group(graph, graph.bincount(minlength=len(counts))) < counts.index_select(0, graph)
+    rank = batches.rank_in_group(graph, graph.bincount(minlength=len(counts)))
+    first = rank < counts.index_select(0, graph)
     return torch.zeros_like(nodes, dtype=torch.bool).index_fill_(0, reached[first], True)

@@ -23,33 +23,19 @@ Strength = Literal["strong", "asymmetric", "weak", "byol", "digits", "identity"]
 
 @dataclass(frozen=True)
 class Strengths:
-    """What may happen to an image, how likely and how far; the defaults are those of SimCLR.
+    """What may happen to an image, how likely and how far; the defaults are those of SimCLR."""
 
-    Attributes:
-        crop: Least and greatest share of the image's area that a crop keeps; None: the whole image.
-        flip: Probability of a horizontal flip.
-        jitter: Probability that colors are jittered, by the next four.
-        brightness: Its factor is uniform in ``[max(0, 1 - brightness), 1 + brightness]``.
-        contrast: Its factor likewise.
-        saturation: Its factor likewise.
-        hue: Its shift is uniform in ``[-hue, hue]``, in turns of the color circle; at most a half.
-        grey: Probability of grayscale.
-        blur: Probability of a Gaussian blur.
-        sigma: Least and greatest standard deviation of the blur, in pixels.
-        solarise: Probability that the bright pixels, from 0.5 on, are inverted.
-    """
-
-    crop: tuple[float, float] | None = (0.08, 1.0)
-    flip: float = 0.5
-    jitter: float = 0.8
-    brightness: float = 0.8
-    contrast: float = 0.8
-    saturation: float = 0.8
-    hue: float = 0.2
-    grey: float = 0.2
-    blur: float = 0.5
-    sigma: tuple[float, float] = (0.1, 2.0)
-    solarise: float = 0.0
+    crop: tuple[float, float] | None = (0.08, 1.0)  # share of the area that a crop keeps; None: the whole image
+    flip: float = 0.5  # probability of a horizontal flip
+    jitter: float = 0.8  # probability that colors are jittered, by the next four
+    brightness: float = 0.8  # its factor is uniform in [max(0, 1 - brightness), 1 + brightness]
+    contrast: float = 0.8  # its factor likewise
+    saturation: float = 0.8  # its factor likewise
+    hue: float = 0.2  # its shift is uniform in [-hue, hue], in turns of the color circle; at most a half
+    grey: float = 0.2  # probability of grayscale
+    blur: float = 0.5  # probability of a Gaussian blur
+    sigma: tuple[float, float] = (0.1, 2.0)  # least and greatest standard deviation of the blur, in pixels
+    solarise: float = 0.0  # probability that the bright pixels, from 0.5 on, are inverted
 
     def __post_init__(self) -> None:
         for name in ("flip", "jitter", "grey", "blur", "solarise"):
@@ -84,27 +70,20 @@ _DIGITS = replace(_WEAK, crop=(0.5, 1.0), flip=0.0, saturation=0.0, hue=0.0, gre
 _IDENTITY = Strengths(crop=None, flip=0.0, jitter=0.0, grey=0.0, blur=0.0)
 
 STRENGTHS: dict[Strength, tuple[Strengths, Strengths]] = {
+    # SimCLR (Chen et al., 2020) at its strength 1 of color, and SwAV.
     "strong": (_STRONG, _STRONG),
+    # BYOL's without the blur, which takes too much of 32 pixels: so solo-learn on CIFAR (da Costa et al., 2022).
     "asymmetric": (_PLAIN, replace(_PLAIN, solarise=0.2)),
+    # SimSiam (Chen and He, 2021), MoCo v2: half the color.
     "weak": (_WEAK, _WEAK),
+    # BYOL (Grill et al., 2020, Table 6) and Barlow Twins (Zbontar et al., 2021).
     "byol": (replace(_BYOL, blur=1.0), replace(_BYOL, blur=0.1, solarise=0.2)),
+    # Gray digits of 8 pixels: larger crops, no flip (a mirrored digit is another sign), a slight blur.
     "digits": (_DIGITS, _DIGITS),
     "identity": (_IDENTITY, _IDENTITY),
 }
-"""Of view alpha and of view beta.
-
-- ``strong``: SimCLR (Chen et al., 2020) at its strength 1 of color, and SwAV.
-- ``weak``: SimSiam (Chen and He, 2021), MoCo v2: half the color.
-- ``byol``: BYOL (Grill et al., 2020, Table 6) and Barlow Twins (Zbontar et al., 2021): alpha is always blurred, beta
-  seldom, and solarized at times.
-- ``asymmetric``: the same without the blur, which takes too much of an image of 32 pixels; solo-learn trains both
-  methods so on CIFAR (da Costa et al., 2022).
-- ``digits``: for gray digits of 8 pixels: larger crops, no flip (a mirrored digit is another sign), a slight blur.
-- ``identity``: images as they are.
-
-Crops keep 0.08 of the area or more, as in SimCLR, BYOL and all of solo-learn; the papers of SimSiam and SwAV have 0.2
-and 0.14 on ImageNet.
-"""
+"""Published strengths of view alpha and of view beta. Crops keep 0.08 of the area or more, as in SimCLR, BYOL and all
+of solo-learn; the papers of SimSiam and SwAV have 0.2 and 0.14 on ImageNet."""
 
 _DRAWS = {"tries": 2 * TRIES, "places": 2, "flip": 1, "jitter": 1, "factors": 4, "orders": 4}
 _DRAWS |= {"grey": 1, "blur": 1, "sigma": 1, "solarise": 1}
@@ -146,12 +125,9 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
     """Make a view of each image: crop, color jitter, grayscale, blur, solarization and flip, in this order.
 
     It is the augmentation of SimCLR, BYOL and Barlow Twins with the conventions of torchvision: see
-    :func:`~sfa.augment.image_ops.crop_boxes`, :func:`~sfa.augment.image_ops.jitter_colors` and
-    :func:`~sfa.augment.image_ops.blur_images`. It is drawn for each image alone whether, how far and in which order its
-    colors change. An operation is computed for the images that drew it, and for no others.
-
-    An image takes a row of random numbers, always as many. Its view depends on these and on the image, not on what else
-    is in the batch; on a CPU the first images of a batch get the views that they would get without the rest.
+    :mod:`sfa.augment.image_ops`. It is drawn for each image alone whether, how far and in which order its colors
+    change. An image takes a row of random numbers, always as many: its view depends on these and on the image, not on
+    what else is in the batch; on a CPU the first images of a batch get the views that they would get without the rest.
 
     Args:
         images: ``(B, C, H, W)`` in ``[0, 1]``, floating point, of one channel or three.
@@ -160,7 +136,7 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
 
     Returns:
         ``(B, C, H, W)`` in ``[0, 1]``, of the type of the images, in memory format channels_last, without gradient; the
-        images themselves if the strengths change nothing. Types below float32 are computed in float32.
+        images themselves if the strengths change nothing.
     """
     if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
         raise InputError(
@@ -173,7 +149,6 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
     draws = dict(zip(_DRAWS, torch.split(numbers, list(_DRAWS.values()), 1), strict=True))
 
     def change_some(name: str, change: Callable[[Tensor, Tensor], Tensor]) -> None:
-        """Change, in place, the images that draw this operation; ``change`` is told which ones they are."""
         if probability := getattr(strengths, name):
             rows = (draws[name].squeeze(1) < probability).nonzero().squeeze(1)
             view.index_copy_(0, rows, change(view.index_select(0, rows), rows))

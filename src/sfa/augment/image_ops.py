@@ -21,17 +21,12 @@ LUMA = (0.299, 0.587, 0.114)
 
 
 def crop_boxes(tries: Tensor, places: Tensor, size: tuple[int, int], scale: tuple[float, float]) -> Tensor:
-    """Compute boxes ``(B, 4)`` int64, each ``(top, left, height, width)``, from numbers uniform in ``[0, 1)``.
+    """Compute boxes ``(B, 4)`` int64, each ``(top, left, height, width)``, of crops of images of this size.
 
     As in torchvision's RandomResizedCrop: the area is uniform in ``scale`` of the image's, the aspect log-uniform in
-    :data:`ASPECTS`, both sides are rounded; of up to 10 tries the first that fits into the image is taken, at a place
-    that is uniform among all. If none fits, it is the largest box in the middle whose aspect is allowed.
-
-    Args:
-        tries: Of area and aspect, ``(B, 2, 10)``.
-        places: Of top and left, ``(B, 2)``.
-        size: Height and width of the images.
-        scale: Least and greatest share of the area.
+    :data:`ASPECTS`, both sides are rounded; of up to 10 ``tries`` ``(B, 2, 10)`` of area and aspect the first that fits
+    into the image is taken, at one of all ``places`` ``(B, 2)`` of top and left; both are numbers uniform in
+    ``[0, 1)``. If none fits, it is the largest box in the middle whose aspect is allowed.
     """
     bounds = places.new_tensor(size)
     area = math.prod(size) * (scale[0] + (scale[1] - scale[0]) * tries[:, 0])
@@ -54,13 +49,8 @@ def crop_images(images: Tensor, boxes: Tensor, flipped: Tensor) -> Tensor:
     """Enlarge the pieces in the boxes to the size of the images by bicubic interpolation, mirrored where asked.
 
     The interpolation is Pillow's (Keys' cubic with a = -1/2; at the border of a box the weights of the pixels inside
-    are scaled to sum 1); nothing outside a box is looked at. Values are clamped to ``[0, 1]``. A box of the whole image
-    changes nothing.
-
-    Args:
-        images: ``(B, C, H, W)``, floating point.
-        boxes: ``(B, 4)`` int64: top, left, height, width, each box within the image.
-        flipped: ``(B,)`` bool: mirrored left to right.
+    are scaled to sum 1); nothing outside a box ``(B, 4)`` is looked at. Values are clamped to ``[0, 1]``. A box of the
+    whole image changes nothing.
     """
     top, left, height, width = boxes.unbind(1)
     rows = _cubic(top, height, images.shape[2], torch.zeros_like(flipped), images.dtype)
@@ -94,7 +84,7 @@ def blur_images(images: Tensor, sigma: Tensor, reach: int) -> Tensor:
     pixels that is 3, which makes blurs from ``sigma`` 1 on all alike. The recipes for CIFAR blur by Pillow, uncut.
 
     Args:
-        images: ``(B, C, H, W)``, floating point, of any size.
+        images: ``(B, C, H, W)``.
         sigma: Standard deviations in pixels, ``(B,)``, above 0.
         reach: Pixels on each side of a pixel that count for it; four standard deviations leave out 6e-5 of the weight.
     """
@@ -115,18 +105,11 @@ def _banded(kernels: Tensor, size: int) -> Tensor:
 
 
 def resample(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    r"""Turn every channel :math:`X` of an image into :math:`R X C^\top`.
+    r"""Turn every channel :math:`X` of an image into :math:`R X C^\top`, of rows ``(B, S, H)``, columns ``(B, T, W)``.
 
     Whatever is linear and separable in the two directions (a crop with interpolation, a Gaussian blur) takes two
-    batched matrix products so, with parameters of each image's own; they cost less than gathering neighbors does.
-
-    Args:
-        images: ``(B, C, H, W)``; no copy is made of memory format channels_last.
-        rows: ``R``, ``(B, S, H)``.
-        columns: ``C``, ``(B, T, W)``.
-
-    Returns:
-        ``(B, C, S, T)``, contiguous: a plane a channel, as operations on colors like it.
+    batched matrix products so, which cost less than gathering neighbors does. The result is contiguous, a plane a
+    channel, as operations on colors like it; no copy is made of images in memory format channels_last.
     """
     count, channels, height, width = images.shape
     pixels = images.permute(0, 2, 3, 1).reshape(count, height, width * channels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -50,6 +51,7 @@ class MaskFeatures(Augmentation):
 
 
 @register("augmentation", "uniform")
+@dataclass(repr=False, eq=False)
 class UniformDrop(Augmentation):
     """Mask feature columns and remove edges, all of them at the same rate (GRACE and most methods after it).
 
@@ -62,15 +64,13 @@ class UniformDrop(Augmentation):
             :class:`DropEdges`.
     """
 
-    def __init__(
-        self,
-        edge_drop: tuple[Share, Share] = (0.2, 0.4),
-        feature_drop: tuple[Share, Share] = (0.3, 0.4),
-        directed: bool = False,
-    ) -> None:
-        self.edge_drop = both("edge_drop", edge_drop)
-        self.feature_drop = both("feature_drop", feature_drop)
-        self.directed = directed
+    edge_drop: tuple[Share, Share] = (0.2, 0.4)
+    feature_drop: tuple[Share, Share] = (0.3, 0.4)
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        self.edge_drop = both("edge_drop", self.edge_drop)
+        self.feature_drop = both("feature_drop", self.feature_drop)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         return random_view(data, self.edge_drop[index], self.feature_drop[index], generator, directed=self.directed)
@@ -92,12 +92,7 @@ class ShuffleFeatures(Augmentation):
 
 
 def random_view(
-    graph: Data,
-    edge_drop: Rate,
-    feature_drop: Rate,
-    generator: torch.Generator | None = None,
-    *,
-    directed: bool = False,
+    graph: Data, edge_drop: Rate, feature_drop: Rate, generator: torch.Generator | None = None, directed: bool = False
 ) -> Data:
     """Make a view ``(X~, A~)`` of a graph: the same nodes with fewer edges and features.
 
@@ -140,18 +135,12 @@ def remove_edges(
     generator: torch.Generator | None = None,
     directed: bool = False,
 ) -> Tensor | None:
-    """Remove each undirected edge with probability ``rate``; its two directions go or stay together.
+    """Remove each undirected edge with probability ``rate``; its two directions go or stay together, unless directed.
 
-    Args:
-        edge_index: ``(2, m)``, every undirected edge given in both directions.
-        num_nodes: Number of nodes.
-        rate: Probability of removal, from 0 to 1; or one for each edge, ``(m,)``, the same in both directions.
-        edge_weight: ``(m,)`` weights of the edges; 1 if not given.
-        generator: Source of randomness.
-        directed: Draw each direction for itself; rates may then differ between the directions.
+    The rate is one for all, or one for each edge, ``(m,)``, the same in both directions unless directed.
 
     Returns:
-        The weights ``(m,)`` with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
+        The weights ``(m,)``, 1 if not given, with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
     """
     check_rate("edge_drop", rate, edge_index.shape[1])
     if _is_zero(rate):
@@ -172,10 +161,7 @@ def remove_edges(
 def mask_features(
     features: int, rate: Rate, *, device: torch.device | str = "cpu", generator: torch.Generator | None = None
 ) -> Tensor | None:
-    """Draw a mask ``(features,)`` that is False, with probability ``rate``, for a column to mask.
-
-    The rate is one for all columns, or one for each, ``(features,)``. The mask is ``None`` if no rate is above 0.
-    """
+    """Draw a mask ``(features,)``, False with probability ``rate``, one for all or for each; None if all are 0."""
     check_rate("feature_drop", rate, features)
     if _is_zero(rate):
         return None

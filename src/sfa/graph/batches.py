@@ -44,12 +44,8 @@ def rate_counts(rate: float, sizes: Tensor) -> Tensor:
 def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Draw each thing's place ``(k,)``, from 0, in a random order of its group, every order as likely.
 
-    One sort of ``k`` keys, which are the group followed by as many random bits as there is room for.
-
-    Args:
-        group: ``(k,)``, ascending, from 0.
-        sizes: ``(G,)``, how many things each group has; they sum to ``k``.
-        generator: Source of randomness.
+    Groups ``(k,)`` ascend from 0 and are of these sizes ``(G,)``. It takes one sort of ``k`` keys, which are the group
+    followed by as many random bits as there is room for.
     """
     bits = min(62, 63 - len(sizes).bit_length())
     keys = torch.randint(2**bits, group.shape, generator=generator, device=group.device).add_(group << bits)
@@ -99,14 +95,8 @@ def make_batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: T
 def sum_pool(h: Tensor, ptr: Tensor) -> Tensor:
     r"""Sum each graph's rows, :math:`g_k = \sum_{i \in \text{graph } k} h_i`; zeros for a graph without nodes.
 
-    Half precision is summed in float32 and comes back so. Differentiable; memory is linear in ``h``.
-
-    Args:
-        h: ``(N, d)``, the nodes of a graph one after the other.
-        ptr: ``(G + 1,)``: the nodes of graph ``k`` are those from ``ptr[k]`` to ``ptr[k + 1]``.
-
-    Returns:
-        ``(G, d)``
+    The nodes of graph ``k`` are the rows of ``h`` ``(N, d)`` from ``ptr[k]`` to ``ptr[k + 1]``. Half precision is
+    summed in float32 and comes back so. Differentiable; memory is linear in ``h``.
     """
     wide = h.to(torch.promote_types(h.dtype, torch.float32))
     return wide.new_zeros(len(ptr) - 1, *h.shape[1:]).index_add(0, graph_of_nodes(ptr, len(h)), wide)

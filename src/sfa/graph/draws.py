@@ -21,10 +21,7 @@ def draw_below(bounds: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def below(bounds: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Draw for each of the bounds ≥ 1, of any shape, a number from 0 to the bound minus 1, from 63 random bits.
-
-    A bound ``b`` makes the likeliest number at most ``b / 2⁶³`` likelier.
-    """
+    """Draw as :func:`draw_below` does, from 63 random bits: no number is more than ``b / 2⁶³`` likelier than others."""
     return torch.randint(2**63 - 1, bounds.shape, generator=generator, device=bounds.device) % bounds
 
 

@@ -35,10 +35,7 @@ def degree_histogram(graphs: Data) -> Tensor:
 def label_counts(labels: Tensor, ptr: Tensor) -> Tensor:
     """Count how often each graph has each label, as a CSR matrix ``(G, width)`` in float32.
 
-    Args:
-        labels: ``(k, N)``, ``k`` labels of each node from 0 on, which count in columns of their own: the width is
-            the sum of the ``k`` numbers ``1 + largest label``.
-        ptr: ``(G + 1,)`` where each graph's nodes begin.
+    The ``k`` labels ``(k, N)`` of a node, from 0 on, count in columns of their own.
     """
     widths = [int(each.max()) + 1 if len(each) else 0 for each in labels]
     width, graphs = sum(widths), len(ptr) - 1
@@ -61,13 +58,9 @@ def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
     labels are the distinct rows of ``x``; edge weights do not count. The order of the nodes makes no difference, and
     that of the graphs none but in the order of the rows.
 
-    Args:
-        graphs: A set of ``G`` graphs with ``x`` ``(N, d)``, ``edge_index`` and ``ptr``.
-        rounds: ``R``; 0 gives the histogram of the first labels.
-
     Returns:
         A CSR matrix ``(G, F)`` in float32, with a column for each of the labels of all rounds and at most
-        ``(rounds + 1) N`` entries.
+        ``(rounds + 1) N`` entries; with 0 ``rounds``, the histogram of the first labels.
     """
     check_whole("rounds", rounds, 0)
     check_batch(graphs)

@@ -15,8 +15,7 @@ from sfa.graph.structure import csr_structure, sort_edges
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
-SPARE = 4, 16
-"""Pairs drawn for each that is wanted, and beyond that, as some come twice; where no more are free all are taken."""
+SPARE = 4, 16  # pairs drawn for each wanted, and beyond that, as some come twice; where no more are free all are taken
 
 
 def rewire(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator | None = None) -> Data:
@@ -89,12 +88,8 @@ def replace_edges(graph: Data, share: float, seed: int) -> Data:
 
     Every set of so many undirected edges is as likely to go, and every set of pairs of different nodes without an edge
     as likely to come. An edge takes its weight with it. The draw depends on the seed and the edges alone. Features stay
-    as they are, those too that were made of the edges. The result says what was done to it, as ``edge_noise``.
-
-    Args:
-        graph: Undirected, each edge in both directions, as :func:`sfa.data.as_graph` makes it.
-        share: Of the undirected edges, from 0 to 1; rounded to whole edges.
-        seed: Source of randomness.
+    as they are, those too that were made of the edges. The result says what was done to it, as ``edge_noise``. The
+    share is of the undirected edges, rounded to whole ones.
     """
     check_number("share", share, at_most=1)
     n, given = graph.num_nodes, graph.edge_index.cpu()

@@ -50,11 +50,9 @@ class CSRStructure:
         keys = edge_index[0] * num_nodes + edge_index[1]
         self.order = None if bool((keys.diff() > 0).all()) else keys.argsort()
         self._edges = edge_index if self.order is None else edge_index[:, self.order]
-        if self.order is not None:
-            keys = keys[self.order]
-        if not (bool((keys.diff() > 0).all()) and bool((edge_index[0] != edge_index[1]).all())):
-            raise InputError("The edges hold a self-loop or a duplicate: make the graph with sfa.data.as_graph.")
         self.num_nodes = num_nodes
+        if not (bool((self.sorted(keys).diff() > 0).all()) and bool((edge_index[0] != edge_index[1]).all())):
+            raise InputError("The edges hold a self-loop or a duplicate: make the graph with sfa.data.as_graph.")
 
     @cached_property
     def edge_rowptr(self) -> Tensor:
@@ -159,3 +157,13 @@ def take_rows(x: Tensor, rows: Tensor) -> Tensor:
     entries, rowptr = row_entries(x.crow_indices(), rows)
     col, values = x.col_indices().index_select(0, entries), x.values().index_select(0, entries)
     return csr_matrix(rowptr.to(col.dtype), col, values, (len(rows), x.shape[1]))
+
+
+def some_rows(x: Tensor, start: int, stop: int) -> Tensor:
+    """Return rows of a dense or CSR matrix, without a copy of their values."""
+    if x.layout != torch.sparse_csr:
+        return x[start:stop]
+    rowptr = x.crow_indices()[start : stop + 1]
+    first, last = int(rowptr[0]), int(rowptr[-1])
+    shape = (len(rowptr) - 1, x.shape[1])
+    return csr_matrix(rowptr - first, x.col_indices()[first:last], x.values()[first:last], shape)

@@ -13,32 +13,23 @@ from sfa.errors import InputError
 from sfa.graph.draws import draw_below, draw_uniform
 from sfa.graph.structure import CSRStructure, WeakTensorCache, csr_structure, expand_rowptr, row_entries
 
-ROUNDS = 10
-"""Proposals that a second-order walker makes before its probabilities are worked out in full."""
-
-CHUNK = 1 << 18
-"""Neighbors that are looked at together then, or as many as the graph has edges."""
+ROUNDS = 10  # proposals that a second-order walker makes before its probabilities are worked out in full
+CHUNK = 1 << 18  # neighbors that are looked at together then, or as many as the graph has edges
 
 
 class Transitions:
     r"""Where a walk goes from a node ``v``: to its neighbor ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
 
-    Beyond the graph's compressed rows, memory is a few numbers an edge.
-
-    Args:
-        structure: The graph's edges.
-        weight: ``(m,)``, of the sorted edges; all 1 if not given.
+    The weights ``(m,)`` are those of the sorted edges, 1 if not given. Memory is a few numbers an edge.
     """
 
     def __init__(self, structure: CSRStructure, weight: Tensor | None = None) -> None:
         self.num_nodes = structure.num_nodes
         self.rowptr, self.col = structure.edge_rowptr, structure.edge_col
         self.weight = self._cumulative = None
+        if weight is not None and not bool((weight.isfinite() & (weight >= 0)).all()):
+            raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
         if weight is not None:
-            if not bool((weight.isfinite() & (weight >= 0)).all()):
-                raise InputError(
-                    "The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph."
-                )
             self.weight = weight.detach()
             self._cumulative = _cumulate(self.weight, self.rowptr)
 
@@ -126,20 +117,13 @@ def second_order_walks(
         \alpha_{pq}(t, x) = \begin{cases}
             1/p & x = t \\ 1 & t \text{ and } x \text{ are joined} \\ 1/q & \text{otherwise.} \end{cases}
 
-    A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; a walker that was
-    refused :data:`ROUNDS` times draws from the probabilities themselves. Either way they are exact, and no table of
-    all pairs of edges is made: memory is linear in the walks and the edges.
-
-    Args:
-        transitions: Of the graph.
-        seeds: ``(k,)`` nodes to start from.
-        length: Edges of a walk.
-        generator: Source of randomness.
-        p: Return parameter: the larger, the less a walk goes straight back.
-        q: In-out parameter: the larger, the closer a walk stays to where it came from.
+    so that a walk goes straight back the less, the larger ``p`` is, and stays the closer to where it came from, the
+    larger ``q`` is. A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; a
+    walker that was refused :data:`ROUNDS` times draws from the probabilities themselves. Either way they are exact, and
+    no table of all pairs of edges is made: memory is linear in the walks and the edges.
 
     Returns:
-        ``(length + 1, k)`` nodes.
+        ``(length + 1, k)`` nodes, from ``seeds`` ``(k,)`` on.
     """
     if p == q == 1:
         return random_walks(transitions, seeds, length, generator)

@@ -9,8 +9,7 @@ from torch.nn.functional import normalize
 from sfa.losses import swapped_prediction
 from sfa.methods.base import Spectral, Views
 from sfa.methods.two_views import TwoViewMethod
-from sfa.nn.heads import mlp_head
-from sfa.nn.prototypes import Prototypes, Queue
+from sfa.nn.heads import Prototypes, Queue, mlp_head
 from sfa.ranges import Count, Natural, Positive, check_number, check_whole
 from sfa.registry import register
 

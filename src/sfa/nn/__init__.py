@@ -3,8 +3,7 @@
 from sfa.graph.batches import sum_pool
 from sfa.nn.adapt import as_encoder, materialize
 from sfa.nn.gcn import GCN
-from sfa.nn.gin import GIN
-from sfa.nn.graph_encoder import GraphEncoder
+from sfa.nn.gin import GIN, GraphEncoder
 from sfa.nn.heads import graph_projector, mlp_head, projection_head
 from sfa.nn.image_encoder import ImageEncoder
 from sfa.nn.layers import BatchNorm, BatchNorm2d

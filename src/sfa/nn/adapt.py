@@ -17,11 +17,8 @@ from sfa.errors import InputError
 from sfa.graph.batches import sum_pool
 from sfa.levels import ITEMS, Level
 from sfa.modes import evaluating
-from sfa.nn.graph_encoder import GraphEncoder
+from sfa.nn.gin import GraphEncoder
 from sfa.nn.image_encoder import ImageEncoder
-
-WIDTHS = ("width", "out_channels", "num_features", "out_features")
-"""Attributes by which modules tell how wide their output is."""
 
 
 def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = None) -> nn.Module:
@@ -52,24 +49,22 @@ def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = 
 
 def renewed(encoder: nn.Module) -> nn.Module:
     """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
+
+    def reset(module: nn.Module) -> None:
+        if hasattr(module, "reset_parameters"):
+            module.reset_parameters()
+            return
+        if next(module.parameters(recurse=False), None) is not None:
+            raise InputError(
+                f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot "
+                "draw new ones: give it a method reset_parameters()."
+            )
+        for child in module.children():
+            reset(child)
+
     fresh = copy.deepcopy(encoder)
-    _reset(fresh)
+    reset(fresh)
     return fresh
-
-
-def _reset(module: nn.Module) -> None:
-    """Draw new weights, part by part, as ``reset_parameters`` of the outermost parts that have it does."""
-    reset = getattr(module, "reset_parameters", None)
-    if reset is not None:
-        reset()
-        return
-    if next(module.parameters(recurse=False), None) is not None:
-        raise InputError(
-            f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot draw "
-            "new ones: give it a method reset_parameters()."
-        )
-    for child in module.children():
-        _reset(child)
 
 
 def read_old_name(module: nn.Module, old: str, new: str) -> None:
@@ -95,13 +90,11 @@ def materialize(view: Data) -> Data:
     if weight is not None:
         kept = weight > 0
         plain.edge_index = view.edge_index[:, kept]
-        ones = bool((weight[kept] == 1).all())
-        plain.edge_weight = None if ones else weight[kept]
+        plain.edge_weight = None if bool((weight[kept] == 1).all()) else weight[kept]
         if view.get("edge_attr") is not None:
             plain.edge_attr = view.edge_attr[kept]
-    for note in ("feature_mask", "directed"):
-        if note in plain:
-            del plain[note]
+    for note in {"feature_mask", "directed"} & set(plain.keys()):
+        del plain[note]
     return plain
 
 
@@ -206,14 +199,14 @@ def output_width(module: nn.Module, level: Level) -> int:
     """Return how wide the output of a module is: by a trial, else by its attributes."""
     features, failure = _input_width(module), None
     if features is not None:
-        for trial in _trials(features, level):
+        for trial in _trials(module, features, level):
             try:
                 with torch.no_grad(), torch.random.fork_rng(devices=[]):
                     copied = copy.deepcopy(module).eval()  # which may note what it is given: `cached` of GCNConv
-                    return int(call(copied, _like_weights(trial, copied)).shape[-1])
+                    return int(call(copied, trial).shape[-1])
             except Exception as error:
                 failure = error
-    for name in WIDTHS:
+    for name in ("width", "out_channels", "num_features", "out_features"):
         if isinstance(width := getattr(module, name, None), int) and width > 0:
             return width
     raise InputError(
@@ -231,25 +224,17 @@ def _input_width(module: nn.Module) -> int | None:
     return None
 
 
-def _trials(features: int, level: Level) -> Iterator[Data | Tensor]:
-    """Make small inputs with so many features or channels."""
+def _trials(module: nn.Module, features: int, level: Level) -> Iterator[Data | Tensor]:
+    """Make small inputs with so many features or channels, of the type and on the device of a module's weights."""
+    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
+    like = torch.empty(0) if weight is None or isinstance(weight, UninitializedParameter) else weight.detach()
     if level == "image":
-        yield from (torch.zeros(2, features, side, side) for side in (32, 224))
+        yield from (like.new_zeros(2, features, side, side) for side in (32, 224))
         return
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     batch = torch.zeros(3, dtype=torch.int64)
-    yield Data(x=torch.zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
-
-
-def _like_weights(trial: Data | Tensor, module: nn.Module) -> Data | Tensor:
-    """Return an input on the device of a module's weights, and of their type."""
-    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
-    if weight is None or isinstance(weight, UninitializedParameter):
-        return trial
-    if isinstance(trial, Tensor):
-        return trial.to(weight)
-    trial.x = trial.x.to(weight.dtype)
-    return trial.to(weight.device)
+    trial = Data(x=like.new_zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
+    yield trial.to(like.device)
 
 
 def _checked(h: Any, rows: tuple[int, ...], width: int, module: nn.Module) -> Tensor:

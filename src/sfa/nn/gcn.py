@@ -10,17 +10,17 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.structure import some_rows
 from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.layers import Activation, BatchNorm, Linear, activate, make_activation
-from sfa.nn.sparse import Propagation, feature_product, propagation_of, some_rows
+from sfa.nn.sparse import Propagation, feature_product, propagation_of
 from sfa.ranges import Count, Share
 from sfa.registry import register
 
 Widths = Literal["constant", "halving"]
 
-CHUNK = 1 << 16
-"""Rows that an embedding in chunks works on at a time."""
+CHUNK = 1 << 16  # rows that an embedding works on at a time
 
 
 @register("encoder", "gcn")
@@ -88,10 +88,7 @@ class GCN(nn.Module):
 
     @torch.no_grad()
     def embed(self, graph: Data, *, chunk: int = CHUNK) -> Tensor:
-        """Compute what :meth:`forward` gives in ``eval()``, layer by layer and in chunks of rows.
-
-        Beside the graph no more is held than two matrices of a layer's output, whatever the number of edges.
-        """
+        """Compute what :meth:`forward` gives in ``eval()``, holding no more than two matrices of a layer's output."""
         adjacency = propagation_of(graph, next(self.parameters()).dtype)
         h: Tensor = graph.x
         with evaluating(self):

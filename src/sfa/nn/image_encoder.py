@@ -15,10 +15,8 @@ from sfa.errors import InputError
 from sfa.levels import Level
 from sfa.modes import evaluating
 
-BUDGET = 1 << 27
-"""Bytes of feature maps that :meth:`ImageEncoder.embed` may hold at a time."""
-HISTOGRAM_BYTES = 1 << 22
-"""Of images that are counted at a time."""
+BUDGET = 1 << 27  # bytes of feature maps that an embedding may hold at a time
+HISTOGRAM_BYTES = 1 << 22  # of images that are counted at a time
 
 
 class ImageEncoder(nn.Module, ABC):
@@ -29,14 +27,9 @@ class ImageEncoder(nn.Module, ABC):
 
     with the mean :math:`\mu` and standard deviation :math:`\sigma` of each channel in buffers, which :meth:`setup`
     takes from the training images of a set.
-
-    Args:
-        in_channels: Channels of an image.
-        width: Width of the embeddings.
     """
 
     level: ClassVar[Level] = "image"
-
     mean: Tensor
     std: Tensor
     across_processes: bool = False
@@ -48,7 +41,6 @@ class ImageEncoder(nn.Module, ABC):
             raise InputError(f"An encoder of images needs 1 channel or more, not {in_channels}.")
         self.in_channels = in_channels
         self.width = width
-        """Of the embeddings."""
         self.register_buffer("mean", torch.full((in_channels,), 0.5))
         self.register_buffer("std", torch.full((in_channels,), 0.25))
 
@@ -69,10 +61,7 @@ class ImageEncoder(nn.Module, ABC):
 
     @torch.no_grad()
     def embed(self, data: Data, *, budget: int = BUDGET) -> Tensor:
-        """Compute what :meth:`forward` gives in ``eval()`` for the images of a set, ``(n, width)``.
-
-        So many images are taken at a time as have some ``budget`` bytes of feature maps; the set may lie on disk.
-        """
+        """Compute what :meth:`forward` gives in ``eval()`` for a set, in chunks, as it may lie on disk."""
         self._check_set(data)
         n, height, width, _ = data.x.shape
         # At the largest map a block holds what it was given, what it makes and what the convolution works in.
@@ -85,10 +74,7 @@ class ImageEncoder(nn.Module, ABC):
 
     @torch.no_grad()
     def setup(self, data: Data) -> None:
-        """Set ``mean`` and ``std`` from all pixels of the images of ``train_mask``, or of all if there is none.
-
-        They are exact, from counts of the 256 values; a channel that has one value alone keeps its scale (std 1).
-        """
+        """Set ``mean`` and ``std`` by the images of ``train_mask``, or by all; 1 is the ``std`` of a single value."""
         self._check_set(data)
         counts = histograms(data.x, data.get("train_mask")).tolist()
         if not any(counts[0]):
@@ -102,7 +88,7 @@ class ImageEncoder(nn.Module, ABC):
                 f"The encoder takes float images (B, {self.in_channels}, height, width) with {self.in_channels} "
                 f"channel(s), not {images.dtype} of shape {tuple(images.shape)}."
             )
-        _check_size(images.shape[2], images.shape[3])
+        _check_size(*images.shape[2:])
         alone = not (self.across_processes and processes.count() > 1)
         if self.training and alone and len(images) < 2:
             raise InputError(
@@ -112,7 +98,7 @@ class ImageEncoder(nn.Module, ABC):
 
     def _check_set(self, data: Data) -> None:
         check_pixels(data.x)
-        _check_size(data.x.shape[1], data.x.shape[2])
+        _check_size(*data.x.shape[1:3])
         if data.x.shape[3] != self.in_channels:
             raise InputError(f"The images have {data.x.shape[3]} channel(s), but the encoder takes {self.in_channels}.")
 
@@ -131,19 +117,13 @@ def check_pixels(x: Tensor) -> None:
 
 
 def to_float(x: Tensor) -> Tensor:
-    """Convert images ``(B, H, W, C)`` of uint8 to ``(B, C, H, W)`` of float32 in [0, 1], in the order of the pixels.
-
-    That memory order, ``torch.channels_last``, is the one in which convolutions are fastest.
-    """
+    """Convert images ``(B, H, W, C)`` of uint8 to ``(B, C, H, W)`` of float32 in [0, 1], ``torch.channels_last``."""
     check_pixels(x)
     return x.permute(0, 3, 1, 2).to(torch.float32).div_(255)
 
 
 def histograms(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Count each value in each channel, ``(C, 256)``, of uint8 images ``(n, H, W, C)``, or those of a mask.
-
-    The images are read in chunks and never copied whole.
-    """
+    """Count each value in each channel, ``(C, 256)``, of uint8 images ``(n, H, W, C)`` or of a mask, in chunks."""
     counts = torch.zeros(x.shape[3], 256, dtype=torch.int64)
     chunk = max(1, HISTOGRAM_BYTES // max(1, x[:1].numel()))
     for start in range(0, len(x), chunk):

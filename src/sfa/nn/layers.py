@@ -15,20 +15,13 @@ from sfa.nn.sparse import feature_product
 
 
 class RandomizedReLU(nn.Module):
-    """RReLU: negative values are scaled by a random slope in training, by the mean slope in ``eval()``.
-
-    PyTorch's own draws from the global generator, which would make a run depend on what ran before it.
-    """
-
-    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
-        super().__init__()
-        self.lower = lower
-        self.upper = upper
+    """RReLU with slopes from 1/8 to 1/3, drawn from a generator and not from the global one as PyTorch's are."""
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        lower, upper = 1 / 8, 1 / 3
         if not self.training:
-            return nn.functional.leaky_relu(x, (self.lower + self.upper) / 2)
-        slope = torch.empty_like(x).uniform_(self.lower, self.upper, generator=generator)
+            return nn.functional.leaky_relu(x, (lower + upper) / 2)
+        slope = torch.empty_like(x).uniform_(lower, upper, generator=generator)
         return torch.where(x >= 0, x, slope * x)
 
 
@@ -43,7 +36,6 @@ ACTIVATIONS: dict[Activation, type[nn.Module]] = {
 
 
 def make_activation(name: Activation) -> nn.Module:
-    """Build an activation module."""
     if name not in ACTIVATIONS:
         raise unknown_name("activation", name, ACTIVATIONS)
     return ACTIVATIONS[name]()
@@ -56,11 +48,7 @@ def activate(activation: nn.Module, x: Tensor, generator: torch.Generator | None
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
-    """Set each entry of ``x`` to 0 with probability ``rate``, and scale the others by ``1 / (1 - rate)``.
-
-    Of a CSR matrix the stored values are dropped. PyTorch's own draws from the global generator, which would make a
-    run depend on what ran before it.
-    """
+    """Set each entry, of a CSR matrix each stored value, to 0 with probability ``rate``; scale the others up."""
     if not 0 <= rate <= 1:
         raise InputError(f"A dropout rate is a probability from 0 to 1, not {rate}.")
     if rate == 0:
@@ -82,7 +70,6 @@ class Linear(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new weights."""
         nn.init.xavier_uniform_(self.weight)
         nn.init.zeros_(self.bias)
 
@@ -91,7 +78,7 @@ class Linear(nn.Module):
 
 
 def init_xavier_(module: nn.Module) -> None:
-    """Draw new weights of all ``nn.Linear`` in a module by Xavier's rule, in place; biases become 0."""
+    """Draw new weights of all ``nn.Linear`` of a module by Xavier's rule, in place; biases become 0."""
     for part in module.modules():
         if isinstance(part, nn.Linear):
             nn.init.xavier_uniform_(part.weight)
@@ -141,9 +128,9 @@ class AcrossProcesses(_BatchNorm):
         if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
             return
         self.num_batches_tracked.add_(1)
-        share = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-        self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)
-        self.running_var.lerp_(variance.to(self.running_var.dtype), share)
+        weight = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), weight)
+        self.running_var.lerp_(variance.to(self.running_var.dtype), weight)
 
 
 class BatchNorm(AcrossProcesses, nn.BatchNorm1d):

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.graph.structure import some_rows
 from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
 from sfa.nn.layers import Linear, dropout
-from sfa.nn.sparse import some_rows
 from sfa.ranges import Count, Share
 from sfa.registry import register
 

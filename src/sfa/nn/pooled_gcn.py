@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.nn.gcn import Convolution
-from sfa.nn.graph_encoder import GraphEncoder, features_of
+from sfa.nn.gin import GraphEncoder, features_of
 from sfa.nn.layers import BatchNorm
 from sfa.nn.sparse import propagation_of
 from sfa.ranges import Count

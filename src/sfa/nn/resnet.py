@@ -24,10 +24,9 @@ class Stem(NamedTuple):
 
 
 CIFAR = Stem(padding=2)
-"""That of solo-learn's CIFAR recipes (da Costa et al., 2022), so that theirs can be repeated: small images are not
-shrunk before the first block, and the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
-IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)
-"""That of He et al. (2016)."""
+"""That of solo-learn's CIFAR recipes (da Costa et al., 2022): small images are not shrunk before the first block, and
+the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
+IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)  # that of He et al. (2016)
 
 
 class ResNet(ImageEncoder):
@@ -38,8 +37,7 @@ class ResNet(ImageEncoder):
 
     with convolutions of 3 x 3 without bias and a shortcut :math:`s` that is the identity, or BN after a convolution of
     1 x 1 where a stage begins with other dimensions. Weights of convolutions are normal with variance
-    2 / (outputs · kernel²) at first, batch normalizations the identity, the last of a block too. An image may be as
-    small as a single pixel.
+    2 / (outputs · kernel²) at first, batch normalizations the identity.
 
     Args:
         in_channels: Channels of an image.
@@ -55,8 +53,7 @@ class ResNet(ImageEncoder):
             raise InputError(f"A ResNet needs hidden ≥ 1 and stages of 1 block or more, not {hidden} and {blocks}.")
         widths = [hidden * 2**stage for stage in range(len(blocks))]
         super().__init__(in_channels, widths[-1])
-        self.hidden = hidden
-        self.stem = stem
+        self.hidden, self.stem = hidden, stem
         self.conv = nn.Conv2d(in_channels, hidden, stem.kernel, stem.stride, stem.padding, bias=False)
         self.norm = BatchNorm2d(hidden)
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if stem.pool else nn.Identity()
@@ -89,8 +86,6 @@ class ResNet(ImageEncoder):
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions of 3 x 3 and what they are given, added."""
-
     def __init__(self, in_channels: int, channels: int, *, stride: int = 1) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(in_channels, channels, 3, stride, padding=1, bias=False)

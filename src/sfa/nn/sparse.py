@@ -9,17 +9,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.structure import WeakTensorCache, csr_structure
+from sfa.graph.structure import WeakTensorCache, csr_structure, some_rows
 from sfa.matrices import csr_matrix
 
 
 class Propagation:
-    """A sparse matrix that spreads features over a graph.
+    """A CSR matrix ``(n, n)`` that spreads features over a graph, with its transpose for the backward pass.
 
-    Args:
-        matrix: CSR ``(n, n)``.
-        transposed: Its transpose, for the backward pass; the matrix itself if it is symmetric.
-        add_identity: The product is that of ``matrix + I``.
+    Without a transpose it is symmetric. With ``add_identity`` the product is that of ``matrix + I``.
     """
 
     def __init__(self, matrix: Tensor, transposed: Tensor | None = None, *, add_identity: bool = False) -> None:
@@ -83,8 +80,7 @@ def normalized_adjacency(graph: Data, dtype: torch.dtype | None = None, *, direc
 def neighbor_sums(graph: Data, dtype: torch.dtype) -> Propagation:
     """Build :math:`A + I` of an undirected graph, or of a batch of them, with its ``edge_weight`` if it has any.
 
-    The identity is added by the product itself: set-up is no more than the row pointers and a check that the edges are
-    those of an undirected graph, since a view in training has edges of its own and is seen once.
+    The product itself adds the identity: a view in training has edges of its own and is seen once, so set-up is cheap.
     """
     structure = csr_structure(graph.edge_index, graph.num_nodes)
     twin = structure.edge_twin  # refuses edges of one direction only
@@ -103,8 +99,7 @@ def neighbor_sums(graph: Data, dtype: torch.dtype) -> Propagation:
 def sparse_product(matrix: Tensor, transposed: Tensor, dense: Tensor, *, add_identity: bool = False) -> Tensor:
     """Compute ``matrix @ dense`` of a constant CSR matrix ``(n, m)``, whose transpose is given for the way back.
 
-    Half precision, which sparse products lack, is computed in float32 or float64, whichever the matrix has. With
-    ``add_identity`` the product is that of ``matrix + I``.
+    Half precision, which sparse products lack, is computed in float32 or float64, whichever the matrix has.
     """
     with torch.autocast(dense.device.type, enabled=False):
         dense = dense.to(matrix.dtype)
@@ -128,10 +123,7 @@ _TRANSPOSES: WeakTensorCache[Tensor] = WeakTensorCache()
 
 
 def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Compute ``x diag(mask) weight``: node features, dense or CSR ``(n, d)``, times ``(d, h)``.
-
-    Masking a column of ``x`` is scaling a row of ``weight``: no copy of ``x`` is made.
-    """
+    """Compute ``x diag(mask) weight``: node features, dense or CSR ``(n, d)``, times ``(d, h)``, without a copy."""
     if mask is not None:
         weight = mask.to(weight.dtype)[:, None] * weight
     if x.layout != torch.sparse_csr:
@@ -144,13 +136,3 @@ def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Te
 def _transpose(x: Tensor) -> Tensor:
     csc = x.data.to_sparse_csc()
     return csr_matrix(csc.ccol_indices(), csc.row_indices(), csc.values(), (x.shape[1], x.shape[0]))
-
-
-def some_rows(x: Tensor, start: int, stop: int) -> Tensor:
-    """Return rows of a dense or CSR matrix, without a copy of their values."""
-    if x.layout != torch.sparse_csr:
-        return x[start:stop]
-    rowptr = x.crow_indices()[start : stop + 1]
-    first, last = int(rowptr[0]), int(rowptr[-1])
-    shape = (len(rowptr) - 1, x.shape[1])
-    return csr_matrix(rowptr - first, x.col_indices()[first:last], x.values()[first:last], shape)

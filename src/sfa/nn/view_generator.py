@@ -18,44 +18,33 @@ from sfa.graph.rewiring import rewire
 from sfa.graph.structure import CSRStructure, csr_structure, expand_rowptr, sort_edges
 from sfa.graph.walks import Transitions, random_walks
 
-LEAST_DEVIATION = 1e-6
-"""Added to standard deviations, whose logarithm is taken."""
+LEAST_DEVIATION = 1e-6  # added to standard deviations, whose logarithm is taken
 
 
 class Generated(NamedTuple):
     """A view of a batch, which carries no gradient, and what trains the generator that drew it, for each graph."""
 
     view: Data
-    reconstruction: Tensor
-    """``(G,)``, see :func:`reconstruction_of_each`."""
-    divergence: Tensor
-    """``(G,)``, see :func:`divergence_of_each`."""
+    reconstruction: Tensor  # (G,), see reconstruction_of_each
+    divergence: Tensor  # (G,), see divergence_of_each
 
 
 class Objectives(NamedTuple):
     """Three scalars, each of which has a gradient in weights of its own."""
 
-    contrast: Tensor
-    """In the encoder and the projector."""
-    bottleneck: Tensor
-    """In the bottleneck's encoder and projector; 0 without them."""
-    prior: Tensor
-    """In the two generators."""
+    contrast: Tensor  # in the encoder and the projector
+    bottleneck: Tensor  # in the bottleneck's encoder and projector; 0 without them
+    prior: Tensor  # in the two generators
 
 
 class Candidates(NamedTuple):
     """``k`` undirected pairs of nodes of the same graph, in the order of (smaller, larger) node."""
 
-    pairs: Tensor
-    """``(2, k)``, the smaller node first."""
-    graph: Tensor
-    """``(k,)``: the graph of each."""
-    joined: Tensor
-    """``(k,)``: whether it is an edge of the batch."""
-    stands_for: Tensor
-    """``(k,)``: 1 for an edge; for another pair, how many of its graph there are to each that was drawn."""
-    structure: CSRStructure
-    """Where they are as entries of a matrix, in both directions."""
+    pairs: Tensor  # (2, k), the smaller node first
+    graph: Tensor  # (k,): the graph of each
+    joined: Tensor  # (k,): whether it is an edge of the batch
+    stands_for: Tensor  # (k,): 1 for an edge; for another pair, how many of its graph there are to each that was drawn
+    structure: CSRStructure  # where they are as entries of a matrix, in both directions
 
 
 class ViewGenerator(nn.Module):
@@ -70,11 +59,11 @@ class ViewGenerator(nn.Module):
     what some random walks on a graph pass, with the steps they take as its edges; a step goes to any other node of the
     graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are.
 
-    Public are the paper of LP-Info and code for semi-supervised learning and transfer: from that code are the
-    generators, walks, rewards, ``delta`` and ``least``; encoder, temperature and training are GraphCL's for the sets of
-    TU Dortmund. Ours are: views by the generators as they are and not as they were when the epoch began, one optimizer,
-    and the weight of the divergence, which is 1 there: on MUTAG generators then forget their graph. The authors decode
-    all pairs of a graph; here they are the :func:`candidate_pairs`, so that memory is linear in nodes and edges.
+    Generators, walks, rewards, ``delta`` and ``least`` are from the authors' code for semi-supervised learning and
+    transfer; encoder, temperature and training are GraphCL's for the sets of TU Dortmund. Ours are: views by the
+    generators as they are and not as they were when the epoch began, one optimizer, and the weight of the divergence,
+    which is 1 there: on MUTAG generators then forget their graph. The authors decode all pairs of a graph; here they
+    are the :func:`candidate_pairs`, so that memory is linear in nodes and edges.
 
     Args:
         encoder: Of nodes; their embeddings are ``encoder.width`` wide.
@@ -88,9 +77,8 @@ class ViewGenerator(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.mean = nn.Sequential(nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden))
-        self.deviation = nn.Sequential(
-            nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Softplus()
-        )
+        layers = nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Softplus()
+        self.deviation = nn.Sequential(*layers)
         self.decoder = nn.Sequential(nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
         self.walks, self.length, self.least = walks, length, least
 
@@ -127,18 +115,13 @@ def candidate_pairs(batch: Data, generator: torch.Generator | None = None) -> Ca
 
 
 def step_chances(candidates: Candidates, scores: Tensor, least: float) -> Tensor:
-    r"""Compute how likely a walk goes from ``i`` to ``j``, ``(2 k,)`` for all candidates in both directions, sorted.
+    r"""Compute by scores ``s`` ``(k,)`` how likely a walk goes from ``i`` to ``j``, ``(2 k,)`` in both directions.
 
     .. math::
         p(i \to j) = \frac{w_{ij}\, e^{s_{ij}}}{\sum_k w_{ik}\, e^{s_{ik}}}
 
     with :math:`w` for the number of pairs that a candidate stands for, so that the sum estimates that over all pairs.
     Pairs that each have less than ``least`` of it are left out, unless a node would be left with none.
-
-    Args:
-        candidates: ``k`` pairs.
-        scores: ``s``, ``(k,)``.
-        least: Probability of a step.
     """
     structure = candidates.structure
     number, n = structure.undirected[0], structure.num_nodes

@@ -68,13 +68,9 @@ class GraphSampler(Sampler):
     ``edge_weight`` of the whole one. ``nodes`` ``(n_b,)`` are the numbers of its nodes there, and a loss counts the
     first ``roots`` of them.
 
-    Beyond the graph and its compressed rows, memory is one number a node and what a batch needs. Seeds are nodes unless
-    a subclass says otherwise.
-
-    Args:
-        graph: An undirected graph in memory (not on a GPU), as :func:`sfa.data.build_graph` makes it; its features may
-            be dense, ``torch.sparse_csr`` or in a mapped file.
-        batch_size: Seeds of a step at most.
+    The whole graph is one that :func:`sfa.data.build_graph` makes; its features may be dense, ``torch.sparse_csr`` or
+    in a mapped file. Beyond it and its compressed rows, memory is one number a node and what a batch needs. Seeds are
+    nodes unless a subclass says otherwise.
     """
 
     def __init__(self, graph: Data, *, batch_size: Count = 1024) -> None:
@@ -84,10 +80,7 @@ class GraphSampler(Sampler):
         self._numbering = Numbering(graph.num_nodes)
 
     def _induce(self, nodes: Tensor) -> Data:
-        """Cut out these nodes, in ascending order and all of them roots, with all edges among them.
-
-        Every edge of every node is looked at, once: a hub costs its degree.
-        """
+        """Cut out these ascending nodes, all of them roots, with all edges among them: a hub costs its degree."""
         entries, rowptr = row_entries(self._structure.edge_rowptr, nodes)
         with self._numbering as numbers:
             numbers.add(nodes)
@@ -106,10 +99,9 @@ class GraphSampler(Sampler):
 
 
 class Numbering:
-    """A table from nodes to their numbers 0, 1, … in a batch, kept from batch to batch.
+    """A table from nodes to their numbers 0, 1, … in a batch, filled inside a ``with`` block.
 
-    It is filled inside a ``with`` block and emptied at its end where it was touched: a batch costs nothing of the size
-    of the graph.
+    At its end it is emptied where it was touched: a batch costs nothing of the size of the graph.
     """
 
     def __init__(self, num_nodes: int) -> None:

@@ -14,8 +14,6 @@ from sfa.ranges import Count, check_whole
 from sfa.registry import register
 from sfa.sampling.base import GraphSampler
 
-CLUSTERS_PER_BATCH = 10
-
 _CUTS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()
 """What METIS took long for, as long as the graph's edges live."""
 
@@ -40,7 +38,7 @@ class Clusters(GraphSampler):
     def __init__(self, graph: Data, *, batch_size: Count = 2048, clusters: Count | None = None) -> None:
         if clusters is None:
             check_whole("batch_size", batch_size, 1)
-            clusters = -(-CLUSTERS_PER_BATCH * int(graph.num_nodes) // batch_size)
+            clusters = -(-10 * int(graph.num_nodes) // batch_size)
         check_whole("clusters", clusters, 1)
         super().__init__(graph, batch_size=batch_size)
         cuts = _CUTS.setdefault(self._structure, {})

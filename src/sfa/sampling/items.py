@@ -22,8 +22,7 @@ from sfa.sampling.base import GraphSampler, Sampler
 class Starts(GraphSampler):
     """The whole graph with ``seeds`` ``(k,)``, the nodes that a step starts from; every node once an epoch.
 
-    It is for methods that walk (DeepWalk, node2vec). The batch has the graph's own tensors, of which there is no copy,
-    and neither ``nodes`` nor ``roots``: its nodes are the graph's.
+    It is for methods that walk (DeepWalk, node2vec). The batch has the graph's own tensors and nodes: no ``roots``.
 
     Args:
         graph: The whole graph.

@@ -16,7 +16,7 @@ from sfa import processes
 from sfa.augment import MaskFeatures
 from sfa.errors import InputError
 from sfa.nn import GIN, GraphEncoder, PooledGCN, sum_pool
-from sfa.nn.graph_encoder import whole_graphs
+from sfa.nn.gin import whole_graphs
 from sfa.seeding import seeded_initialisation
 from tests.graph.graph_batches import (
     WIDTH,
