@@ -153,10 +153,10 @@ def jitter_colors(images: Tensor, factors: Tensor, orders: Tensor) -> Tensor:
     colored = images.shape[1] == 3
     idle = (orders == HUE) if colored else (orders >= SATURATION)
     own = factors.gather(1, orders).masked_fill(idle, 1)
-    shares = (own, *((1 - own) * (orders == kind) for kind in (CONTRAST, SATURATION)))
-    shares = (share.T[:, :, None, None, None] for share in shares)  # (4, B, 1, 1, 1): of image, mean and luma
+    shares = (own, *((1 - own) * (orders == kind) for kind in (CONTRAST, SATURATION)))  # of image, mean and luma
+    by_place = (share.T[:, :, None, None, None] for share in shares)  # (4, B, 1, 1, 1)
     images = images.clone()
-    for kinds, of_image, of_mean, of_luma in zip(orders.unbind(1), *shares, strict=True):
+    for kinds, of_image, of_mean, of_luma in zip(orders.unbind(1), *by_place, strict=True):
         gray = luma(images)
         mean = gray.mean((2, 3), keepdim=True)
         images.mul_(of_image).addcmul_(gray, of_luma).add_(mean * of_mean).clamp_(0, 1)

@@ -112,7 +112,8 @@ def replace_edges(graph: Data, share: float, seed: int) -> Data:
     low, high = new[:, new_of.clamp_min(0)]
     up = given[0] < given[1]
     ends = torch.stack([torch.where(up, low, high), torch.where(up, high, low)])
-    joined, place = sort_edges(*torch.where(new_of < 0, given, ends), n)
+    row, col = torch.where(new_of < 0, given, ends)
+    joined, place = sort_edges(row, col, n)
     noisy = copy.copy(graph)
     noisy.edge_index = joined.to(graph.edge_index.device)
     if graph.edge_weight is not None:

@@ -51,8 +51,9 @@ def renewed(encoder: nn.Module) -> nn.Module:
     """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
 
     def reset(module: nn.Module) -> None:
-        if hasattr(module, "reset_parameters"):
-            module.reset_parameters()
+        own = getattr(module, "reset_parameters", None)
+        if own is not None:
+            own()
             return
         if next(module.parameters(recurse=False), None) is not None:
             raise InputError(
