@@ -63,6 +63,7 @@ def across(options: dict[str, Any], batches: Tensor, *how: Any) -> Any:
     return steps(norm, batches, *how)
 
 
+@pytest.mark.multiprocess
 @pytest.mark.parametrize("dtype", ROUGH, ids=str)
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("sizes", [(6, 3), (1, 1), (5, 1, 4), (7, 0, 2)], ids=str)

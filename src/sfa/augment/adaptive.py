@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -63,7 +63,7 @@ class AdaptiveDrop(Augmentation):
         check_number("cut_off", self.cut_off, at_most=1)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
-        _, edges, features = _weights_of(data, self.centrality, self.importance)
+        edges, features = _weights_of(data, self.centrality, self.importance)
         edge_drop, feature_drop = (
             mean if mean == 0 else (mean * weights).clamp_max(self.cut_off)
             for weights, mean in ((edges, self.edge_drop[index]), (features, self.feature_drop[index]))
@@ -130,29 +130,21 @@ def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
     return present, absolute, non_zero
 
 
-class _Weights(NamedTuple):
-    made_of: tuple[object, ...]
-    edges: Tensor
-    features: Tensor
+_WEIGHTS: WeakTensorCache[tuple[Tensor, Tensor]] = WeakTensorCache()
 
 
-_WEIGHTS: WeakTensorCache[_Weights] = WeakTensorCache()
-
-
-def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> _Weights:
+def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
     """Compute the weights of a graph's edges and features in float32, once while its tensors stay as they are."""
     x, edge_index, edge_weight = graph.x, graph.edge_index, graph.edge_weight
     nodes: int = graph.num_nodes
-    made_of = (centrality, importance, nodes, _state(x), _state(edge_weight))
 
-    def make() -> _Weights:
+    def make() -> tuple[Tensor, Tensor]:
         phi = resolve_centrality(centrality)(edge_index, nodes, edge_weight)
         if centrality == "pagerank":
             phi = phi * nodes  # of mean 1, as in the authors' code: log(1 + φ) needs a scale
-        edges, features = edge_weights(edge_index, phi, importance), feature_weights(x, phi)
-        return _Weights(made_of, edges.float(), features.float())
+        return edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
 
-    return _WEIGHTS.get(edge_index, make, lambda known: known.made_of == made_of)
+    return _WEIGHTS.get(edge_index, make, made_of=(centrality, importance, nodes, _state(x), _state(edge_weight)))
 
 
 def _state(tensor: Tensor | None) -> object:

@@ -18,15 +18,9 @@ Centrality = Literal["degree", "pagerank", "eigenvector"]
 
 
 def degree(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None) -> Tensor:
-    """Count the edges at each node, or sum their weights.
+    """Count the edges at each node, or sum their weights ``(m,)``: ``(n,)`` in float64, 0 for an isolated node.
 
-    Args:
-        edge_index: ``(2, m)``, every undirected edge given in both directions, no self-loop and no duplicate.
-        num_nodes: ``n``.
-        edge_weight: ``(m,)``, not negative and the same in both directions; 1 if not given.
-
-    Returns:
-        ``(n,)`` in float64; 0 for an isolated node.
+    ``edge_index`` ``(2, m)`` has every undirected edge in both directions, no self-loop and no duplicate.
     """
     structure = csr_structure(edge_index, num_nodes)
     weight = structure.sorted(_weights(edge_index, edge_weight))

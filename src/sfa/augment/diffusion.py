@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 from sfa.augment.base import Augmentation, both
 from sfa.augment.node import random_view
 from sfa.errors import InputError, unknown_name
-from sfa.graph.structure import CSRStructure, WeakTensorCache, csr_structure
+from sfa.graph.structure import WeakTensorCache, csr_structure
 from sfa.matrices import csr_matrix
 from sfa.nn.sparse import normalized_adjacency
 from sfa.ranges import Count, Positive, Share, check_number, check_whole
@@ -112,7 +112,6 @@ def personalized_pagerank(
         tolerance: No entry is further than this from the exact one. Smaller ones are left out, and those that are kept
             are within a tenth of it; rounding comes on top.
         top_k: Of each row no more than its ``k`` largest entries, and those that are among another row's by symmetry.
-            The bound then holds for the entries that are kept.
         dtype: Of the result; PyTorch's default if not given. The work is done in float64.
 
     Returns:
@@ -138,13 +137,7 @@ def heat_kernel(
     return _diffusion(graph, lambda k: float(ive(k, t)) * (2 if k else 1), *settings)
 
 
-class _Known(NamedTuple):
-    structure: CSRStructure
-    settings: tuple[object, ...]
-    matrix: Tensor
-
-
-_KNOWN: WeakTensorCache[_Known] = WeakTensorCache()
+_KNOWN: WeakTensorCache[Tensor] = WeakTensorCache()
 
 
 def _diffusion(
@@ -165,10 +158,8 @@ def _diffusion(
     check_number("tolerance", tolerance, above=1e-10)  # below that float64 cannot tell
     if top_k is not None:
         check_whole("top_k", top_k, 1)
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
-    settings = (kernel, parameter, tolerance, top_k, dtype)
 
-    def make() -> _Known:
+    def make() -> Tensor:
         adjacency = normalized_adjacency(graph, torch.float64, directed=False).matrix
         coefficients: list[float] = []
         while not coefficients or 1 - math.fsum(coefficients) > SERIES_SHARE * tolerance:
@@ -176,10 +167,11 @@ def _diffusion(
         kept = _kept_rows(adjacency, coefficients, (1 - SERIES_SHARE) * tolerance, top_k, dtype)
         symmetric = kept.maximum(kept.T).tocsr()
         rowptr, col, values = map(torch.from_numpy, (symmetric.indptr, symmetric.indices, symmetric.data))
-        return _Known(structure, settings, csr_matrix(rowptr, col, values, kept.shape).to(graph.edge_index.device))
+        return csr_matrix(rowptr, col, values, kept.shape).to(graph.edge_index.device)
 
+    structure = csr_structure(graph.edge_index, graph.num_nodes)
     key = graph.edge_index if graph.edge_weight is None else graph.edge_weight
-    return _KNOWN.get(key, make, lambda known: known.structure is structure and known.settings == settings).matrix
+    return _KNOWN.get(key, make, made_of=(structure, kernel, parameter, tolerance, top_k, dtype))
 
 
 def _kept_rows(

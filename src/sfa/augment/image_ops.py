@@ -82,11 +82,8 @@ def blur_images(images: Tensor, sigma: Tensor, reach: int) -> Tensor:
 
     The kernel is not cut to a tenth of the image's side, as it was in SimCLR's code for images of 224 pixels: of 32
     pixels that is 3, which makes blurs from ``sigma`` 1 on all alike. The recipes for CIFAR blur by Pillow, uncut.
-
-    Args:
-        images: ``(B, C, H, W)``.
-        sigma: Standard deviations in pixels, ``(B,)``, above 0.
-        reach: Pixels on each side of a pixel that count for it; four standard deviations leave out 6e-5 of the weight.
+    Standard deviations ``sigma`` ``(B,)`` are in pixels; ``reach`` pixels on each side of a pixel count for it: four
+    standard deviations leave out 6e-5 of the weight.
     """
     steps = torch.arange(-reach, reach + 1, dtype=images.dtype, device=images.device)
     kernels = (-0.5 * (steps / sigma.to(images.dtype)[:, None]).square()).softmax(1)

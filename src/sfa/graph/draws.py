@@ -26,10 +26,10 @@ def below(bounds: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Draw for each of ``k`` bounds ≥ ``count`` so many different numbers below it: ``(count, k)``.
+    """Draw for each of ``k`` bounds ≥ ``count`` so many different numbers below it, ``(count, k)``: any set as likely.
 
-    Every set is as likely. Floyd's algorithm, for all bounds at once: for ``j = b - count, …, b - 1`` draw a number
-    from 0 to ``j`` and take it, or ``j`` itself if it was taken before. The cost does not depend on the bounds.
+    Floyd's algorithm, for all bounds at once: for ``j = b - count, …, b - 1`` draw a number from 0 to ``j`` and take
+    it, or ``j`` itself if it was taken before. The cost does not depend on the bounds.
     """
     last = bounds - count + torch.arange(count)[:, None]
     picks = below(last + 1, generator)

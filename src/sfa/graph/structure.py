@@ -25,23 +25,21 @@ class WeakTensorCache(Generic[T]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, key: Tensor, make: Callable[[], T], fits: Callable[[T], bool] = lambda value: True) -> T:
-        """Return the value of a tensor; make it if there is none, if it does not fit or if the tensor has changed."""
+    def get(self, key: Tensor, make: Callable[[], T], made_of: object = None) -> T:
+        """Return the value of a tensor; make it if there is none, or if it was made of other things or has changed."""
         version = None if key.is_inference() else key._version  # a tensor made in inference mode counts no changes
-        known: tuple[int | None, T] | None = self._known.get(key)  # type: ignore[no-untyped-call]
-        if known is None or version is None or known[0] != version or not fits(known[1]):
-            known = version, make()
+        known: tuple[int | None, object, T] | None = self._known.get(key)  # type: ignore[no-untyped-call]
+        if known is None or version is None or known[:2] != (version, made_of):
+            known = version, made_of, make()
             self._known[key] = known
-        return known[1]
+        return known[2]
 
 
 class CSRStructure:
     """The places of the non-zero entries of ``A + I`` in compressed sparse rows, of an undirected graph.
 
-    Args:
-        edge_index: ``(2, m)``, every undirected edge given in both directions, no self-loop and no duplicate, in any
-            order. Sorted by row, as :func:`sfa.data.build_graph` gives it, it takes linear time.
-        num_nodes: ``n``.
+    ``edge_index`` ``(2, m)`` has every undirected edge in both directions, no self-loop and no duplicate, in any order.
+    Sorted by row, as :func:`sfa.data.build_graph` gives it, it takes linear time.
     """
 
     def __init__(self, edge_index: Tensor, num_nodes: int) -> None:
@@ -121,9 +119,7 @@ _STRUCTURES: WeakTensorCache[CSRStructure] = WeakTensorCache()
 
 def csr_structure(edge_index: Tensor, num_nodes: int) -> CSRStructure:
     """Return the structure of these edges, worked out once while the tensor lives and is not written to."""
-    return _STRUCTURES.get(
-        edge_index, lambda: CSRStructure(edge_index, num_nodes), lambda known: known.num_nodes == num_nodes
-    )
+    return _STRUCTURES.get(edge_index, lambda: CSRStructure(edge_index, num_nodes), made_of=num_nodes)
 
 
 def sort_edges(row: Tensor, col: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:

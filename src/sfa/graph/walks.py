@@ -37,11 +37,9 @@ class Transitions:
     def of(cls, graph: Data) -> Transitions:
         """Return those of a graph with its edge weights, worked out once while its edges and weights stay unchanged."""
         structure, weight = csr_structure(graph.edge_index, graph.num_nodes), graph.edge_weight
-        return _TRANSITIONS.get(
-            graph.edge_index if weight is None else weight,
-            lambda: cls(structure, None if weight is None else structure.sorted(weight)),
-            lambda known: known.rowptr is structure.edge_rowptr,
-        )
+        if weight is None:
+            return _TRANSITIONS.get(graph.edge_index, lambda: cls(structure), made_of=structure)
+        return _TRANSITIONS.get(weight, lambda: cls(structure, structure.sorted(weight)), made_of=structure)
 
     def step(self, here: Tensor, generator: torch.Generator | None) -> Tensor:
         """Draw a neighbor of each of the nodes ``(k,)``; the node itself where it has none."""

@@ -51,14 +51,11 @@ def cosine_momentum(done: float, start: float) -> float:
 
 @torch.no_grad()
 def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
-    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE).
-
-    A parameter of one number has no deviation, and gets no noise.
-    """
+    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE)."""
 
     def add_noise(theta: Tensor) -> Tensor:
         if theta.numel() < 2:
-            return theta
+            return theta  # one number has no deviation
         noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
         return theta + eta * theta.std() * noise
 

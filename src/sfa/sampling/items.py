@@ -44,8 +44,7 @@ class Starts(GraphSampler):
 class Graphs(GraphSampler):
     """Some graphs of a set, whole: their disjoint union, as ``torch_geometric.data.Batch`` would collate them.
 
-    A set is one union already, in which the nodes of a graph lie together and so do its edges: a batch is cut out of it
-    by a few gathers, whatever the number of graphs.
+    A set is one union already: a batch is cut out of it by a few gathers, whatever the number of graphs.
 
     Args:
         graph: The set, with ``ptr``.
