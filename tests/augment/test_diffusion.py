@@ -9,11 +9,10 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.augment import Diffusion, UniformDrop
-from sfa.augment.diffusion import require_diffusion
+from sfa.augment.diffusion import heat_kernel, personalized_pagerank, require_diffusion
 from sfa.errors import InputError
-from sfa.graph.diffusion import heat_kernel, personalised_pagerank
 from sfa.nn import GCN, MLP
-from tests.graph.dense_diffusion import dense_heat, dense_pagerank
+from tests.augment.dense_diffusion import dense_heat, dense_pagerank
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -32,7 +31,7 @@ def test_alpha_is_the_graph_and_beta_has_its_diffusion(planted: Data, kernel: An
 
 def test_options_reach_the_kernels(planted: Data) -> None:
     ppr = Diffusion(alpha=0.4, tolerance=1e-3, top_k=5).diffuse(planted).propagation
-    assert torch.equal(ppr.values(), personalised_pagerank(planted, alpha=0.4, tolerance=1e-3, top_k=5).values())
+    assert torch.equal(ppr.values(), personalized_pagerank(planted, alpha=0.4, tolerance=1e-3, top_k=5).values())
     heat = Diffusion("heat", t=3.0, tolerance=1e-3, top_k=4).diffuse(planted).propagation
     assert torch.equal(heat.values(), heat_kernel(planted, t=3.0, tolerance=1e-3, top_k=4).values())
 

@@ -22,11 +22,7 @@ from sfa.augment.graph import (
     RandomChoice,
     augment,
     draw_choices,
-    drop_nodes,
-    mask_attributes,
-    perturb_edges,
     probabilities_of,
-    subgraph,
 )
 from sfa.errors import InputError
 from sfa.graph.batches import undirected_edges
@@ -44,14 +40,17 @@ from tests.graph.graph_batches import (
 )
 
 percents = st.integers(0, 100)
+SEEDS = st.integers(0, 2**31)
+
+
+def one_kind(batch: Data, kind: str, seed: int = 0, **rates: float) -> Data:
+    """All graphs augmented by one kind."""
+    choices = torch.full((len(batch.ptr) - 1,), AUGMENTATIONS.index(kind))
+    return augment(batch, choices, GraphRates(**rates), seeded(seed))
 
 
 def floor(percent: int, number: int) -> int:
     return int(Fraction(percent, 100) * number)
-
-
-def rates_of(percents: list[int]) -> Tensor:
-    return torch.tensor([percent / 100 for percent in percents])
 
 
 def assert_same_graph(one: nx.Graph, other: nx.Graph) -> None:
@@ -61,83 +60,79 @@ def assert_same_graph(one: nx.Graph, other: nx.Graph) -> None:
 
 
 class TestDropNodes:
-    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
-    def test_so_many_nodes_go_with_their_edges(self, batch: Data, seed: int, data: st.DataObject) -> None:
-        given_rates = [data.draw(percents) for _ in sizes_of(batch)]
-        view = drop_nodes(batch, rates_of(given_rates), seeded(seed))
+    @given(batch=batches(), seed=SEEDS, percent=percents)
+    def test_so_many_nodes_go_with_their_edges(self, batch: Data, seed: int, percent: int) -> None:
+        view = one_kind(batch, "node-drop", seed, node_drop=percent / 100)
         assert_sound(view, batch)
-        for before, after, percent in zip(single_graphs(batch), single_graphs(view), given_rates, strict=True):
+        for before, after in zip(single_graphs(batch), single_graphs(view), strict=True):
             n = len(before)
             assert len(after) == max(n - floor(percent, n), min(n, 1))
             assert_same_graph(after, nx.Graph(before.subgraph(after)))
 
     def test_at_rate_one_a_node_is_left(self) -> None:
         batch = mixed_batch()
-        assert sizes_of(drop_nodes(batch, 1.0, seeded())) == [1, 0, 1, 1, 1, 1]
-        assert sizes_of(drop_nodes(batch, 0.99, seeded())) == [1, 0, 1, 1, 1, 1]
+        assert sizes_of(one_kind(batch, "node-drop", node_drop=1.0)) == [1, 0, 1, 1, 1, 1]
+        assert sizes_of(one_kind(batch, "node-drop", node_drop=0.99)) == [1, 0, 1, 1, 1, 1]
 
     def test_every_set_of_nodes_is_as_likely(self) -> None:
-        view = drop_nodes(copies_of(nx.path_graph(5), 6000), 0.4, seeded())
+        view = one_kind(copies_of(nx.path_graph(5), 6000), "node-drop", node_drop=0.4)
         left = (2 ** view.x[:, 0].long()).view(6000, 3).sum(1)
         counts = torch.bincount(left, minlength=32)
         assert chisquare(counts[[bin(number).count("1") == 3 for number in range(32)]]).pvalue > 1e-4
 
 
 class TestPerturbEdges:
-    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
-    def test_rates_are_of_the_undirected_edges(self, batch: Data, seed: int, data: st.DataObject) -> None:
-        drop, add = ([data.draw(percents) for _ in sizes_of(batch)] for _ in range(2))
-        view = perturb_edges(batch, rates_of(drop), rates_of(add), seeded(seed))
+    @given(batch=batches(), seed=SEEDS, drop=percents, add=percents)
+    def test_rates_are_of_the_undirected_edges(self, batch: Data, seed: int, drop: int, add: int) -> None:
+        view = one_kind(batch, "edge-perturb", seed, edge_drop=drop / 100, edge_add=add / 100)
         assert_sound(view, batch)
-        for number, (before, after) in enumerate(zip(single_graphs(batch), single_graphs(view), strict=True)):
+        for before, after in zip(single_graphs(batch), single_graphs(view), strict=True):
             edges, n = before.number_of_edges(), before.number_of_nodes()
-            come = min(floor(add[number], edges), n * (n - 1) // 2 - edges)
-            assert after.number_of_edges() == edges - floor(drop[number], edges) + come
-            assert len(nx.intersection(before, after).edges) == edges - floor(drop[number], edges)
+            come = min(floor(add, edges), n * (n - 1) // 2 - edges)
+            assert after.number_of_edges() == edges - floor(drop, edges) + come
+            assert len(nx.intersection(before, after).edges) == edges - floor(drop, edges)
 
     def test_all_and_nothing(self) -> None:
         batch = mixed_batch(weighted=True)
-        assert perturb_edges(batch, 1.0, 0.0, seeded()).num_edges == 0
-        same = perturb_edges(batch, 0.0, 0.0, seeded())
+        assert one_kind(batch, "edge-perturb", edge_drop=1.0, edge_add=0.0).num_edges == 0
+        same = one_kind(batch, "edge-perturb", edge_drop=0.0, edge_add=0.0)
         assert torch.equal(same.edge_index, batch.edge_index)
         assert torch.equal(same.edge_weight, batch.edge_weight)
 
 
 class TestMaskAttributes:
-    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
-    def test_so_many_rows_are_replaced(self, batch: Data, seed: int, data: st.DataObject) -> None:
-        given_rates, before = [data.draw(percents) for _ in sizes_of(batch)], batch.x.clone()
-        view = mask_attributes(batch, rates_of(given_rates), seeded(seed))
+    @given(batch=batches(), seed=SEEDS, percent=percents)
+    def test_so_many_rows_are_replaced(self, batch: Data, seed: int, percent: int) -> None:
+        before = batch.x.clone()
+        view = one_kind(batch, "attribute-mask", seed, attribute_mask=percent / 100)
         assert torch.equal(batch.x, before)
         assert_sound(view, batch)
         assert view.edge_index is batch.edge_index
         changed = (view.x != batch.x).all(1)
         assert torch.equal(view.x[~changed], batch.x[~changed])
         parts = changed.split(sizes_of(batch))
-        assert [int(part.sum()) for part in parts] == [
-            floor(p, len(part)) for p, part in zip(given_rates, parts, strict=True)
-        ]
+        assert [int(part.sum()) for part in parts] == [floor(percent, len(part)) for part in parts]
 
     def test_by_noise_of_mean_and_deviation_one_half(self) -> None:
         batch = to_batch([nx.empty_graph(4000)])
-        noise = mask_attributes(batch, 1.0, seeded()).x
+        noise = one_kind(batch, "attribute-mask", attribute_mask=1.0).x
         assert noise.dtype == batch.x.dtype
         assert kstest(noise.flatten().numpy(), "norm", args=(0.5, 0.5)).pvalue > 1e-4
 
     def test_every_set_of_nodes_is_as_likely(self) -> None:
         batch = copies_of(nx.path_graph(5), 6000)
-        changed = (mask_attributes(batch, 0.4, seeded()).x != batch.x).all(1).view(6000, 5)
+        view = one_kind(batch, "attribute-mask", attribute_mask=0.4)
+        changed = (view.x != batch.x).all(1).view(6000, 5)
         counts = torch.bincount((changed * 2 ** torch.arange(5)).sum(1), minlength=32)
         assert chisquare(counts[[bin(number).count("1") == 2 for number in range(32)]]).pvalue > 1e-4
 
 
 class TestSubgraph:
-    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
-    def test_a_connected_piece_of_so_many_nodes(self, batch: Data, seed: int, data: st.DataObject) -> None:
-        given_rates = [data.draw(percents) for _ in sizes_of(batch)]
-        view = subgraph(batch, rates_of(given_rates), seeded(seed))
+    @given(batch=batches(), seed=SEEDS, percent=percents)
+    def test_a_connected_piece_of_so_many_nodes(self, batch: Data, seed: int, percent: int) -> None:
+        view = one_kind(batch, "subgraph", seed, subgraph_keep=percent / 100)
         assert_sound(view, batch)
-        for before, after, percent in zip(single_graphs(batch), single_graphs(view), given_rates, strict=True):
+        for before, after in zip(single_graphs(batch), single_graphs(view), strict=True):
             if not before:
                 assert not after
                 continue
@@ -148,7 +143,7 @@ class TestSubgraph:
 
 
 class TestAugment:
-    @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
+    @given(batch=batches(), seed=SEEDS, data=st.data())
     def test_each_graph_by_its_own_choice(self, batch: Data, seed: int, data: st.DataObject) -> None:
         kinds = data.draw(st.sets(st.integers(0, 4), min_size=1))
         choices = [data.draw(st.sampled_from(sorted(kinds))) for _ in sizes_of(batch)]
@@ -171,20 +166,6 @@ class TestAugment:
         view = augment(batch, torch.zeros(6, dtype=torch.int64), GraphRates(), seeded())
         assert view is not batch
         assert all(view[key] is batch[key] for key in ("x", "edge_index", "edge_weight", "ptr", "batch"))
-
-    @pytest.mark.parametrize("kind", range(5))
-    def test_one_choice_for_all_is_that_augmentation(self, kind: int) -> None:
-        batch, rates = mixed_batch(weighted=True), GraphRates(0.3, 0.4, 0.5, 0.35, 0.6)
-        alone = [
-            lambda: batch,
-            lambda: drop_nodes(batch, 0.3, seeded()),
-            lambda: perturb_edges(batch, 0.4, 0.5, seeded()),
-            lambda: mask_attributes(batch, 0.35, seeded()),
-            lambda: subgraph(batch, 0.6, seeded()),
-        ]
-        expected, view = alone[kind](), augment(batch, torch.full((6,), kind), rates, seeded())
-        for key in ("x", "edge_index", "edge_weight", "ptr", "batch"):
-            assert torch.equal(view[key], expected[key]), key
 
     def test_it_is_a_function_of_the_generator(self) -> None:
         batch, choices = to_batch(random_graphs(0, [12] * 20)), torch.arange(20) % 5
@@ -271,45 +252,16 @@ class TestDrawChoices:
             draw_choices(torch.ones(5), 0)
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.5, math.nan])
 @pytest.mark.parametrize("name", ["node_drop", "edge_drop", "edge_add", "attribute_mask", "subgraph_keep"])
-def test_wrong_rates_are_refused_by_name(name: str, rate: float) -> None:
-    def view(batch: Data, rate: Any) -> Data:
-        match name:
-            case "node_drop":
-                return drop_nodes(batch, rate)
-            case "edge_drop":
-                return perturb_edges(batch, rate, 0.0)
-            case "edge_add":
-                return perturb_edges(batch, 0.0, rate)
-            case "attribute_mask":
-                return mask_attributes(batch, rate)
-            case _:
-                return subgraph(batch, rate)
-
-    batch = mixed_batch()
-    with pytest.raises(InputError, match=f"{name} is a probability"):
-        view(batch, rate)
-    with pytest.raises(InputError, match=f"{name} are probabilities"):
-        view(batch, torch.full((6,), rate))
-    with pytest.raises(InputError, match=f"{name} is one probability or 6 of them"):
-        view(batch, torch.full((5,), 0.5))
-    with pytest.raises(InputError, match=f"{name} is a probability"):
-        GraphRates(**{name: rate})
+def test_wrong_rates_are_refused_by_name(name: str) -> None:
+    for rate in (-0.1, 1.5, math.nan):
+        with pytest.raises(InputError, match=f"{name} is a probability"):
+            GraphRates(**{name: rate})
 
 
 def test_one_graph_is_no_batch() -> None:
-    one = to_data(nx.path_graph(4))
-    views = [
-        lambda: drop_nodes(one, 0.1),
-        lambda: perturb_edges(one, 0.1, 0.0),
-        lambda: mask_attributes(one, 0.1),
-        lambda: subgraph(one, 0.1),
-        lambda: augment(one, torch.tensor([1]), GraphRates()),
-    ]
-    for view in views:
-        with pytest.raises(InputError, match="ptr"):
-            view()
+    with pytest.raises(InputError, match="ptr"):
+        augment(to_data(nx.path_graph(4)), torch.tensor([1]), GraphRates())
 
 
 class TestRandomChoice:
@@ -363,3 +315,79 @@ class TestRandomChoice:
     def test_wrong_rates_are_refused_by_name(self) -> None:
         with pytest.raises(InputError, match=r"attribute_mask is a probability from 0 to 1, not 1\.5"):
             RandomChoice(attribute_mask=1.5)
+
+
+def rings(count: int, size: int) -> Data:
+    ring = torch.tensor([[i, (i + 1) % size] for i in range(size)]).T
+    one = Data(x=torch.ones(size, 4), edge_index=torch.cat([ring, ring.flip(0)], 1))
+    batch: Data = Batch.from_data_list([one] * count)
+    return batch
+
+
+@pytest.mark.parametrize(
+    ("name", "among"),
+    [
+        ("identity", {"identity"}),
+        ("attribute-mask", {"attribute-mask"}),
+        ("random2", {"node-drop", "subgraph"}),
+        ("random3", {"node-drop", "subgraph", "edge-perturb"}),
+        ("random4", {"node-drop", "subgraph", "edge-perturb", "attribute-mask"}),
+        ("all", set(AUGMENTATIONS)),
+    ],
+)
+def test_a_name_stands_for_augmentations_that_are_as_likely(name: Any, among: set[str]) -> None:
+    found = dict(zip(AUGMENTATIONS, probabilities_of(name).tolist(), strict=True))
+    assert found == pytest.approx({kind: 1 / len(among) if kind in among else 0 for kind in AUGMENTATIONS})
+    assert torch.equal(RandomChoice(name).probabilities, probabilities_of(name))
+
+
+def test_each_graph_is_treated_by_its_own_choice_and_the_rates() -> None:
+    """Rings of ten nodes: of some a node goes, of the others all but three; and about as many of either."""
+    augmentation = RandomChoice("random2", node_drop=0.1, subgraph_keep=0.3)
+    sizes = augmentation.view(rings(400, 10), seeded()).ptr.diff()
+    assert set(sizes.tolist()) == {9, 3}
+    assert 150 < int((sizes == 9).sum()) < 250
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sizes"),
+    [
+        ("identity", {1.0}),
+        ("node-drop", {0.5}),
+        ("subgraph", {0.25}),
+        ("random2", {0.5, 0.25}),
+        ("random3", {0.5, 0.25, 1.0}),
+        ("random4", {0.5, 0.25, 1.0}),
+    ],
+)
+def test_each_graph_is_augmented_by_a_kind_of_its_own(kinds: Any, sizes: set[float]) -> None:
+    """Rings of 8 nodes: half of them stay after a node drop, a quarter in a subgraph, all after the other kinds."""
+    batch = rings(64, 8)
+    augmentation = RandomChoice(
+        kinds, node_drop=0.5, subgraph_keep=0.25, attribute_mask=1.0, edge_drop=0.5, both_views=False
+    )
+    alpha, beta = augmentation(batch, seeded())
+    assert alpha is batch
+    assert set((beta.ptr.diff() / 8).tolist()) == sizes
+    whole = beta.ptr.diff().index_select(0, beta.batch) == 8
+    assert bool((beta.x[whole] != 1).any()) == (kinds == "random4")
+    fewer_edges = beta.edge_index[:, whole[beta.edge_index[0]]].shape[1] < 2 * int(whole.sum())
+    assert fewer_edges == (kinds in ("random3", "random4"))
+
+
+def test_both_views_are_augmented_and_drawn_apart() -> None:
+    batch = rings(10, 6)
+    alpha, beta = RandomChoice("attribute-mask", attribute_mask=0.5)(batch, seeded())
+    assert not torch.equal(alpha.x, batch.x)
+    assert not torch.equal(beta.x, batch.x)
+    assert not torch.equal(alpha.x, beta.x)
+
+
+def test_wrong_options_are_refused() -> None:
+    with pytest.raises(InputError, match="Unknown augmentation 'node_drop': did you mean 'node-drop'"):
+        RandomChoice("node_drop")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="did you mean 'random4'"):
+        RandomChoice("random5")  # type: ignore[arg-type]
+    for option in ("node_drop", "subgraph_keep"):
+        with pytest.raises(InputError, match=option):
+            RandomChoice(**{option: 1.5})  # type: ignore[arg-type]

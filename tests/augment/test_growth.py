@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.augment.growth import grown
+from sfa.augment.graph import grow
 from tests.graph.graph_batches import (
     batches,
     copies_of,
@@ -67,7 +67,7 @@ def assert_frequencies(drawn: Tensor, probabilities: Tensor) -> None:
 def test_pieces_have_the_probabilities_of_growing_node_by_node(count: int) -> None:
     """In thousands of copies of one graph, the first of which asks for more rounds than the others need."""
     copies = 8001
-    inside = grown(copies_of(GRAPH, copies), torch.tensor([8] + [count] * (copies - 1)), seeded(count))
+    inside = grow(copies_of(GRAPH, copies), torch.tensor([8] + [count] * (copies - 1)), seeded(count))
     drawn = (inside.view(copies, 8) * 2 ** torch.arange(8)).sum(1)
     assert_frequencies(drawn[1:], exact_probabilities(GRAPH, count))
 
@@ -81,7 +81,7 @@ def test_the_exact_probabilities_are_those_of_the_loop() -> None:
 @given(batch=batches(), seed=st.integers(0, 2**31), data=st.data())
 def test_pieces_are_connected_and_as_large_as_asked_or_as_can_be(batch: Data, seed: int, data: st.DataObject) -> None:
     counts = [data.draw(st.integers(0, n)) for n in sizes_of(batch)]
-    inside = grown(batch, torch.tensor(counts), seeded(seed)).split(sizes_of(batch))
+    inside = grow(batch, torch.tensor(counts), seeded(seed)).split(sizes_of(batch))
     for graph, mask, count in zip(single_graphs(batch), inside, counts, strict=True):
         piece = graph.subgraph(mask.nonzero().squeeze(1).tolist())
         if count == 0:
@@ -96,7 +96,7 @@ def test_edge_cases() -> None:
     batch = mixed_batch()
     starts = set()
     for seed in range(60):
-        inside = grown(batch, batch.ptr.diff(), seeded(seed)).split(sizes_of(batch))
+        inside = grow(batch, batch.ptr.diff(), seeded(seed)).split(sizes_of(batch))
         assert [int(mask.sum()) for mask in inside[:4]] == [15, 0, 1, 1]
         assert int(inside[4].sum()) in (4, 7)
         assert inside[5].all()
@@ -106,12 +106,12 @@ def test_edge_cases() -> None:
 
 def test_graphs_without_nodes_alone() -> None:
     empty = to_batch([nx.empty_graph(0), nx.empty_graph(0)])
-    assert grown(empty, torch.tensor([0, 0]), seeded()).shape == (0,)
+    assert grow(empty, torch.tensor([0, 0]), seeded()).shape == (0,)
 
 
 def test_the_same_generator_gives_the_same_pieces() -> None:
     batch = mixed_batch()
     counts = (batch.ptr.diff() + 1) // 2
-    first, again, other = (grown(batch, counts, seeded(seed)) for seed in (1, 1, 2))
+    first, again, other = (grow(batch, counts, seeded(seed)) for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)

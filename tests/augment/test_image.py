@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, get_args
 from unittest.mock import patch
 
 import pytest
@@ -16,13 +17,12 @@ from torch_geometric.data import Data
 
 from sfa.augment import STRENGTHS, ImageViews, Strengths
 from sfa.augment import image as views
-from sfa.augment.image import random_view
-from sfa.augment.strengths import Strength
+from sfa.augment.image import Strength, random_view
+from sfa.augment.image_ops import blur_images, crop_boxes, crop_images, jitter_colors, solarize, to_gray
 from sfa.errors import InputError
-from sfa.image.blur import blurred
-from sfa.image.colour import greyed, jittered, solarised
-from sfa.image.crops import boxes_of, cropped
-from sfa.image.pixels import to_float
+from sfa.nn.image_encoder import to_float
+from sfa.recipes import Recipe
+from tests.methods.whole_steps import images
 
 NOTHING = STRENGTHS["identity"][0]
 SIMCLR = STRENGTHS["strong"][0]
@@ -57,7 +57,7 @@ def slow_view(image: Tensor, numbers: Tensor, strengths: Strengths) -> Tensor:
     view = image[None]
     if strengths.crop is not None:
         size = (view.shape[2], view.shape[3])
-        view = cropped(view, boxes_of(tries, numbers[None, 20:22], size, strengths.crop), torch.tensor([False]))
+        view = crop_images(view, crop_boxes(tries, numbers[None, 20:22], size, strengths.crop), torch.tensor([False]))
     if jitter < strengths.jitter:
         amounts = []
         for number, strength in zip(
@@ -67,14 +67,14 @@ def slow_view(image: Tensor, numbers: Tensor, strengths: Strengths) -> Tensor:
             amounts.append(least + number * (1 + strength - least))
         amounts.append(-strengths.hue + 2 * strengths.hue * factors[3])
         order = sorted(range(4), key=lambda kind: orders[kind])
-        view = jittered(view, torch.tensor([amounts], dtype=view.dtype), torch.tensor([order]))
+        view = jitter_colors(view, torch.tensor([amounts], dtype=view.dtype), torch.tensor([order]))
     if grey < strengths.grey:
-        view = greyed(view)
+        view = to_gray(view)
     if blur < strengths.blur:
         low, high = strengths.sigma
-        view = blurred(view, torch.tensor([low + sigma * (high - low)]), 8)
+        view = blur_images(view, torch.tensor([low + sigma * (high - low)]), 8)
     if solarise < strengths.solarise:
-        view = solarised(view)
+        view = solarize(view)
     return view[0].flip(2) if flip < strengths.flip else view[0]
 
 
@@ -139,8 +139,8 @@ def test_copies_of_an_image_get_views_of_their_own() -> None:
     ("name", "change"),
     [
         ("flip", lambda image: image.flip(2)),
-        ("grey", lambda image: greyed(image[None])[0]),
-        ("solarise", lambda image: solarised(image[None])[0]),
+        ("grey", lambda image: to_gray(image[None])[0]),
+        ("solarise", lambda image: solarize(image[None])[0]),
     ],
 )
 @pytest.mark.parametrize("probability", [0.2, 1.0])
@@ -162,8 +162,8 @@ def test_which_operations_befall_an_image_is_independent() -> None:
     for flip in (0, 1):
         for grey in (0, 1):
             for solarise in (0, 1):
-                one = greyed(row) if grey else row
-                one = solarised(one) if solarise else one
+                one = to_gray(row) if grey else row
+                one = solarize(one) if solarise else one
                 kinds[flip, grey, solarise] = (one.flip(3) if flip else one)[0]
     # The grey of this row is dark: solarising it does nothing, and those two kinds are one.
     counts = [
@@ -175,7 +175,7 @@ def test_which_operations_befall_an_image_is_independent() -> None:
 
 
 def test_factors_and_orders_of_the_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = spied(monkeypatch, "jittered")
+    calls = spied(monkeypatch, "jitter_colors")
     strengths = replace(NOTHING, jitter=0.8, brightness=0.4, contrast=1.5, saturation=0.8, hue=0.2)
     random_view(random_images(4000, 3, 2, 2), strengths, seeded())
     some, factors, orders = calls[0]
@@ -192,7 +192,7 @@ def test_factors_and_orders_of_the_jitter(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_sigmas_of_the_blur(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = spied(monkeypatch, "blurred")
+    calls = spied(monkeypatch, "blur_images")
     random_view(random_images(4000, 3, 2, 2), replace(NOTHING, blur=0.3, sigma=(0.5, 1.6)), seeded())
     some, sigma, reach = calls[0]
     assert binomtest(len(some), 4000, 0.3).pvalue > 1e-4
@@ -201,7 +201,7 @@ def test_sigmas_of_the_blur(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_boxes_of_the_crop(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = spied(monkeypatch, "cropped")
+    calls = spied(monkeypatch, "crop_images")
     random_view(torch.zeros(300, 1, 40, 60), replace(NOTHING, crop=(0.2, 0.4)), seeded())
     boxes = calls[0][1]
     area = boxes[:, 2] * boxes[:, 3] / 2400
@@ -276,7 +276,7 @@ def test_what_is_no_batch_of_images_is_said(images: Tensor) -> None:
 
 
 def test_an_operation_sees_the_images_that_drew_it_alone() -> None:
-    with patch.object(views, "greyed", side_effect=greyed) as spy:
+    with patch.object(views, "to_gray", side_effect=to_gray) as spy:
         random_view(random_images(100, 3, 4, 4), replace(NOTHING, grey=0.2), seeded())
     assert 0 < len(spy.call_args.args[0]) < 50
 
@@ -323,3 +323,112 @@ class TestImageViews:
     def test_pixels_as_whole_numbers_without_a_set_are_refused(self, pictures: Data) -> None:
         with pytest.raises(InputError, match="Images to augment are floating point"):
             ImageViews()(pictures.x)
+
+
+def test_each_view_has_the_strengths_meant_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the images as floats; alpha is drawn before beta, from the one generator."""
+    calls: list[tuple[Tensor, Strengths, torch.Generator | None]] = []
+
+    def record(given: Tensor, strengths: Strengths, generator: torch.Generator | None) -> Tensor:
+        calls.append((given, strengths, generator))
+        return given + len(calls)
+
+    monkeypatch.setattr(views, "random_view", record)
+    batch, generator = images(), seeded()
+    made = ImageViews("asymmetric")(batch, generator)
+    assert [strengths for _, strengths, _ in calls] == list(STRENGTHS["asymmetric"])
+    for number, (given, _, used) in enumerate(calls, start=1):
+        assert torch.equal(given, to_float(batch.x))
+        assert used is generator
+        assert torch.equal(made[number - 1], given + number)
+
+
+def test_both_views_are_drawn_apart() -> None:
+    alpha, beta = ImageViews("strong")(images(), seeded())
+    assert alpha.shape == beta.shape == (6, 3, 8, 8)
+    assert not torch.equal(alpha, beta)
+    again, _ = ImageViews("strong")(images(), seeded())
+    assert torch.equal(alpha, again)
+
+
+def test_strengths_of_ones_own() -> None:
+    flips = Strengths(crop=None, flip=1.0, jitter=0.0, grey=0.0, blur=0.0)
+    alpha, beta = ImageViews((flips, STRENGTHS["identity"][1]))(images(), seeded())
+    torch.testing.assert_close(alpha, to_float(images().x).flip(3))
+    assert torch.equal(beta, to_float(images().x))
+
+
+def test_strengths_of_no_such_name_are_refused() -> None:
+    with pytest.raises(InputError, match="Unknown strength 'storng': did you mean 'strong'"):
+        ImageViews("storng")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="strength"):
+        Recipe.parse({"method": "simclr", "augmentation": {"strength": "storng"}})
+
+
+COLOUR = ("brightness", "contrast", "saturation", "hue")
+
+
+def test_every_name_has_its_strengths() -> None:
+    assert set(STRENGTHS) == set(get_args(Strength))
+
+
+@pytest.mark.parametrize(
+    ("name", "colour", "blur", "solarise"),
+    [
+        ("strong", (0.8, 0.8, 0.8, 0.2), (0.5, 0.5), (0.0, 0.0)),
+        ("weak", (0.4, 0.4, 0.4, 0.1), (0.5, 0.5), (0.0, 0.0)),
+        ("asymmetric", (0.4, 0.4, 0.2, 0.1), (0.0, 0.0), (0.0, 0.2)),
+        ("byol", (0.4, 0.4, 0.2, 0.1), (1.0, 0.1), (0.0, 0.2)),
+    ],
+)
+def test_published_values(
+    name: Strength, colour: tuple[float, ...], blur: tuple[float, float], solarise: tuple[float, float]
+) -> None:
+    """Of BYOL's Table 6 (``byol``) and of the YAML files of solo-learn."""
+    common = {"crop": (0.08, 1.0), "flip": 0.5, "jitter": 0.8, "grey": 0.2, "sigma": (0.1, 2.0)}
+    for side, strengths in enumerate(STRENGTHS[name]):
+        expected = common | dict(zip(COLOUR, colour, strict=True)) | {"blur": blur[side], "solarise": solarise[side]}
+        assert asdict(strengths) == expected
+
+
+def test_digits_are_not_mirrored() -> None:
+    assert all(strengths.flip == 0 for strengths in STRENGTHS["digits"])
+
+
+def test_only_the_identity_changes_nothing() -> None:
+    assert {name for name, pair in STRENGTHS.items() if any(one.changes_nothing for one in pair)} == {"identity"}
+    assert all(one.changes_nothing for one in STRENGTHS["identity"])
+
+
+@pytest.mark.parametrize("given", [{"flip": 0.1}, {"jitter": 0.1}, {"grey": 1.0}, {"blur": 0.1}, {"solarise": 0.1}])
+def test_any_probability_changes_something(given: dict[str, float]) -> None:
+    nothing: dict[str, Any] = {"crop": None, "flip": 0.0, "jitter": 0.0, "grey": 0.0, "blur": 0.0}
+    assert not Strengths(**nothing | given).changes_nothing
+    assert not Strengths(**nothing | {"crop": (0.5, 1.0)}).changes_nothing
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"flip": 1.1}, "at most 1, not 1.1"),
+        ({"jitter": -0.1}, "0 or more and at most 1, not -0.1"),
+        ({"grey": "0.2"}, "not '0.2'"),
+        ({"blur": 2}, "at most 1, not 2"),
+        ({"solarise": float("nan")}, "not nan"),
+        ({"brightness": -0.5}, "0 or more, not -0.5"),
+        ({"contrast": float("inf")}, "0 or more, not inf"),
+        ({"saturation": None}, "0 or more, not None"),
+        ({"hue": 0.6}, "at most 0.5, not 0.6"),
+        ({"crop": (0.0, 1.0)}, "above 0 and at most 1, not 0.0"),
+        ({"crop": (0.5, 1.5)}, "above 0 and at most 1, not 1.5"),
+        ({"crop": (0.9, 0.5)}, "the least number and then the greatest"),
+        ({"crop": 0.5}, "a pair of numbers"),
+        ({"sigma": (0.1, 1.0, 2.0)}, "a pair of numbers"),
+        ({"sigma": (0.0, 1.0)}, "above 0, not 0.0"),
+        ({"sigma": (2.0, 1.0)}, "the least number and then the greatest"),
+    ],
+)
+def test_what_cannot_be_is_said(given: dict[str, Any], message: str) -> None:
+    (name,) = given
+    with pytest.raises(InputError, match=rf"^{name} must be .*{re.escape(message)}"):
+        Strengths(**given)

@@ -1,5 +1,7 @@
 """Random views of a graph."""
 
+from __future__ import annotations
+
 import pytest
 import torch
 from scipy.stats import chisquare
@@ -8,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected, to_undirected
 
 from sfa.augment import Augmentation, DropEdges, ShuffleFeatures, UniformDrop
-from sfa.augment.node import mask_features, random_views, remove_edges
+from sfa.augment.node import mask_features, random_view, remove_edges
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
 
@@ -123,19 +125,19 @@ class TestMaskFeatures:
 
 def test_two_views_have_their_own_rates_and_draws(edges: Tensor) -> None:
     graph = Data(x=torch.ones(300, 2000), edge_index=edges)
-    alpha, beta = random_views(graph, (0.1, 0.6), (0.0, 0.5), seeded())
+    alpha, beta = UniformDrop((0.1, 0.6), (0.0, 0.5))(graph, seeded())
     assert alpha.edge_weight.sum() > 1.5 * beta.edge_weight.sum()
     assert "feature_mask" not in alpha
     assert 800 < int((~beta.feature_mask).sum()) < 1200
-    again, _ = random_views(graph, (0.1, 0.6), (0.0, 0.5), seeded())
+    again, _ = UniformDrop((0.1, 0.6), (0.0, 0.5))(graph, seeded())
     assert torch.equal(alpha.edge_weight, again.edge_weight)
-    same_rates = random_views(graph, (0.5, 0.5), (0.0, 0.0), seeded())
+    same_rates = UniformDrop((0.5, 0.5), (0.0, 0.0))(graph, seeded())
     assert not torch.equal(same_rates[0].edge_weight, same_rates[1].edge_weight)
 
 
 def test_views_share_the_features_and_edges_of_their_graph(edges: Tensor) -> None:
     graph = Data(x=torch.ones(300, 20), edge_index=edges)
-    for view in random_views(graph, (0.3, 0.6), (0.2, 0.5), seeded()):
+    for view in UniformDrop((0.3, 0.6), (0.2, 0.5))(graph, seeded()):
         assert view.x is graph.x
         assert view.edge_index is graph.edge_index
 
@@ -203,10 +205,11 @@ def twins_of(edges: Tensor) -> Tensor:
 
 
 class TestUniformDrop:
-    def test_it_draws_what_random_views_draws(self, edges: Tensor) -> None:
-        graph = Data(x=torch.ones(300, 50), edge_index=edges)
+    def test_it_draws_one_random_view_after_the_other(self, edges: Tensor) -> None:
+        graph, generator = Data(x=torch.ones(300, 50), edge_index=edges), seeded()
         drawn = UniformDrop((0.1, 0.6), (0.3, 0.5))(graph, seeded())
-        for view, expected in zip(drawn, random_views(graph, (0.1, 0.6), (0.3, 0.5), seeded()), strict=True):
+        for view, rates in zip(drawn, ((0.1, 0.3), (0.6, 0.5)), strict=True):
+            expected = random_view(graph, *rates, generator)
             assert torch.equal(view.edge_weight, expected.edge_weight)
             assert torch.equal(view.feature_mask, expected.feature_mask)
 
@@ -245,3 +248,25 @@ class TestShuffleFeatures:
         counts = [orders.count(order) for order in set(orders)]
         assert len(counts) == 6
         assert chisquare(counts).pvalue > 1e-4
+
+
+def as_csr(x: torch.Tensor) -> torch.Tensor:
+    rowptr = torch.cat([torch.zeros(1, dtype=torch.long), (x != 0).sum(1).cumsum(0)])
+    return csr_matrix(rowptr, x.nonzero()[:, 1], x[x != 0], (x.shape[0], x.shape[1]))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_shuffling_moves_rows_and_nothing_else(planted: Data, sparse: bool) -> None:
+    dense = planted.x * (planted.x > 0)
+    planted.x = as_csr(dense) if sparse else dense
+    given = planted.x
+    view, corrupted = ShuffleFeatures()(planted, seeded(1))
+    assert view is planted
+    assert planted.x is given
+    assert corrupted.x.layout == given.layout
+    assert corrupted.edge_index is planted.edge_index
+    rows = corrupted.x.to_dense()
+    assert torch.equal(rows, dense[torch.randperm(60, generator=seeded(1))])
+    assert not torch.equal(rows, dense)
+    assert sorted(map(tuple, rows.tolist())) == sorted(map(tuple, dense.tolist()))
+    assert not torch.equal(ShuffleFeatures().view(planted, seeded(2)).x.to_dense(), rows)

@@ -19,7 +19,7 @@ from sfa import matrices
 from sfa.data import arrays as mapped
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.graph.features import FeatureNormalisation, add_noise, normalise_features
+from sfa.graph.features import FeatureNormalization, add_noise, normalize_features
 from tests.memory_maps import file_of
 
 EDGES = torch.tensor([[0, 1], [1, 2]])
@@ -28,17 +28,17 @@ EDGES = torch.tensor([[0, 1], [1, 2]])
 def test_rows_sum_to_one_zero_rows_stay_and_the_input_is_untouched() -> None:
     x = torch.tensor([[1.0, 3.0], [0.0, 0.0], [-2.0, 2.0]])
     graph = Data(x=x.clone(), edge_index=torch.tensor([[0, 1], [1, 0]]), node_ids=["a", "b", "c"])
-    normalised = normalise_features(graph, "row")
+    normalised = normalize_features(graph, "row")
     assert torch.equal(normalised.x, torch.tensor([[0.25, 0.75], [0.0, 0.0], [-0.5, 0.5]]))
     assert torch.equal(graph.x, x)
     assert normalised.node_ids == graph.node_ids
-    assert normalise_features(graph, "none") is graph
+    assert normalize_features(graph, "none") is graph
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
     x = torch.rand(6, 4, generator=torch.Generator().manual_seed(0))
-    whole = normalise_features(Data(x=x), "row").x
-    assert torch.equal(whole[:2], normalise_features(Data(x=x[:2]), "row").x)
+    whole = normalize_features(Data(x=x), "row").x
+    assert torch.equal(whole[:2], normalize_features(Data(x=x[:2]), "row").x)
 
 
 @given(
@@ -50,14 +50,14 @@ def test_sparse_rows_become_what_dense_rows_become(entries: list[tuple[int, int,
         x[row, column] = value
     graph = build_graph(x, EDGES)
     before = graph.x.values().clone()
-    normalised = normalise_features(graph, "row")
+    normalised = normalize_features(graph, "row")
     assert normalised.x.layout == torch.sparse_csr
-    expected = normalise_features(Data(x=torch.tensor(x)), "row").x
+    expected = normalize_features(Data(x=torch.tensor(x)), "row").x
     torch.testing.assert_close(normalised.x.to_dense(), expected, rtol=1e-6, atol=1e-30)
     assert torch.equal(graph.x.values(), before)
     assert normalised.x.col_indices().data_ptr() == graph.x.col_indices().data_ptr()
     assert normalised.x.crow_indices().data_ptr() == graph.x.crow_indices().data_ptr()
-    assert normalise_features(graph, "none") is graph
+    assert normalize_features(graph, "none") is graph
 
 
 @pytest.fixture
@@ -73,17 +73,17 @@ def mapped_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Data:
 
 def test_mapped_rows_become_what_rows_in_memory_become(mapped_graph: Data) -> None:
     before = mapped_graph.x.clone()
-    normalised = normalise_features(mapped_graph, "row")
+    normalised = normalize_features(mapped_graph, "row")
     assert normalised.mapped_features is True
-    assert torch.equal(normalised.x, normalise_features(Data(x=before), "row").x)
+    assert torch.equal(normalised.x, normalize_features(Data(x=before), "row").x)
     assert torch.equal(mapped_graph.x, before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which memory is which file")
 def test_mapped_rows_stay_on_disk_in_a_file_without_a_name(mapped_graph: Data) -> None:
-    normalised = normalise_features(mapped_graph, "row")
+    normalised = normalize_features(mapped_graph, "row")
     assert str(file_of(normalised.x)).endswith("(deleted)")
-    assert file_of(normalise_features(Data(x=mapped_graph.x.clone()), "row").x) is None
+    assert file_of(normalize_features(Data(x=mapped_graph.x.clone()), "row").x) is None
 
 
 def test_a_full_disk_is_said_in_one_sentence(mapped_graph: Data) -> None:
@@ -92,7 +92,7 @@ def test_a_full_disk_is_said_in_one_sentence(mapped_graph: Data) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
     try:
         with pytest.raises(InputError, match=r"need 0\.0 GB of temporary space in .*cannot be had.*TMPDIR") as caught:
-            normalise_features(mapped_graph, "row")
+            normalize_features(mapped_graph, "row")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "\n" not in str(caught.value)
@@ -124,7 +124,7 @@ def test_standard_columns_have_mean_zero_and_deviation_one(x: np.ndarray) -> Non
         if (column != column[0]).any():
             wanted[:, j] = (column - column.mean()) / np.sqrt(((column - column.mean()) ** 2).mean())
     for graph in forms(x).values():
-        normalised = normalise_features(graph, "standard")
+        normalised = normalize_features(graph, "standard")
         assert normalised.x.layout == torch.strided
         assert normalised.x.dtype == torch.float32
         np.testing.assert_allclose(normalised.x.numpy(), wanted, rtol=1e-5, atol=1e-6)
@@ -133,7 +133,7 @@ def test_standard_columns_have_mean_zero_and_deviation_one(x: np.ndarray) -> Non
 def test_a_constant_column_is_zero_although_its_mean_is_rounded() -> None:
     x = torch.full((1003, 2), 0.1, dtype=torch.float64)
     x[:, 1] = torch.arange(1003)
-    normalised = normalise_features(Data(x=x), "standard").x
+    normalised = normalize_features(Data(x=x), "standard").x
     assert not normalised[:, 0].any()
     assert abs(float(normalised[:, 1].std(unbiased=False)) - 1) < 1e-6
 
@@ -141,47 +141,47 @@ def test_a_constant_column_is_zero_although_its_mean_is_rounded() -> None:
 def test_a_large_mean_leaves_the_digits_of_a_small_deviation() -> None:
     x = torch.tensor([[4096.0], [4096.5], [4097.0]])
     wanted = torch.tensor([[-1.0], [0.0], [1.0]]) * 1.5**0.5
-    torch.testing.assert_close(normalise_features(Data(x=x), "standard").x, wanted)
+    torch.testing.assert_close(normalize_features(Data(x=x), "standard").x, wanted)
 
 
 @given(tables)
 def test_shifted_rows_are_what_torch_geometric_makes_of_them(x: np.ndarray) -> None:
     wanted = NormalizeFeatures()(Data(x=torch.tensor(x))).x
     for name, graph in forms(x).items():
-        normalised = normalise_features(graph, "shifted-row")
+        normalised = normalize_features(graph, "shifted-row")
         torch.testing.assert_close(dense_of(normalised), wanted, rtol=1e-6, atol=1e-7)
         if name != "dense":
             assert normalised.x.layout == (torch.sparse_csr if x.min() == 0 else torch.strided)
-    assert torch.equal(normalise_features(forms(x)["dense"], "shifted-row").x, wanted), "to the bit"
+    assert torch.equal(normalize_features(forms(x)["dense"], "shifted-row").x, wanted), "to the bit"
 
 
 def test_shifted_rows_of_small_sums_are_not_divided() -> None:
     x = torch.tensor([[0.25, 0.0], [3.0, 1.0]])
-    assert normalise_features(Data(x=x), "shifted-row").x.tolist() == [[0.25, 0.0], [0.75, 0.25]]
-    assert normalise_features(Data(x=x), "row").x.tolist() == [[1.0, 0.0], [0.75, 0.25]]
+    assert normalize_features(Data(x=x), "shifted-row").x.tolist() == [[0.25, 0.0], [0.75, 0.25]]
+    assert normalize_features(Data(x=x), "row").x.tolist() == [[1.0, 0.0], [0.75, 0.25]]
 
 
 @pytest.mark.parametrize("how", ["row", "shifted-row", "standard", "none"])
-def test_no_features_at_all_and_the_input_stay(how: FeatureNormalisation) -> None:
+def test_no_features_at_all_and_the_input_stay(how: FeatureNormalization) -> None:
     graph = build_graph(np.zeros((5, 40)), EDGES)
-    assert not dense_of(normalise_features(graph, how)).any()
+    assert not dense_of(normalize_features(graph, how)).any()
     x = torch.rand(5, 3, generator=torch.Generator().manual_seed(0)) - 0.5
     graph = Data(x=x.clone(), edge_index=EDGES, node_ids=list("abcde"))
-    assert normalise_features(graph, how).node_ids == graph.node_ids
+    assert normalize_features(graph, how).node_ids == graph.node_ids
     assert torch.equal(graph.x, x)
 
 
 def test_an_unknown_normalisation_is_said() -> None:
     with pytest.raises(InputError, match="Unknown feature normalisation 'rows': did you mean 'row'"):
-        normalise_features(Data(x=torch.eye(2)), "rows")  # type: ignore[arg-type]
+        normalize_features(Data(x=torch.eye(2)), "rows")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("how", ["standard", "shifted-row"])
-def test_mapped_features_are_normalised_on_disk(how: FeatureNormalisation, mapped_graph: Data) -> None:
+def test_mapped_features_are_normalised_on_disk(how: FeatureNormalization, mapped_graph: Data) -> None:
     before = mapped_graph.x.clone()
-    normalised = normalise_features(mapped_graph, how)
+    normalised = normalize_features(mapped_graph, how)
     assert normalised.mapped_features is True
-    assert torch.equal(normalised.x, normalise_features(Data(x=before), how).x)
+    assert torch.equal(normalised.x, normalize_features(Data(x=before), how).x)
     assert torch.equal(mapped_graph.x, before)
     if sys.platform == "linux":
         assert str(file_of(normalised.x)).endswith("(deleted)")

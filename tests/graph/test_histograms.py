@@ -1,19 +1,23 @@
 """Histograms of graphs against counting node by node."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Hashable
 from itertools import pairwise
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.evaluate.baselines import BASELINES
-from sfa.graph.histograms import degree_histogram, label_counts, label_histogram
-from tests.graph.graph_batches import batches, mixed_batch, single_graphs, to_batch, to_data
+from sfa.evaluate.baselines import BASELINES as ALL_UNTRAINED
+from sfa.graph.histograms import degree_histogram, distinct_rows, label_counts, label_histogram, weisfeiler_lehman
+from tests.graph.graph_batches import batches, mixed_batch, seeded, single_graphs, to_batch, to_data
 
 
 def test_labels_are_counted() -> None:
@@ -58,15 +62,108 @@ def test_several_labels_count_in_columns_of_their_own(sizes: list[int], sets: in
     assert label_counts(labels, ptr).to_dense().tolist() == expected
 
 
-OF_GRAPHS = BASELINES["graph"]
+UNTRAINED = ALL_UNTRAINED["graph"]
 
 
-@pytest.mark.parametrize("name", OF_GRAPHS)
+@pytest.mark.parametrize("name", UNTRAINED)
 def test_every_untrained_embedding_has_one_row_a_graph(name: str) -> None:
     batch = mixed_batch()
-    embedding = OF_GRAPHS[name](batch)
+    embedding = UNTRAINED[name](batch)
     assert embedding.shape[0] == 6
     assert embedding.dtype == torch.float32
     assert not embedding.to_dense()[1].any()  # of the graph without nodes
     with pytest.raises(InputError, match="ptr"):
-        OF_GRAPHS[name](to_data(nx.path_graph(3)))
+        UNTRAINED[name](to_data(nx.path_graph(3)))
+
+
+def counted(batch: Data, rounds: int) -> list[Counter[Hashable]]:
+    """Of each graph, how often it has each pair (round, label), where a label is a nested tuple, never compressed."""
+    neighbours: list[list[int]] = [[] for _ in range(batch.num_nodes)]
+    for i, j in batch.edge_index.T.tolist():
+        neighbours[i].append(j)
+    labels: list[Hashable] = [tuple(row) for row in batch.x.tolist()]
+    seen = list(zip(batch.batch.tolist(), [0] * len(labels), labels, strict=True))
+    for number in range(1, rounds + 1):
+        labels = [(labels[i], tuple(sorted((labels[j] for j in js), key=repr))) for i, js in enumerate(neighbours)]
+        seen += zip(batch.batch.tolist(), [number] * len(labels), labels, strict=True)
+    return [Counter(entry[1:] for entry in seen if entry[0] == graph) for graph in range(len(batch.ptr) - 1)]
+
+
+def labelled(batch: Data, kinds: int, seed: int = 0) -> Data:
+    labels = torch.randint(kinds, (batch.num_nodes,), generator=seeded(seed))
+    batch.x = torch.nn.functional.one_hot(labels, kinds).float()
+    return batch
+
+
+@settings(max_examples=60)
+@given(batch=batches(), kinds=st.integers(1, 3), rounds=st.integers(0, 4), seed=st.integers(0, 999))
+def test_counts_are_those_of_nested_tuples(batch: Data, kinds: int, rounds: int, seed: int) -> None:
+    """Columns come in an order of our own, so they are compared as sorted columns: each is a label of the reference."""
+    batch = labelled(batch, kinds, seed)
+    reference = counted(batch, rounds)
+    result = weisfeiler_lehman(batch, rounds=rounds)
+    assert result.layout == torch.sparse_csr
+    names = {name for count in reference for name in count}
+    assert result.shape == (len(reference), len(names))
+    columns = sorted(result.to_dense().long().T.tolist())
+    assert columns == sorted([count[name] for count in reference] for name in names)
+    of_round = sorted(result.to_dense()[:, : len({name for name in names if name[0] == 0})].T.tolist())
+    assert of_round == sorted([count[name] for count in reference] for name in names if name[0] == 0)
+
+
+@settings(max_examples=30)
+@given(batch=batches(), seed=st.integers(0, 999))
+def test_the_order_of_nodes_edges_and_graphs_makes_no_difference(batch: Data, seed: int) -> None:
+    graphs = labelled(batch, 3).to_data_list()
+    generator = seeded(seed)
+    renumbered = []
+    for graph in graphs:
+        order = torch.randperm(graph.num_nodes, generator=generator)
+        edges = order.argsort()[graph.edge_index]
+        edges = edges[:, torch.randperm(edges.shape[1], generator=generator)]
+        renumbered.append(Data(x=graph.x[order], edge_index=edges, num_nodes=graph.num_nodes))
+    result = weisfeiler_lehman(Batch.from_data_list(renumbered[::-1])).to_dense().flip(0)
+    assert torch.equal(result, weisfeiler_lehman(batch).to_dense())
+
+
+def test_the_example_of_a_path_and_a_triangle() -> None:
+    """Unlabelled. Round 1 tells degrees apart: the ends of the path, its middle, the same as the triangle's nodes."""
+    batch = to_batch([nx.path_graph(3), nx.cycle_graph(3)])
+    batch.x = torch.ones(6, 1)
+    assert weisfeiler_lehman(batch, rounds=1).to_dense().tolist() == [[3, 2, 1], [3, 0, 3]]
+    assert weisfeiler_lehman(batch, rounds=2).shape == (2, 1 + 2 + 3)
+
+
+def test_what_one_dimension_cannot_tell_apart() -> None:
+    batch = to_batch([nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))])
+    batch.x = torch.ones(12, 1)
+    first, second = weisfeiler_lehman(batch, rounds=5).to_dense()
+    assert torch.equal(first, second)
+
+
+def test_lists_of_neighbours_that_begin_alike_stay_apart() -> None:
+    """A node with neighbours a, and one with a and a; or with a and b, in either order."""
+    edges = [(0, 1), (2, 3), (2, 4), (5, 6), (5, 7), (8, 9), (8, 10)]
+    graph = nx.Graph(edges)
+    batch = to_batch([graph])
+    kind = [0, 1, 0, 1, 1, 0, 1, 2, 0, 2, 1]
+    batch.x = torch.nn.functional.one_hot(torch.tensor(kind)).float()
+    counts = weisfeiler_lehman(batch, rounds=1).to_dense()[0, 3:]
+    assert sorted(counts.tolist()) == [1, 1, 2, 2, 5]  # a; aa; ab twice; and the leaves, b twice and a five times
+
+
+def test_weights_do_not_count() -> None:
+    plain, weighted = (weisfeiler_lehman(mixed_batch(weighted)).to_dense() for weighted in (False, True))
+    assert torch.equal(plain, weighted)
+
+
+@given(n=st.integers(0, 12), d=st.integers(1, 3), seed=st.integers(0, 999))
+def test_distinct_rows(n: int, d: int, seed: int) -> None:
+    x = np.random.default_rng(seed).integers(-1, 2, (n, d)) * np.float32(0.5)
+    rows = sorted(map(tuple, set(map(tuple, x.tolist()))))
+    assert distinct_rows(x).tolist() == [rows.index(tuple(row)) for row in x.tolist()]
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(InputError, match="rounds must be a whole number, 0 or more, not -1"):
+        weisfeiler_lehman(mixed_batch(), rounds=-1)

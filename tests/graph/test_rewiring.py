@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.batches import undirected_edges
-from sfa.graph.rewiring import rewired
+from sfa.graph.rewiring import rewire
 from tests.graph.graph_batches import assert_sound, batches, copies_of, mixed_batch, seeded, single_graphs, to_batch
 
 
@@ -26,7 +26,7 @@ def edges_of(graph: nx.Graph) -> set[frozenset[int]]:
 def test_so_many_edges_go_and_so_many_come(batch: Data, seed: int, data: st.DataObject) -> None:
     edges = undirected_edges(batch).tolist()
     drop, add = ([data.draw(st.integers(0, count)) for count in edges] for _ in range(2))
-    view = rewired(batch, torch.tensor(drop), torch.tensor(add), seeded(seed))
+    view = rewire(batch, torch.tensor(drop), torch.tensor(add), seeded(seed))
     assert_sound(view, batch)
     assert view.x is batch.x
     for number, (before, after) in enumerate(zip(single_graphs(batch), single_graphs(view), strict=True)):
@@ -42,7 +42,7 @@ def test_so_many_edges_go_and_so_many_come(batch: Data, seed: int, data: st.Data
 def test_every_set_of_edges_is_as_likely_to_go() -> None:
     graph, copies = nx.cycle_graph(5), 6000
     counts = torch.full((copies,), 2)
-    view = rewired(copies_of(graph, copies), counts, torch.zeros_like(counts), seeded())
+    view = rewire(copies_of(graph, copies), counts, torch.zeros_like(counts), seeded())
     sets = {frozenset(map(frozenset, pair)): i for i, pair in enumerate(combinations(sorted(graph.edges), 3))}
     pairs = (view.edge_index % 5).T.view(copies, 6, 2).tolist()
     drawn = torch.tensor([sets[frozenset(map(frozenset, left))] for left in pairs])
@@ -55,7 +55,7 @@ def test_every_set_of_free_pairs_is_as_likely_to_come(graph: nx.Graph, add: int)
     copies, n = 9000, graph.number_of_nodes()
     counts = torch.full((copies,), add)
     batch = copies_of(graph, copies)
-    view = rewired(batch, torch.zeros_like(counts), counts, seeded())
+    view = rewire(batch, torch.zeros_like(counts), counts, seeded())
     assert_sound(view, batch)
     free = sorted(nx.non_edges(graph))
     sets = {frozenset(map(frozenset, pairs)): number for number, pairs in enumerate(combinations(free, add))}
@@ -68,7 +68,7 @@ def test_every_set_of_free_pairs_is_as_likely_to_come(graph: nx.Graph, add: int)
 def test_weights_of_new_edges_are_of_their_own_graph() -> None:
     batch = to_batch([nx.path_graph(6), nx.star_graph(5)], weighted=True)
     batch.edge_weight = 1 + batch.batch[batch.edge_index[0]].float()
-    view = rewired(batch, torch.tensor([1, 2]), torch.tensor([5, 5]), seeded())
+    view = rewire(batch, torch.tensor([1, 2]), torch.tensor([5, 5]), seeded())
     assert torch.equal(view.edge_weight, 1 + view.batch[view.edge_index[0]].float())
 
 
@@ -79,7 +79,7 @@ def test_edges_in_any_order_come_out_sorted() -> None:
     shuffled.edge_index, shuffled.edge_weight = batch.edge_index[:, order], batch.edge_weight[order]
     drop, add = undirected_edges(batch) // 3, undirected_edges(batch) // 2
     for coming in (torch.zeros_like(add), add):
-        expected, view = (rewired(one, drop, coming, seeded(1)) for one in (batch, shuffled))
+        expected, view = (rewire(one, drop, coming, seeded(1)) for one in (batch, shuffled))
         assert_sound(view, batch)
         assert torch.equal(view.edge_index, expected.edge_index)
         assert torch.equal(view.edge_weight, expected.edge_weight)
@@ -89,4 +89,4 @@ def test_one_direction_only_is_refused() -> None:
     batch = to_batch([nx.path_graph(3)])
     batch.edge_index = batch.edge_index[:, batch.edge_index[0] < batch.edge_index[1]]
     with pytest.raises(InputError, match="one direction only"):
-        rewired(batch, torch.tensor([1]), torch.tensor([0]), seeded())
+        rewire(batch, torch.tensor([1]), torch.tensor([0]), seeded())

@@ -15,8 +15,9 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import InputError
+from sfa.graph import draws as draws_module
 from sfa.graph import walks as walks_module
-from sfa.graph.pattern import Pattern
+from sfa.graph.structure import CSRStructure
 from sfa.graph.walks import Transitions, draw_nodes, random_walks, second_order_walks
 
 # Triangles, a square, a leaf (6) and a node alone (7): from some edges there is a way back, aside and out.
@@ -147,7 +148,7 @@ def test_walks_follow_edges_and_a_node_alone_stays(seed: int, length: int, p: fl
 
 
 def test_without_edges_all_stay() -> None:
-    transitions = Transitions(Pattern(torch.empty(2, 0, dtype=torch.int64), 3))
+    transitions = Transitions(CSRStructure(torch.empty(2, 0, dtype=torch.int64), 3))
     starts = torch.tensor([2, 0])
     for walks in (
         random_walks(transitions, starts, 2, seeded()),
@@ -160,13 +161,13 @@ def test_light_rows_keep_their_digits_beside_heavy_ones() -> None:
     """Sums over all edges would lose the weights near 1e-20 altogether."""
     edges = torch.tensor([[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]])
     weight = torch.tensor([1e20, 3e20, 1e20, 1e-20, 1e-20, 3e-20], dtype=torch.float64)
-    _, there = random_walks(Transitions(Pattern(edges, 3), weight), torch.full((5000,), 2), 1, seeded())
+    _, there = random_walks(Transitions(CSRStructure(edges, 3), weight), torch.full((5000,), 2), 1, seeded())
     assert_frequencies(there, torch.tensor([0.25, 0.75, 0.0], dtype=torch.float64))
 
 
 def test_an_edge_of_weight_0_is_none() -> None:
     edges = torch.tensor([[0, 0, 0, 1, 2, 3], [1, 2, 3, 0, 0, 0]])
-    transitions = Transitions(Pattern(edges, 4), torch.tensor([0.0, 1.0, 0.0, 0.0, 1.0, 0.0]))
+    transitions = Transitions(CSRStructure(edges, 4), torch.tensor([0.0, 1.0, 0.0, 0.0, 1.0, 0.0]))
     for walks in (
         random_walks(transitions, torch.arange(4).repeat(50), 4, seeded()),
         second_order_walks(transitions, torch.arange(4).repeat(50), 4, seeded(), p=0.1, q=3.0),
@@ -182,18 +183,19 @@ def test_the_least_and_the_largest_draw_stay_in_their_row(
     monkeypatch: pytest.MonkeyPatch, draw: float, first: bool, weighted: bool
 ) -> None:
     """And on an edge that has a weight: here the first and the last of every row have none."""
-    monkeypatch.setattr(walks_module, "_uniform", lambda like, _: torch.full(like.shape, draw, dtype=torch.float64))
+    for module in (draws_module, walks_module):
+        monkeypatch.setattr(module, "draw_uniform", lambda like, _: torch.full(like.shape, draw, dtype=torch.float64))
     edges = torch.tensor([[i, j] for i in range(7) for j in range(7) if i != j]).T
     weight = torch.tensor([0.0, 0.1, 0.3, 0.7, 0.1, 0.0] * 7) if weighted else None
     starts = torch.arange(7)
-    _, there = random_walks(Transitions(Pattern(edges, 7), weight), starts, 1, None)
+    _, there = random_walks(Transitions(CSRStructure(edges, 7), weight), starts, 1, None)
     place = (1 if first else 4) if weighted else (0 if first else 5)
     assert torch.equal(there, edges[1].reshape(7, 6)[:, place])
 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])
 def test_weights_that_are_no_weights_are_refused(wrong: float) -> None:
-    pattern = Pattern(torch.tensor([[0, 1], [1, 0]]), 2)
+    pattern = CSRStructure(torch.tensor([[0, 1], [1, 0]]), 2)
     with pytest.raises(InputError, match="negative, NaN or infinite"):
         Transitions(pattern, torch.tensor([1.0, wrong]))
 
@@ -212,7 +214,7 @@ def test_walkers_at_a_hub_are_worked_out_in_parts(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(walks_module, "ROUNDS", 0)
     monkeypatch.setattr(walks_module, "CHUNK", 10)
     monkeypatch.setattr(walks_module, "_exact_second_order_step", spy)
-    walks = second_order_walks(Transitions(Pattern(edges, 51)), leaves.repeat(20), 2, seeded(), p=1e-9, q=1.0)
+    walks = second_order_walks(Transitions(CSRStructure(edges, 51)), leaves.repeat(20), 2, seeded(), p=1e-9, q=1.0)
     assert torch.equal(walks[0], walks[2])
     assert sum(sizes) == 50 * 1000
     assert max(sizes) <= 2 * 100
@@ -261,11 +263,11 @@ class TestTransitionsOfAGraph:
     def test_the_digest_tells_graphs_apart(self) -> None:
         edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
         graphs = [
-            (Pattern(edges, 3), None),
-            (Pattern(edges, 4), None),
-            (Pattern(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]), 3), None),
-            (Pattern(edges, 3), torch.tensor([1.0, 1.0, 2.0, 2.0])),
-            (Pattern(edges, 3), torch.tensor([2.0, 2.0, 1.0, 1.0])),
+            (CSRStructure(edges, 3), None),
+            (CSRStructure(edges, 4), None),
+            (CSRStructure(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]), 3), None),
+            (CSRStructure(edges, 3), torch.tensor([1.0, 1.0, 2.0, 2.0])),
+            (CSRStructure(edges, 3), torch.tensor([2.0, 2.0, 1.0, 1.0])),
         ]
         digests = {tuple(Transitions(*graph).digest.tolist()) for graph in graphs}
         assert len(digests) == len(graphs)

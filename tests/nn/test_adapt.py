@@ -16,11 +16,11 @@ from torch_geometric.data import Data
 
 from sfa.augment import Diffusion, DropEdges, UniformDrop
 from sfa.errors import InputError
-from sfa.image.pixels import to_float
 from sfa.levels import Level
 from sfa.methods import GRACE, GraphCL, SimCLR
 from sfa.nn import GCN, GIN, MLP, GraphEncoder, ImageEncoder, PooledGCN, as_encoder, materialize, resnet18, small
 from sfa.nn.adapt import renewed
+from sfa.nn.image_encoder import to_float
 from sfa.seeding import seeded_initialisation
 
 

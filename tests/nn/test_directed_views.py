@@ -12,8 +12,8 @@ from torch_geometric.utils import is_undirected
 
 from sfa.augment import AdaptiveDrop, DropEdges, UniformDrop
 from sfa.errors import InputError
-from sfa.graph.propagation import Adjacency
 from sfa.nn import GCN, GIN, PooledGCN, materialize
+from sfa.nn.sparse import normalized_adjacency
 from sfa.registry import resolve
 
 
@@ -53,7 +53,7 @@ CASES = pytest.mark.parametrize(("weighted", "shuffled"), [(False, False), (True
 @CASES
 def test_the_matrix_is_that_of_gcn_norm(planted: Data, weighted: bool, shuffled: bool) -> None:
     view = directed_view(planted, weighted=weighted, shuffled=shuffled)
-    adjacency, expected = Adjacency.of(view, torch.float64), dense_norm(view)
+    adjacency, expected = normalized_adjacency(view, torch.float64), dense_norm(view)
     assert not torch.allclose(expected, expected.T)
     torch.testing.assert_close(adjacency.matrix.to_dense(), expected)
     torch.testing.assert_close(adjacency.transposed.to_dense(), expected.T)
@@ -86,7 +86,7 @@ def test_the_encoder_is_two_convolutions_of_torch_geometric(planted: Data, weigh
 def test_gradients_are_finite_differences(planted: Data) -> None:
     """Of the features, through the transposed matrix, and of the weights; also of second order."""
     view = directed_view(planted)
-    adjacency = Adjacency.of(view, torch.float64)
+    adjacency = normalized_adjacency(view, torch.float64)
     h = torch.randn(60, 2, generator=seeded(3), dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda h: adjacency @ h, (h,))
     assert torch.autograd.gradgradcheck(lambda h: adjacency @ h, (h,))

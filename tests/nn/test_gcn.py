@@ -7,10 +7,10 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj, to_undirected
 
 from sfa.errors import InputError
-from sfa.graph.propagation import Adjacency
 from sfa.matrices import csr_matrix
 from sfa.nn import GCN
-from sfa.nn.activations import ACTIVATIONS, RandomisedReLU
+from sfa.nn.layers import ACTIVATIONS, RandomizedReLU
+from sfa.nn.sparse import normalized_adjacency
 
 
 @pytest.fixture
@@ -65,21 +65,21 @@ def test_activations_by_name(activation: str, graph: Data) -> None:
     own = {"relu": nn.ReLU(), "prelu": nn.PReLU(), "rrelu": nn.RReLU(), "elu": nn.ELU()}[activation].eval()
     h = graph.x
     for convolution in encoder.convolutions:
-        h = own(convolution(h, Adjacency.of(graph)))
+        h = own(convolution(h, normalized_adjacency(graph)))
     torch.testing.assert_close(encoder(graph), h)
 
 
 def test_batch_norm_normalises_before_the_activation(graph: Data) -> None:
     encoder = GCN(5, 4, layers=1, activation="elu", batch_norm=True)
     h = encoder(graph)
-    before = encoder.convolutions[0](graph.x, Adjacency.of(graph))
+    before = encoder.convolutions[0](graph.x, normalized_adjacency(graph))
     normalised = (before - before.mean(0)) / (before.var(0, unbiased=False) + 1e-5).sqrt()
     torch.testing.assert_close(h, nn.functional.elu(normalised), rtol=1e-4, atol=1e-5)
 
 
 def test_randomised_relu_draws_from_the_generator_given() -> None:
     x = torch.linspace(-3, 3, 1000)
-    activation = RandomisedReLU()
+    activation = RandomizedReLU()
     first, second = (activation(x, torch.Generator().manual_seed(seed)) for seed in (0, 0))
     assert torch.equal(first, second)
     assert not torch.equal(first, activation(x, torch.Generator().manual_seed(1)))
@@ -168,7 +168,7 @@ def test_a_propagation_takes_the_place_of_the_adjacency(graph: Data) -> None:
 def test_running_statistics_have_their_momentum(graph: Data, momentum: float) -> None:
     """PyTorch's rule, step by step: ``(1 - momentum) · old + momentum · batch``."""
     encoder = GCN(5, 4, layers=1, batch_norm=True, norm_momentum=momentum)
-    before = encoder.convolutions[0](graph.x, Adjacency.of(graph)).detach()
+    before = encoder.convolutions[0](graph.x, normalized_adjacency(graph)).detach()
     mean, variance = torch.zeros(4), torch.ones(4)
     for _ in range(3):
         encoder(graph)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
 
 from sfa.methods import BYOL, BarlowTwins, SimCLR, SimSiam
 from sfa.nn import graph_projector, mlp_head, projection_head, resnet18, small
-from sfa.nn.batch_norm import BatchNorm
-from sfa.nn.heads import prelu_head
+from sfa.nn.heads import BilinearDiscriminator, Queue, ResidualDiscriminator, prelu_head, summary
+from sfa.nn.layers import BatchNorm
 
 
 def parameters(*heads: nn.Module) -> int:
@@ -99,3 +101,46 @@ def test_the_heads_of_graph_methods() -> None:
     for layer in graph_projector(96)[::2]:
         assert 0.95 * bound < layer.weight.abs().max() <= bound
         assert not layer.bias.any()
+
+
+def test_the_summary_is_the_sigmoid_of_the_mean() -> None:
+    h = torch.tensor([[0.0, 2.0], [0.0, -4.0]])
+    torch.testing.assert_close(summary(h), torch.tensor([0.5, 1 / (1 + 2.718281828)]))
+
+
+def test_scores_are_bilinear() -> None:
+    torch.manual_seed(0)
+    discriminator = BilinearDiscriminator(5)
+    h, s = torch.randn(7, 5), torch.randn(5)
+    expected = nn.functional.bilinear(h, s.expand(7, 5), discriminator.weight[None]).squeeze(1)
+    torch.testing.assert_close(discriminator(h, s), expected)
+    assert not torch.allclose(discriminator.weight, discriminator.weight.T)
+
+
+def test_the_residual_discriminator_is_three_layers_and_a_linear_one_beside() -> None:
+    torch.manual_seed(0)
+    discriminator = ResidualDiscriminator(5)
+    h = torch.randn(7, 5)
+    out = h
+    for layer in discriminator.block[::2]:
+        out = (out @ layer.weight.T + layer.bias).clamp(min=0)
+    expected = out + h @ discriminator.shortcut.weight.T + discriminator.shortcut.bias
+    torch.testing.assert_close(discriminator(h), expected)
+    assert len(discriminator.block) == 6
+    assert not any(part.bias.any() for part in discriminator.modules() if isinstance(part, nn.Linear))
+
+
+@given(size=st.integers(1, 9), batches=st.lists(st.integers(0, 12), max_size=6))
+def test_the_queue_holds_the_newest_rows_of_each_view(size: int, batches: list[int]) -> None:
+    queue = Queue(size, 3)
+    views: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for number, count in enumerate(batches):
+        assert queue.is_full == (len(views[0]) >= size)
+        z = torch.randn(2, count, 3, generator=torch.Generator().manual_seed(number))
+        queue.push(z)
+        for kept, rows in zip(views, z, strict=True):
+            kept[:0] = rows
+    for kept, rows in zip(views, queue.rows, strict=True):
+        expected = torch.stack([*kept[:size], *[torch.zeros(3)] * (size - len(kept))])
+        assert torch.equal(rows, expected)
+    assert int(queue.stored) == min(size, sum(batches))

@@ -15,11 +15,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.image import channels
-from sfa.image.channels import histograms, moments
-from sfa.image.pixels import to_float
 from sfa.modes import evaluating
 from sfa.nn import ImageEncoder, small
+from sfa.nn import image_encoder as module
+from sfa.nn.image_encoder import histograms, moments, to_float
 from sfa.seeding import seeded_initialisation
 from tests.memory_maps import file_of
 
@@ -164,7 +163,7 @@ def test_mapped_images(tmp_path: Path) -> None:
 def test_mean_and_spread_are_those_of_the_training_pixels(
     masked: bool, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channels, "HISTOGRAM_BYTES", chunk_bytes)
+    monkeypatch.setattr(module, "HISTOGRAM_BYTES", chunk_bytes)
     x = pixels(25, 7, 6, 3)
     x[..., 1] //= 3
     data = Data(x=x)

@@ -9,7 +9,7 @@ from sfa.augment import MaskFeatures, UniformDrop
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
 from sfa.methods import GRACE
-from sfa.nn.dropout import dropout
+from sfa.nn.layers import dropout
 from sfa.nn.mlp import MLP
 
 

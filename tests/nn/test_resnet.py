@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,8 +12,8 @@ from torch.nn import functional
 
 from sfa import distributed as processes
 from sfa.errors import InputError
-from sfa.nn import ResNet
-from sfa.nn.batch_norm import BatchNorm2d
+from sfa.nn import ResNet, resnet18, resnet18_imagenet, small, small_strided
+from sfa.nn.layers import BatchNorm2d
 from sfa.nn.resnet import CIFAR, IMAGENET, Stem
 from sfa.seeding import seeded_initialisation
 from tests.processes import run_in_processes
@@ -183,6 +184,7 @@ def test_bfloat16_by_autocast() -> None:
         torch.testing.assert_close(buffer, dict(plain.named_buffers())[name], rtol=0.05, atol=0.05)
 
 
+@pytest.mark.multiprocess
 def test_float32_gradients_of_narrow_networks() -> None:
     """In a process of its own: oneDNN's strided convolution of 1 x 1 with channels last would overwrite its memory."""
     for hidden, error in run_in_processes(narrow_errors, 1)[0].items():
@@ -204,6 +206,7 @@ def narrow_errors() -> dict[int, float]:
     return errors
 
 
+@pytest.mark.multiprocess
 def test_the_images_of_two_processes_are_one_batch() -> None:
     images, direction = random_images(8, 3, 9, 9), random_images(8, 16, seed=1)
     sizes = [(5, 3), (2, 0, 6)]
@@ -222,8 +225,8 @@ def outputs(
     sizes: tuple[int, ...], images: Tensor, direction: Tensor
 ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
     encoder = network(4).double()
-    distributed.enable_cross_rank(encoder)
-    own, weights = (whole.split(sizes)[distributed.rank()] for whole in (images, direction))
+    processes.synchronise(encoder)
+    own, weights = (whole.split(sizes)[processes.rank()] for whole in (images, direction))
     result = encoder(own)
     (result * weights).sum().backward()
     gradients = {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}
@@ -235,3 +238,35 @@ def outputs(
 def test_impossible_shapes_are_refused(hidden: int, blocks: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match="needs hidden ≥ 1 and stages of 1 block or more"):
         ResNet(3, hidden, blocks=blocks)
+
+
+Build = Callable[..., ResNet]
+
+
+@pytest.mark.parametrize(
+    ("build", "width", "side"), [(small, 4, 32), (small_strided, 4, 16), (resnet18, 8, 34), (resnet18_imagenet, 8, 16)]
+)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_widths_and_first_maps(build: Build, width: int, side: int, channels: int) -> None:
+    encoder = build(channels, 2)
+    assert encoder.width == 2 * width
+    assert encoder.largest_map(32, 32) == 2 * side**2
+    assert encoder(torch.rand(2, channels, 16, 16)).shape == (2, encoder.width)
+
+
+def test_default_widths() -> None:
+    assert [build(3).width for build in (small, small_strided, resnet18, resnet18_imagenet)] == [128, 128, 256, 256]
+
+
+def test_a_small_one_has_a_block_in_each_of_three_stages() -> None:
+    plain, strided = (dict(build(1, 8).named_parameters()) for build in (small, small_strided))
+    assert {name: p.shape for name, p in plain.items()} == {name: p.shape for name, p in strided.items()}
+    stem, first = 8 * 9 + 16, 2 * (8 * 8 * 9 + 16)
+    second = 9 * (8 * 16 + 16 * 16) + 8 * 16 + 3 * 32
+    third = 9 * (16 * 32 + 32 * 32) + 16 * 32 + 3 * 64
+    assert sum(p.numel() for p in plain.values()) == stem + first + second + third
+
+
+def test_no_channels_are_refused() -> None:
+    with pytest.raises(InputError, match="needs 1 channel or more, not 0"):
+        small(0)

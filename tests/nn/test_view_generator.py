@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from sfa.graph.candidate_pairs import candidate_pairs
 from sfa.nn import GIN
-from sfa.nn.view_generator import ViewGenerator, divergence_of_each, reconstruction_of_each, rewards
+from sfa.nn.view_generator import ViewGenerator, candidate_pairs, divergence_of_each, reconstruction_of_each, rewards
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.augment.node import random_views
+from sfa.augment import UniformDrop
 from sfa.errors import InputError
-from sfa.graph.pattern import pattern_of
+from sfa.graph.structure import csr_structure
 from sfa.nn import GCN
 from sfa.registry import registered, resolve
-from sfa.sampling import Clusters, Neighbours, RandomWalks, Sampler, Starts, WholeGraph
+from sfa.sampling import Clusters, Neighbors, RandomWalks, Sampler, Starts, WholeGraph
 
 MakeGraph = Callable[..., Data]
 MakeSampler = Callable[[Data], Sampler]
 
 SMALL: dict[str, MakeSampler] = {
     "whole": WholeGraph,
-    "neighbours": lambda graph: Neighbours(graph, batch_size=4, fanouts=(2, 1)),
+    "neighbours": lambda graph: Neighbors(graph, batch_size=4, fanouts=(2, 1)),
     "random-walks": lambda graph: RandomWalks(graph, batch_size=3, length=2),
     "clusters": lambda graph: Clusters(graph, batch_size=6, clusters=5),
 }
@@ -60,7 +60,7 @@ def check_piece(batch: Data, graph: Data) -> None:
     assert all(a != b for a, b in pairs)
     assert edges_with_weights(batch, nodes).items() <= edges_with_weights(graph, everyone).items()
     assert ("edge_weight" in batch) == ("edge_weight" in graph)
-    assert pattern_of(batch.edge_index, batch.num_nodes).order is None
+    assert csr_structure(batch.edge_index, batch.num_nodes).order is None
 
 
 @every_batching_one
@@ -151,7 +151,7 @@ def test_views_of_a_batch_have_its_nodes_and_the_encoder_takes_them(
 ) -> None:
     sampler = make_sampler(make_graph("dense", 20, csr=True))
     batch = sampler.batch(sampler.plan(seeded())[0], seeded())
-    for view in random_views(batch, (0.3, 0.5), (0.2, 0.2), seeded()):
+    for view in UniformDrop((0.3, 0.5), (0.2, 0.2))(batch, seeded()):
         assert view.x is batch.x
         assert GCN(4, 3)(view).shape == (batch.num_nodes, 3)
 
@@ -177,7 +177,7 @@ def test_seeds_that_are_none_are_named(
     sampler.batch(torch.tensor([0]), seeded())  # and it works on
 
 
-@pytest.mark.parametrize("sampler", [Neighbours, RandomWalks, Clusters, Starts])
+@pytest.mark.parametrize("sampler", [Neighbors, RandomWalks, Clusters, Starts])
 @pytest.mark.parametrize("wrong", [0, -3, 1.5, True])
 def test_a_batch_size_below_one_is_refused(sampler: type[Sampler], wrong: int, make_graph: MakeGraph) -> None:
     with pytest.raises(InputError, match=f"batch_size must be a whole number, 1 or more, not {wrong}"):

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.graph.pattern import pattern_of
+from sfa.graph.structure import csr_structure
 from sfa.sampling import Clusters
 from sfa.sampling.clusters import joined, metis_clusters
 
@@ -71,7 +71,7 @@ def test_clusters_share_out_the_nodes_and_none_is_empty(
 
 def test_clusters_are_those_of_metis_though_their_sizes_differ(make_graph: MakeGraph) -> None:
     graph = make_graph("sparse", 23)
-    cluster_of = metis_clusters(pattern_of(graph.edge_index, 23), 5).tolist()
+    cluster_of = metis_clusters(csr_structure(graph.edge_index, 23), 5).tolist()
     sampler = Clusters(graph, clusters=5)
     assert len(set(sampler.sizes.tolist())) > 1
     expected = [{node for node in range(23) if cluster_of[node] == c} for c in range(sampler.num_seeds)]
@@ -129,7 +129,7 @@ def test_by_default_about_ten_make_a_batch(make_graph: MakeGraph) -> None:
 
 
 def test_a_graph_without_edges_is_shared_out_too() -> None:
-    clusters = metis_clusters(pattern_of(torch.empty(2, 0, dtype=torch.int64), 6), 3)
+    clusters = metis_clusters(csr_structure(torch.empty(2, 0, dtype=torch.int64), 6), 3)
     assert sorted(set(clusters.tolist())) == list(range(int(clusters.max()) + 1))
     assert len(clusters) == 6
 

@@ -4,9 +4,8 @@ from sfa.augment.adaptive import AdaptiveDrop
 from sfa.augment.base import Augmentation, Compose, Identity
 from sfa.augment.diffusion import Diffusion
 from sfa.augment.graph import RandomChoice
-from sfa.augment.image import ImageViews
+from sfa.augment.image import STRENGTHS, ImageViews, Strengths
 from sfa.augment.node import DropEdges, MaskFeatures, ShuffleFeatures, UniformDrop
-from sfa.augment.strengths import STRENGTHS, Strengths
 from sfa.registry import import_modules
 
 __all__ = [

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdRef
 from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation, both
+from sfa.augment.centrality import Centrality, resolve_centrality
 from sfa.augment.node import random_view
 from sfa.errors import unknown_name
-from sfa.graph.centrality import Centrality
-from sfa.graph.centrality import resolve as resolve_centrality
-from sfa.graph.memo import Memo
+from sfa.graph.structure import WeakTensorCache
 from sfa.matrices import row_chunks
 from sfa.ranges import Share, check_number
 from sfa.registry import register
 
-CUT_OFF = 0.7
-"""The authors' bound of all rates."""
-TINY = 1e-8
-"""Added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors."""
-
+TINY = 1e-8  # added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors
 
 Importance = Literal["sink", "mean"]
-"""How the importance of an edge is made of that of its nodes."""
 
 
 @register("augmentation", "adaptive")
+@dataclass(repr=False, eq=False)
 class AdaptiveDrop(Augmentation):
     r"""Remove unimportant edges and mask unimportant features more often than others.
 
@@ -47,28 +43,24 @@ class AdaptiveDrop(Augmentation):
         edge_drop: :math:`p_e` of the edges, in view alpha and beta.
         feature_drop: :math:`p_e` of the feature columns, in view alpha and beta.
         centrality: What makes a node important: ``degree``, ``pagerank`` or ``eigenvector``.
-        cut_off: :math:`p_\tau`, the highest rate there is.
+        cut_off: :math:`p_\tau`, the highest rate there is; the authors' is 0.7.
         importance: Of an edge: ``sink``, that of the node it points to, and each direction is drawn for itself, as in
             the authors' code; or ``mean``, that of both nodes, and the two directions go or stay together.
     """
 
-    def __init__(
-        self,
-        edge_drop: tuple[Share, Share] = (0.2, 0.3),
-        feature_drop: tuple[Share, Share] = (0.1, 0.1),
-        centrality: Centrality = "degree",
-        cut_off: Share = CUT_OFF,
-        importance: Importance = "sink",
-    ) -> None:
-        resolve_centrality(centrality)
-        if importance not in get_args(Importance):
-            raise unknown_name("importance", importance, get_args(Importance))
-        self.edge_drop = both("edge_drop", edge_drop)
-        self.feature_drop = both("feature_drop", feature_drop)
-        self.centrality = centrality
-        check_number("cut_off", cut_off, at_most=1)
-        self.cut_off = cut_off
-        self.importance = importance
+    edge_drop: tuple[Share, Share] = (0.2, 0.3)
+    feature_drop: tuple[Share, Share] = (0.1, 0.1)
+    centrality: Centrality = "degree"
+    cut_off: Share = 0.7
+    importance: Importance = "sink"
+
+    def __post_init__(self) -> None:
+        resolve_centrality(self.centrality)
+        if self.importance not in get_args(Importance):
+            raise unknown_name("importance", self.importance, get_args(Importance))
+        self.edge_drop = both("edge_drop", self.edge_drop)
+        self.feature_drop = both("feature_drop", self.feature_drop)
+        check_number("cut_off", self.cut_off, at_most=1)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         edges, features = _weights_of(data, self.centrality, self.importance)
@@ -86,16 +78,9 @@ def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance 
         s_{uv} = \log \varphi_v \quad \text{(sink)}, \qquad
         s_{uv} = \log\big( 1 + \tfrac12 (\varphi_u + \varphi_v) \big) \quad \text{(mean)}
 
-    The first is the authors' code, in which an edge points from ``u`` to ``v`` and its two directions differ. The
-    second is ours; the 1 keeps the importance of an edge between nodes without centrality finite.
-
-    Args:
-        edge_index: ``(2, m)``.
-        centrality: :math:`\varphi` ``(n,)``, not negative.
-        importance: ``sink`` or ``mean``.
-
-    Returns:
-        ``(m,)`` with mean 1; all 1 where no edge is more important than another.
+    with centralities :math:`\varphi` ``(n,)``. The first is the authors' code, in which an edge points from ``u`` to
+    ``v`` and its two directions differ. The second is ours; the 1 keeps the importance of an edge between nodes without
+    centrality finite. The result ``(m,)`` has mean 1, and is all 1 where no edge is more important than another.
     """
     source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
     if importance == "sink":
@@ -111,21 +96,15 @@ def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
 
     Sparse features, at least half of them 0, are words that a node has or has not, whatever their scale: they count
     1 where they are not 0. Dense ones count with their absolute values. The 1 in the logarithm, which the authors do
-    not have, keeps the importance of a feature that no node has finite.
-
-    Args:
-        x: Node features ``(n, d)``, dense or CSR.
-        centrality: :math:`\varphi` ``(n,)``, not negative.
-
-    Returns:
-        ``(d,)`` with mean 1; all 1 where no feature is more important than another.
+    not have, keeps the importance of a feature that no node has finite. Features may be dense or CSR; the result
+    ``(d,)`` has mean 1, and is all 1 where no feature is more important than another.
     """
     present, absolute, non_zero = _column_sums(x, centrality)
     return _relative(torch.log1p(present if 2 * non_zero <= x.numel() else absolute))
 
 
 def _relative(s: Tensor, scale: float | None = None) -> Tensor:
-    """``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding, which has a scale."""
+    """Return ``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding, which has a scale."""
     if len(s) == 0:
         return s
     below = s.max() - s
@@ -134,7 +113,7 @@ def _relative(s: Tensor, scale: float | None = None) -> Tensor:
 
 
 def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
-    """``Σ_u [x_ui ≠ 0] φ_u`` and ``Σ_u |x_ui| φ_u`` of each column, and how many entries are not 0."""
+    """Sum ``[x_ui ≠ 0] φ_u`` and ``|x_ui| φ_u`` over each column, and count the entries that are not 0."""
     present, absolute = (torch.zeros(x.shape[1], dtype=torch.float64, device=x.device) for _ in range(2))
     if x.layout == torch.sparse_csr:
         values, column = x.values().detach(), x.col_indices()
@@ -151,35 +130,7 @@ def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
     return present, absolute, non_zero
 
 
-class _Weights(NamedTuple):
-    edges: Tensor
-    features: Tensor
-    centrality: Centrality
-    importance: Importance
-    num_nodes: int
-    x: _Seen
-    edge_weight: _Seen
-
-
-class _Seen:
-    """Tells whether a tensor is the one that was seen before, as it was then."""
-
-    def __init__(self, tensor: Tensor | None) -> None:
-        self._tensor = None if tensor is None else weakref.ref(tensor)
-        self._version = _version(tensor)
-
-    def is_still(self, tensor: Tensor | None) -> bool:
-        if tensor is None or self._tensor is None:
-            return tensor is None and self._tensor is None
-        return self._tensor() is tensor and self._version is not None and self._version == _version(tensor)
-
-
-def _version(tensor: Tensor | None) -> int | None:
-    """How often a tensor was written to; one made in inference mode does not count."""
-    return None if tensor is None or tensor.is_inference() else tensor._version
-
-
-_WEIGHTS: Memo[_Weights] = Memo()
+_WEIGHTS: WeakTensorCache[tuple[Tensor, Tensor]] = WeakTensorCache()
 
 
 def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
@@ -187,17 +138,17 @@ def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> 
     x, edge_index, edge_weight = graph.x, graph.edge_index, graph.edge_weight
     nodes: int = graph.num_nodes
 
-    def make() -> _Weights:
+    def make() -> tuple[Tensor, Tensor]:
         phi = resolve_centrality(centrality)(edge_index, nodes, edge_weight)
         if centrality == "pagerank":
             phi = phi * nodes  # of mean 1, as in the authors' code: log(1 + φ) needs a scale
-        edges, features = edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
-        return _Weights(edges, features, centrality, importance, nodes, _Seen(x), _Seen(edge_weight))
+        return edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
 
-    def fits(known: _Weights) -> bool:
-        wanted = (centrality, importance, nodes)
-        same = (known.centrality, known.importance, known.num_nodes) == wanted
-        return same and known.x.is_still(x) and known.edge_weight.is_still(edge_weight)
+    return _WEIGHTS.get(edge_index, make, made_of=(centrality, importance, nodes, _state(x), _state(edge_weight)))
 
-    known = _WEIGHTS.get(edge_index, make, fits)
-    return known.edges, known.features
+
+def _state(tensor: Tensor | None) -> object:
+    """Return what equals the state of a tensor before only if it is that tensor, and was not written to since."""
+    if tensor is None:
+        return None
+    return object() if tensor.is_inference() else (WeakIdRef(tensor), tensor._version)  # the former counts no changes

@@ -11,11 +11,7 @@ from sfa.errors import InputError
 from sfa.levels import DATA, Level
 from sfa.registry import register
 
-View = Callable[[Any, torch.Generator | None], Any]
-"""A function ``(data, generator) -> view`` that makes one view."""
-
-Rates = float | tuple[float, float]
-"""A rate for both views, or one for view alpha and one for view beta."""
+View = Callable[[Any, torch.Generator | None], Any]  # a function (data, generator) -> view that makes one view
 
 
 class Augmentation:
@@ -97,11 +93,7 @@ def as_augmentation(views: Any, level: Level) -> Callable[..., Any]:
 
 
 class CheckedViews:
-    """A function ``(data, generator) -> (view, view)``, checked to make two views.
-
-    Args:
-        function: The function.
-    """
+    """A function ``(data, generator) -> (view, view)``, checked to make two views."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -119,7 +111,7 @@ class CheckedViews:
         return str(getattr(self.function, "__name__", repr(self.function)))
 
 
-def both(name: str, rate: Rates) -> tuple[float, float]:
+def both(name: str, rate: float | tuple[float, float]) -> tuple[float, float]:
     """Return the rates of view alpha and beta: a single rate is that of both."""
     rates = tuple(rate) if isinstance(rate, tuple | list) else (rate, rate)
     are_numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in rates)

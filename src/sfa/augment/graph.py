@@ -2,8 +2,8 @@
 
 A batch is the disjoint union of its graphs, as torch_geometric makes it: ``x`` ``(N, d)``, ``edge_index`` ``(2, m)``
 with both directions, ``ptr`` ``(G + 1,)`` and ``batch`` ``(N,)``. A view is a new batch of as many graphs in the same
-order, which shares with the old one what has not changed. A rate is one for all graphs or one for each, ``(G,)``; how
-many nodes or edges it makes of a graph is exact, and which ones is drawn at random. A graph without nodes stays so.
+order, which shares with the old one what has not changed. How many nodes or edges a rate makes of a graph is exact, and
+which ones is drawn at random. A graph without nodes stays so.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation
-from sfa.augment.growth import grown
 from sfa.errors import InputError, unknown_name
-from sfa.graph.batches import check_batch, induced, random_ranks, shares, undirected_edges, with_edges, with_features
-from sfa.graph.rates import Rate, check_rate
-from sfa.graph.rewiring import rewired
+from sfa.graph import batches
+from sfa.graph.draws import draw_below
+from sfa.graph.rewiring import rewire
 from sfa.levels import num_items
 from sfa.ranges import Share, check_whole
 from sfa.registry import register
@@ -29,8 +28,7 @@ AUGMENTATIONS = ("identity", "node-drop", "edge-perturb", "attribute-mask", "sub
 """What can happen to a graph; a choice is a place in this tuple."""
 IDENTITY, NODE_DROP, EDGE_PERTURB, ATTRIBUTE_MASK, SUBGRAPH = range(len(AUGMENTATIONS))
 
-NOISE = (0.5, 0.5)
-"""Mean and standard deviation of the features of a masked node."""
+NOISE = (0.5, 0.5)  # mean and standard deviation of the features of a masked node
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class GraphRates:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            check_rate(field.name, getattr(self, field.name), 1)
+            batches.check_rate(field.name, getattr(self, field.name), 1)
 
 
 Kinds = Literal[
@@ -66,8 +64,8 @@ class RandomChoice(Augmentation):
     """Augment every graph of a batch by one kind of augmentation, drawn for it alone (GraphCL).
 
     From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020). A
-    subgraph is the paper's, grown node by node (:func:`sfa.augment.growth.grown`); the authors' code takes it from the
-    neighbors of the first node alone. GraphRates are those of their code for the sets of TU Dortmund.
+    subgraph is the paper's, grown node by node (:func:`grow`); the authors' code takes it from the neighbors of the
+    first node alone. Rates are those of their code for the sets of TU Dortmund.
 
     Args:
         kinds: ``random2`` (a node drop or a subgraph), ``random3`` (or an edge perturbation), ``random4`` (or an
@@ -100,7 +98,7 @@ class RandomChoice(Augmentation):
         self.both_views = both_views
 
     def __repr__(self) -> str:
-        rates = ", ".join(f"{field.name}={getattr(self.rates, field.name)!r}" for field in fields(self.rates))
+        rates = ", ".join(f"{name}={rate!r}" for name, rate in vars(self.rates).items())
         return f"{type(self).__name__}(kinds={self.kinds!r}, {rates}, both_views={self.both_views!r})"
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
@@ -126,72 +124,8 @@ def probabilities_of(kinds: Kinds) -> Tensor:
     return torch.tensor([float(name in among) / len(among) for name in AUGMENTATIONS])
 
 
-def drop_nodes(batch: Data, rate: Rate, generator: torch.Generator | None = None) -> Data:
-    """Without ``floor(rate · n_g)`` nodes of each graph and their edges; one node at least is left, at rate 1 too."""
-    check_batch(batch)
-    return induced(batch, _kept_nodes(batch, shares("node_drop", rate, batch.ptr.diff()), generator))
-
-
-def perturb_edges(batch: Data, drop: Rate, add: Rate, generator: torch.Generator | None = None) -> Data:
-    """Without ``floor(drop · e_g)`` of the ``e_g`` undirected edges of each graph, with ``floor(add · e_g)`` new ones.
-
-    New edges join different nodes of one graph that had none; see :func:`~sfa.graph.rewiring.rewired`.
-    """
-    check_batch(batch)
-    edges = undirected_edges(batch)
-    return rewired(batch, shares("edge_drop", drop, edges), shares("edge_add", add, edges), generator)
-
-
-def mask_attributes(batch: Data, rate: Rate, generator: torch.Generator | None = None) -> Data:
-    """With Gaussian noise, :data:`NOISE`, for the features of ``floor(rate · n_g)`` nodes of each graph."""
-    check_batch(batch)
-    return with_features(batch, _masked(batch, shares("attribute_mask", rate, batch.ptr.diff()), generator))
-
-
-def subgraph(batch: Data, keep: Rate, generator: torch.Generator | None = None) -> Data:
-    """A connected piece of ``floor(keep · n_g)`` nodes of each graph, at least one, grown from a random node.
-
-    See :func:`~sfa.augment.growth.grown`. A piece stays within a connected component, and has no more nodes than that.
-    """
-    check_batch(batch)
-    return induced(batch, grown(batch, _piece_sizes(keep, batch), generator))
-
-
-def augment(batch: Data, choices: Tensor, rates: GraphRates, generator: torch.Generator | None = None) -> Data:
-    """Each graph by the augmentation chosen for it, all in one pass; what is not chosen is not computed.
-
-    Args:
-        batch: Of ``G`` graphs.
-        choices: ``(G,)`` int64, places in :data:`AUGMENTATIONS`.
-        rates: Of the augmentations.
-        generator: Source of randomness.
-    """
-    check_batch(batch)
-    number = _numbers(choices, len(batch.ptr) - 1)
-    nodes = batch.ptr.diff()
-
-    def chosen(kind: int, counts: Tensor) -> Tensor:
-        return counts.where(choices == kind, 0)
-
-    view, keep = with_edges(batch, batch.edge_index, batch.edge_weight), None
-    if number[EDGE_PERTURB]:
-        edges = undirected_edges(batch)
-        drop, add = shares("edge_drop", rates.edge_drop, edges), shares("edge_add", rates.edge_add, edges)
-        view = rewired(batch, chosen(EDGE_PERTURB, drop), chosen(EDGE_PERTURB, add), generator)
-    if number[ATTRIBUTE_MASK]:
-        count = shares("attribute_mask", rates.attribute_mask, nodes)
-        view.x = _masked(batch, chosen(ATTRIBUTE_MASK, count), generator)
-    if number[NODE_DROP]:
-        keep = _kept_nodes(batch, chosen(NODE_DROP, shares("node_drop", rates.node_drop, nodes)), generator)
-    if number[SUBGRAPH]:
-        inside = grown(batch, chosen(SUBGRAPH, _piece_sizes(rates.subgraph_keep, batch)), generator)
-        others = (choices != SUBGRAPH).index_select(0, batch.batch)
-        keep = inside | (others if keep is None else others & keep)
-    return view if keep is None else induced(view, keep)
-
-
 def draw_choices(probabilities: Tensor, count: int, generator: torch.Generator | None = None) -> Tensor:
-    """``(count,)``: an augmentation for each graph, drawn with these probabilities ``(5,)``, or weights, of each."""
+    """Draw an augmentation for each graph, ``(count,)``, with these probabilities ``(5,)``, or weights, of each."""
     kinds = len(AUGMENTATIONS)
     if probabilities.shape != (kinds,) or not bool((probabilities >= 0).all() and 0 < probabilities.sum() < torch.inf):
         raise InputError(f"Augmentations have {kinds} probabilities, 0 or more and not all 0, not {probabilities}.")
@@ -199,35 +133,85 @@ def draw_choices(probabilities: Tensor, count: int, generator: torch.Generator |
     return torch.multinomial(probabilities, count, replacement=True, generator=generator)
 
 
-def _kept_nodes(batch: Data, counts: Tensor, generator: torch.Generator | None) -> Tensor:
-    nodes = batch.ptr.diff()
-    counts = counts.minimum((nodes - 1).clamp_min(0))
-    kept: Tensor = random_ranks(batch.batch, nodes, generator) >= counts.index_select(0, batch.batch)
-    return kept
+def augment(batch: Data, choices: Tensor, rates: GraphRates, generator: torch.Generator | None = None) -> Data:
+    """Augment each graph by the kind chosen for it, all in one pass; what is not chosen is not computed.
 
+    - A node drop removes ``floor(rate · n)`` nodes and their edges; one node at least is left, at rate 1 too.
+    - An edge perturbation removes and adds so many of the undirected edges; new ones join different nodes of one graph
+      that had none (:func:`~sfa.graph.rewiring.rewire`).
+    - An attribute mask puts Gaussian noise, :data:`NOISE`, for the features of so many nodes.
+    - A subgraph is a connected piece of so many nodes, at least one, grown from a random node (:func:`grow`). It stays
+      within a connected component, and has no more nodes than that.
 
-def _masked(batch: Data, counts: Tensor, generator: torch.Generator | None) -> Tensor:
-    ranks = random_ranks(batch.batch, batch.ptr.diff(), generator)
-    rows = (ranks < counts.index_select(0, batch.batch)).nonzero().squeeze(1)
-    mean, deviation = NOISE
-    noise = batch.x.new_empty(len(rows), batch.x.shape[1]).normal_(mean, deviation, generator=generator)
-    masked: Tensor = batch.x.index_copy(0, rows, noise)
-    return masked
-
-
-def _piece_sizes(keep: Rate, batch: Data) -> Tensor:
-    nodes = batch.ptr.diff()
-    return shares("subgraph_keep", keep, nodes).maximum(nodes.clamp_max(1))
-
-
-def _numbers(choices: Tensor, graphs: int) -> list[int]:
-    """How many graphs each augmentation is chosen for."""
-    if choices.dtype != torch.int64 or choices.shape != (graphs,):
+    ``choices`` ``(G,)`` int64 are places in :data:`AUGMENTATIONS`.
+    """
+    batches.check_batch(batch)
+    nodes, graph = batch.ptr.diff(), batch.batch
+    if choices.dtype != torch.int64 or choices.shape != nodes.shape:
         raise InputError(
-            f"Choices are one int64 number for each of the {graphs} graphs, not {choices.dtype} {tuple(choices.shape)}."
+            f"Choices are one int64 number for each of the {len(nodes)} graphs, not {choices.dtype} "
+            f"{tuple(choices.shape)}."
         )
     wrong = choices[(choices < 0) | (choices >= len(AUGMENTATIONS))]
     if len(wrong):
         raise InputError(f"Choices are from 0 to {len(AUGMENTATIONS) - 1}, not {int(wrong[0])}.")
-    numbers: list[int] = choices.bincount(minlength=len(AUGMENTATIONS)).tolist()
-    return numbers
+    chosen = choices.bincount(minlength=len(AUGMENTATIONS)).tolist()
+
+    def counts_of(kind: int, rate: str, sizes: Tensor) -> Tensor:
+        return batches.rate_counts(getattr(rates, rate), sizes).where(choices == kind, 0)
+
+    view, keep = batches.with_edges(batch, batch.edge_index, batch.edge_weight), None
+    if chosen[EDGE_PERTURB]:
+        edges = batches.undirected_edges(batch)
+        drop, add = (counts_of(EDGE_PERTURB, rate, edges) for rate in ("edge_drop", "edge_add"))
+        view = rewire(batch, drop, add, generator)
+    if chosen[ATTRIBUTE_MASK]:
+        masked = counts_of(ATTRIBUTE_MASK, "attribute_mask", nodes).index_select(0, graph)
+        rows = (batches.random_ranks(graph, nodes, generator) < masked).nonzero().squeeze(1)
+        noise = batch.x.new_empty(len(rows), batch.x.shape[1]).normal_(*NOISE, generator=generator)
+        view.x = batch.x.index_copy(0, rows, noise)
+    if chosen[NODE_DROP]:
+        dropped = counts_of(NODE_DROP, "node_drop", nodes).minimum((nodes - 1).clamp_min(0))
+        keep = batches.random_ranks(graph, nodes, generator) >= dropped.index_select(0, graph)
+    if chosen[SUBGRAPH]:
+        sizes = batches.rate_counts(rates.subgraph_keep, nodes).maximum(nodes.clamp_max(1))
+        inside = grow(batch, sizes.where(choices == SUBGRAPH, 0), generator)
+        others = (choices != SUBGRAPH).index_select(0, graph)
+        keep = inside | (others if keep is None else others & keep)
+    return view if keep is None else batches.induce(view, keep)
+
+
+def grow(batch: Data, counts: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    r"""Grow a connected piece of so many nodes ``(G,)`` in each graph: ``(N,)``, true for the nodes that are in one.
+
+    A piece starts at a node drawn uniformly, and a node drawn uniformly from the neighbors of the piece comes in until
+    it is large enough or there are none (GraphCL: You et al., 2020, Section 3.2). Instead of a step for every node,
+    every node :math:`v` has a clock, :math:`e_v \sim \mathrm{Exp}(1)`, which starts when its first neighbor is in:
+
+    .. math::
+        T_{\text{start}} = 0, \qquad T_v = e_v + \min_{u \sim v} T_u .
+
+    An exponential clock forgets how long it has run, so that the next to ring is any of those that run, each as likely,
+    and the nodes of least :math:`T` are the piece exactly as it grows by single nodes. :math:`T` is a shortest path,
+    found by relaxing all edges at once; of a node among the ``k`` first the path has fewer than ``k`` edges, so that
+    fewer than ``k`` rounds are needed whatever the graph.
+    """
+    nodes = batch.batch
+    clock = torch.empty(len(nodes), dtype=torch.float64, device=counts.device).exponential_(generator=generator)
+    start = batch.ptr[:-1] + draw_below(batch.ptr.diff(), generator)
+    time = torch.full_like(clock, torch.inf).index_fill_(0, start[counts > 0], 0)
+    growing = (counts > 1).index_select(0, nodes.index_select(0, batch.edge_index[0]))
+    row, col = batch.edge_index.index_select(1, growing.nonzero().squeeze(1))
+    wait = clock.index_select(0, col)
+    for _ in range(int(counts.max()) - 1 if len(counts) else 0):
+        sooner = time.scatter_reduce(0, col, time.index_select(0, row) + wait, "amin")
+        if torch.equal(sooner, time):
+            break
+        time = sooner
+    reached = time.isfinite().nonzero().squeeze(1)
+    reached = reached[time.index_select(0, reached).argsort()]
+    reached = reached[nodes.index_select(0, reached).argsort(stable=True)]
+    graph = nodes.index_select(0, reached)
+    rank = batches.rank_in_group(graph, graph.bincount(minlength=len(counts)))
+    first = rank < counts.index_select(0, graph)
+    return torch.zeros_like(nodes, dtype=torch.bool).index_fill_(0, reached[first], True)

@@ -4,32 +4,89 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation
-from sfa.augment.strengths import STRENGTHS, Strength, Strengths
+from sfa.augment.image_ops import TRIES, blur_images, crop_boxes, crop_images, jitter_colors, solarize, to_gray
 from sfa.errors import InputError, unknown_name
-from sfa.image.blur import blurred
-from sfa.image.colour import greyed, jittered, solarised
-from sfa.image.crops import TRIES, boxes_of, cropped
-from sfa.image.pixels import to_float
+from sfa.nn.image_encoder import to_float
+from sfa.ranges import check_number
 from sfa.registry import register
 
-_DRAWS = {
-    "tries": 2 * TRIES,
-    "places": 2,
-    "flip": 1,
-    "jitter": 1,
-    "factors": 4,
-    "orders": 4,
-    "grey": 1,
-    "blur": 1,
-    "sigma": 1,
-    "solarise": 1,
+Strength = Literal["strong", "asymmetric", "weak", "byol", "digits", "identity"]
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """What may happen to an image, how likely and how far; the defaults are those of SimCLR."""
+
+    crop: tuple[float, float] | None = (0.08, 1.0)  # share of the area that a crop keeps; None: the whole image
+    flip: float = 0.5  # probability of a horizontal flip
+    jitter: float = 0.8  # probability that colors are jittered, by the next four
+    brightness: float = 0.8  # its factor is uniform in [max(0, 1 - brightness), 1 + brightness]
+    contrast: float = 0.8  # its factor likewise
+    saturation: float = 0.8  # its factor likewise
+    hue: float = 0.2  # its shift is uniform in [-hue, hue], in turns of the color circle; at most a half
+    grey: float = 0.2  # probability of grayscale
+    blur: float = 0.5  # probability of a Gaussian blur
+    sigma: tuple[float, float] = (0.1, 2.0)  # least and greatest standard deviation of the blur, in pixels
+    solarise: float = 0.0  # probability that the bright pixels, from 0.5 on, are inverted
+
+    def __post_init__(self) -> None:
+        for name in ("flip", "jitter", "grey", "blur", "solarise"):
+            check_number(name, getattr(self, name), at_most=1)
+        for name in ("brightness", "contrast", "saturation"):
+            check_number(name, getattr(self, name))
+        check_number("hue", self.hue, at_most=0.5)
+        if self.crop is not None:
+            _check_range("crop", self.crop, at_most=1)
+        _check_range("sigma", self.sigma)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether no image is ever changed."""
+        return self.crop is None and not (self.flip or self.jitter or self.grey or self.blur or self.solarise)
+
+
+def _check_range(name: str, bounds: tuple[float, float], at_most: float | None = None) -> None:
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
+        raise InputError(f"{name} must be a pair of numbers, the least and the greatest, not {bounds!r}.")
+    for bound in bounds:
+        check_number(name, bound, above=0, at_most=at_most)
+    if bounds[0] > bounds[1]:
+        raise InputError(f"{name} must be the least number and then the greatest, not {bounds!r}.")
+
+
+_STRONG = Strengths()
+_WEAK = replace(_STRONG, brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)
+_BYOL = replace(_WEAK, saturation=0.2)
+_PLAIN = replace(_BYOL, blur=0.0)
+_DIGITS = replace(_WEAK, crop=(0.5, 1.0), flip=0.0, saturation=0.0, hue=0.0, grey=0.0, blur=0.2, sigma=(0.1, 0.7))
+_IDENTITY = Strengths(crop=None, flip=0.0, jitter=0.0, grey=0.0, blur=0.0)
+
+STRENGTHS: dict[Strength, tuple[Strengths, Strengths]] = {
+    # SimCLR (Chen et al., 2020) at its strength 1 of color, and SwAV.
+    "strong": (_STRONG, _STRONG),
+    # BYOL's without the blur, which takes too much of 32 pixels: so solo-learn on CIFAR (da Costa et al., 2022).
+    "asymmetric": (_PLAIN, replace(_PLAIN, solarise=0.2)),
+    # SimSiam (Chen and He, 2021), MoCo v2: half the color.
+    "weak": (_WEAK, _WEAK),
+    # BYOL (Grill et al., 2020, Table 6) and Barlow Twins (Zbontar et al., 2021).
+    "byol": (replace(_BYOL, blur=1.0), replace(_BYOL, blur=0.1, solarise=0.2)),
+    # Gray digits of 8 pixels: larger crops, no flip (a mirrored digit is another sign), a slight blur.
+    "digits": (_DIGITS, _DIGITS),
+    "identity": (_IDENTITY, _IDENTITY),
 }
+"""Published strengths of view alpha and of view beta. Crops keep 0.08 of the area or more, as in SimCLR, BYOL and all
+of solo-learn; the papers of SimSiam and SwAV have 0.2 and 0.14 on ImageNet."""
+
+_DRAWS = {"tries": 2 * TRIES, "places": 2, "flip": 1, "jitter": 1, "factors": 4, "orders": 4}
+_DRAWS |= {"grey": 1, "blur": 1, "sigma": 1, "solarise": 1}
 """How many random numbers an image takes for what, whether it needs them or not."""
 
 
@@ -41,8 +98,7 @@ class ImageViews(Augmentation):
     in [0, 1].
 
     Args:
-        strength: How strongly, by a name of :data:`~sfa.augment.strengths.STRENGTHS`; or a pair of
-            :class:`~sfa.augment.strengths.Strengths`, of view alpha and beta.
+        strength: How strongly, by a name of :data:`STRENGTHS`; or a pair of :class:`Strengths`, of view alpha and beta.
     """
 
     level = "image"
@@ -66,15 +122,12 @@ class ImageViews(Augmentation):
 
 @torch.no_grad()
 def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator | None = None) -> Tensor:
-    """A view of each image: crop, colour jitter, greyscale, blur, solarisation and flip, in this order.
+    """Make a view of each image: crop, color jitter, grayscale, blur, solarization and flip, in this order.
 
     It is the augmentation of SimCLR, BYOL and Barlow Twins with the conventions of torchvision: see
-    :func:`~sfa.image.crops.boxes_of`, :func:`~sfa.image.colour.jittered` and :func:`~sfa.image.blur.blurred`. It is
-    drawn for each image alone whether, how far and in which order its colours change. An operation is computed for the
-    images that drew it, and for no others.
-
-    An image takes a row of random numbers, always as many. Its view depends on these and on the image, not on what else
-    is in the batch; on a CPU the first images of a batch get the views that they would get without the rest.
+    :mod:`sfa.augment.image_ops`. It is drawn for each image alone whether, how far and in which order its colors
+    change. An image takes a row of random numbers, always as many: its view depends on these and on the image, not on
+    what else is in the batch; on a CPU the first images of a batch get the views that they would get without the rest.
 
     Args:
         images: ``(B, C, H, W)`` in ``[0, 1]``, floating point, of one channel or three.
@@ -83,63 +136,45 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
 
     Returns:
         ``(B, C, H, W)`` in ``[0, 1]``, of the type of the images, in memory format channels_last, without gradient; the
-        images themselves if the strengths change nothing. Types below float32 are computed in float32.
+        images themselves if the strengths change nothing.
     """
-    _check(images)
+    if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
+        raise InputError(
+            "Images to augment are floating point (B, C, H, W) with one channel or three, not "
+            f"{images.dtype} {tuple(images.shape)}."
+        )
     if strengths.changes_nothing:
         return images
     numbers = torch.rand(len(images), sum(_DRAWS.values()), device=images.device, generator=generator)
     draws = dict(zip(_DRAWS, torch.split(numbers, list(_DRAWS.values()), 1), strict=True))
+
+    def change_some(name: str, change: Callable[[Tensor, Tensor], Tensor]) -> None:
+        if probability := getattr(strengths, name):
+            rows = (draws[name].squeeze(1) < probability).nonzero().squeeze(1)
+            view.index_copy_(0, rows, change(view.index_select(0, rows), rows))
+
     with torch.autocast(images.device.type, enabled=False):
-        view = images.to(torch.promote_types(images.dtype, torch.float32))
-        view = _cropped(view, draws, strengths)
-        view = _jittered(view, draws, strengths)
-        view = _for_some(view, draws["grey"], strengths.grey, lambda some, _: greyed(some))
-        view = _blurred(view, draws, strengths)
-        view = _for_some(view, draws["solarise"], strengths.solarise, lambda some, _: solarised(some))
+        view = _crop(images.to(torch.promote_types(images.dtype, torch.float32)), draws, strengths)
+        blends = (strengths.brightness, strengths.contrast, strengths.saturation)
+        low = numbers.new_tensor([*(max(0.0, 1 - blend) for blend in blends), -strengths.hue])
+        high = numbers.new_tensor([*(1 + blend for blend in blends), strengths.hue])
+        factors, orders = (low + (high - low) * draws["factors"]).to(view.dtype), draws["orders"].argsort(1)
+        change_some("jitter", lambda some, i: jitter_colors(some, factors[i], orders[i]))
+        change_some("grey", lambda some, _: to_gray(some))
+        least, most = strengths.sigma
+        sigma, reach = least + (most - least) * draws["sigma"].squeeze(1), math.ceil(4 * most)
+        change_some("blur", lambda some, i: blur_images(some, sigma[i], reach))
+        change_some("solarise", lambda some, _: solarize(some))
     return view.to(images.dtype).contiguous(memory_format=torch.channels_last)
 
 
-def _cropped(view: Tensor, draws: dict[str, Tensor], strengths: Strengths) -> Tensor:
-    """A new tensor. The flip is here, though it is said to come last: it is free, and what is between is the same."""
+def _crop(view: Tensor, draws: dict[str, Tensor], strengths: Strengths) -> Tensor:
+    """Crop and flip into a new tensor. The flip comes last in effect: here it is free, and commutes with the rest."""
     if strengths.crop is None and not strengths.flip:
         return view.clone(memory_format=torch.contiguous_format)
     height, width = view.shape[2:]
     if strengths.crop is None:
         boxes = torch.tensor([0, 0, height, width], device=view.device).expand(len(view), 4)
     else:
-        boxes = boxes_of(draws["tries"].view(-1, 2, TRIES), draws["places"], (height, width), strengths.crop)
-    return cropped(view, boxes, draws["flip"].squeeze(1) < strengths.flip)
-
-
-def _jittered(view: Tensor, draws: dict[str, Tensor], strengths: Strengths) -> Tensor:
-    blends = (strengths.brightness, strengths.contrast, strengths.saturation)
-    low = draws["factors"].new_tensor([*(max(0.0, 1 - blend) for blend in blends), -strengths.hue])
-    high = draws["factors"].new_tensor([*(1 + blend for blend in blends), strengths.hue])
-    factors = (low + (high - low) * draws["factors"]).to(view.dtype)
-    orders = draws["orders"].argsort(1)
-    return _for_some(view, draws["jitter"], strengths.jitter, lambda some, i: jittered(some, factors[i], orders[i]))
-
-
-def _blurred(view: Tensor, draws: dict[str, Tensor], strengths: Strengths) -> Tensor:
-    low, high = strengths.sigma
-    sigma, reach = low + (high - low) * draws["sigma"].squeeze(1), math.ceil(4 * high)
-    return _for_some(view, draws["blur"], strengths.blur, lambda some, i: blurred(some, sigma[i], reach))
-
-
-def _for_some(
-    images: Tensor, numbers: Tensor, probability: float, change: Callable[[Tensor, Tensor], Tensor]
-) -> Tensor:
-    """Change, in place, the images whose number is below the probability; ``change`` is told which ones they are."""
-    if not probability:
-        return images
-    rows = (numbers.squeeze(1) < probability).nonzero().squeeze(1)
-    return images.index_copy_(0, rows, change(images.index_select(0, rows), rows))
-
-
-def _check(images: Tensor) -> None:
-    if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
-        raise InputError(
-            "Images to augment are floating point (B, C, H, W) with one channel or three, not "
-            f"{images.dtype} {tuple(images.shape)}."
-        )
+        boxes = crop_boxes(draws["tries"].view(-1, 2, TRIES), draws["places"], (height, width), strengths.crop)
+    return crop_images(view, boxes, draws["flip"].squeeze(1) < strengths.flip)

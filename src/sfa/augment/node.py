@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -10,9 +11,8 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation, both
 from sfa.errors import InputError
-from sfa.graph.pattern import pattern_of
-from sfa.graph.rates import Rate, check_rate
-from sfa.graph.rows import take_rows
+from sfa.graph.batches import Rate, check_rate
+from sfa.graph.structure import csr_structure, take_rows
 from sfa.ranges import Share
 from sfa.registry import register
 
@@ -51,6 +51,7 @@ class MaskFeatures(Augmentation):
 
 
 @register("augmentation", "uniform")
+@dataclass(repr=False, eq=False)
 class UniformDrop(Augmentation):
     """Mask feature columns and remove edges, all of them at the same rate (GRACE and most methods after it).
 
@@ -63,15 +64,13 @@ class UniformDrop(Augmentation):
             :class:`DropEdges`.
     """
 
-    def __init__(
-        self,
-        edge_drop: tuple[Share, Share] = (0.2, 0.4),
-        feature_drop: tuple[Share, Share] = (0.3, 0.4),
-        directed: bool = False,
-    ) -> None:
-        self.edge_drop = both("edge_drop", edge_drop)
-        self.feature_drop = both("feature_drop", feature_drop)
-        self.directed = directed
+    edge_drop: tuple[Share, Share] = (0.2, 0.4)
+    feature_drop: tuple[Share, Share] = (0.3, 0.4)
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        self.edge_drop = both("edge_drop", self.edge_drop)
+        self.feature_drop = both("feature_drop", self.feature_drop)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         return random_view(data, self.edge_drop[index], self.feature_drop[index], generator, directed=self.directed)
@@ -92,26 +91,8 @@ class ShuffleFeatures(Augmentation):
         return corrupted
 
 
-def random_views(
-    graph: Data,
-    edge_drop: tuple[Rate, Rate],
-    feature_drop: tuple[Rate, Rate],
-    generator: torch.Generator | None = None,
-    *,
-    directed: bool = False,
-) -> tuple[Data, Data]:
-    """Make two views ``(X~, A~)`` of a graph, alpha and beta, each with its own rates; see :func:`random_view`."""
-    alpha = random_view(graph, edge_drop[0], feature_drop[0], generator, directed=directed)
-    return alpha, random_view(graph, edge_drop[1], feature_drop[1], generator, directed=directed)
-
-
 def random_view(
-    graph: Data,
-    edge_drop: Rate,
-    feature_drop: Rate,
-    generator: torch.Generator | None = None,
-    *,
-    directed: bool = False,
+    graph: Data, edge_drop: Rate, feature_drop: Rate, generator: torch.Generator | None = None, directed: bool = False
 ) -> Data:
     """Make a view ``(X~, A~)`` of a graph: the same nodes with fewer edges and features.
 
@@ -136,14 +117,8 @@ def mask_columns(graph: Data, rate: Rate, generator: torch.Generator | None = No
 def drop_edges(graph: Data, rate: Rate, generator: torch.Generator | None = None, *, directed: bool = False) -> Data:
     """Make a view whose ``edge_weight`` is 0, with probability ``rate``, for an edge; see :func:`remove_edges`."""
     view = copy.copy(graph)
-    weight = remove_edges(
-        graph.edge_index,
-        graph.num_nodes,
-        rate,
-        edge_weight=graph.edge_weight,
-        generator=generator,
-        directed=directed,
-    )
+    options = {"edge_weight": graph.edge_weight, "generator": generator, "directed": directed}
+    weight = remove_edges(graph.edge_index, graph.num_nodes, rate, **options)
     if weight is not None:
         view.edge_weight = weight
     if directed:
@@ -160,48 +135,38 @@ def remove_edges(
     generator: torch.Generator | None = None,
     directed: bool = False,
 ) -> Tensor | None:
-    """Remove each undirected edge with probability ``rate``; its two directions go or stay together.
+    """Remove each undirected edge with probability ``rate``; its two directions go or stay together, unless directed.
 
-    Args:
-        edge_index: ``(2, m)``, every undirected edge given in both directions.
-        num_nodes: Number of nodes.
-        rate: Probability of removal, from 0 to 1; or one for each edge, ``(m,)``, the same in both directions.
-        edge_weight: ``(m,)`` weights of the edges; 1 if not given.
-        generator: Source of randomness.
-        directed: Draw each direction for itself; rates may then differ between the directions.
+    The rate is one for all, or one for each edge, ``(m,)``, the same in both directions unless directed.
 
     Returns:
-        The weights ``(m,)`` with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
+        The weights ``(m,)``, 1 if not given, with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
     """
     check_rate("edge_drop", rate, edge_index.shape[1])
-    if _is_nothing(rate):
+    if _is_zero(rate):
         return edge_weight
     if directed:
         kept = torch.rand(edge_index.shape[1], generator=generator, device=edge_index.device) >= rate
-        return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
-    edge_of, edges = pattern_of(edge_index, num_nodes).undirected
-    if isinstance(rate, Tensor):
-        of_each = rate
-        rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)
-        if not torch.equal(rate[edge_of], of_each):
-            raise InputError("The rates of removal are not the same in both directions of every edge.")
-    keep = torch.rand(edges, generator=generator, device=edge_index.device) >= rate
-    kept = keep[edge_of]
+    else:
+        edge_of, edges = csr_structure(edge_index, num_nodes).undirected
+        if isinstance(rate, Tensor):
+            of_each = rate
+            rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)
+            if not torch.equal(rate[edge_of], of_each):
+                raise InputError("The rates of removal are not the same in both directions of every edge.")
+        kept = (torch.rand(edges, generator=generator, device=edge_index.device) >= rate)[edge_of]
     return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
 
 
 def mask_features(
     features: int, rate: Rate, *, device: torch.device | str = "cpu", generator: torch.Generator | None = None
 ) -> Tensor | None:
-    """Draw a mask ``(features,)`` that is False, with probability ``rate``, for a column to mask.
-
-    The rate is one for all columns, or one for each, ``(features,)``. The mask is ``None`` if no rate is above 0.
-    """
+    """Draw a mask ``(features,)``, False with probability ``rate``, one for all or for each; None if all are 0."""
     check_rate("feature_drop", rate, features)
-    if _is_nothing(rate):
+    if _is_zero(rate):
         return None
     return torch.rand(features, generator=generator, device=device) >= rate
 
 
-def _is_nothing(rate: Rate) -> bool:
+def _is_zero(rate: Rate) -> bool:
     return not bool((rate > 0).any()) if isinstance(rate, Tensor) else rate == 0

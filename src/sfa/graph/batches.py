@@ -1,4 +1,4 @@
-"""Batches of graphs as one disjoint union: counts and random ranks within each graph, and nodes cut out of all."""
+"""Batches of graphs as one disjoint union: rates, counts and random ranks within each graph, pooling, nodes cut out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.rates import Rate, check_rate
+
+Rate = float | Tensor
+"""A probability from 0 to 1, one for all or one for each."""
+
+
+def check_rate(name: str, rate: Rate, number: int) -> None:
+    """Raise unless ``rate`` is a probability, or a tensor of so many of them."""
+    if not isinstance(rate, Tensor):
+        if not 0 <= rate <= 1:
+            raise InputError(f"{name} is a probability from 0 to 1, not {rate}.")
+        return
+    if rate.shape != (number,):
+        raise InputError(f"{name} is one probability or {number} of them, not a tensor of shape {tuple(rate.shape)}.")
+    wrong = rate[~((rate >= 0) & (rate <= 1))]
+    if len(wrong):
+        raise InputError(f"{name} are probabilities from 0 to 1, not {wrong[0]}.")
 
 
 def check_batch(batch: Data) -> None:
-    """``batch`` says where its graphs begin, and which graph each node is of."""
+    """Raise unless ``batch`` says where its graphs begin, and which graph each node is of."""
     if batch.get("ptr") is None or batch.get("batch") is None:
         raise InputError(
             "A batch of graphs has ptr (G + 1,) and batch (N,), as torch_geometric's DataLoader and Batch make them, "
@@ -21,56 +36,41 @@ def check_batch(batch: Data) -> None:
         raise InputError("The features of a batch of graphs are sparse, and dense ones are needed: x.to_dense().")
 
 
-def shares(name: str, rate: Rate, sizes: Tensor) -> Tensor:
-    """``(G,)`` whole numbers ``floor(rate · size)`` of groups of these sizes, with one rate for all or one for each.
-
-    What is whole but for rounding counts as whole: 0.7 of 10 is 7, in float32 too.
-    """
-    check_rate(name, rate, len(sizes))
-    precision = torch.finfo(rate.dtype).eps if isinstance(rate, Tensor) else torch.finfo(torch.float64).eps
-    share = rate.double() if isinstance(rate, Tensor) else rate
-    return (share * sizes.double() * (1 + 2 * precision)).long().minimum(sizes)
+def rate_counts(rate: float, sizes: Tensor) -> Tensor:
+    """Compute ``floor(rate · size)`` ``(G,)`` of groups of these sizes; 0.29 of 100 is 29, despite rounding."""
+    return (rate * sizes.double() * (1 + 2 * torch.finfo(torch.float64).eps)).long().minimum(sizes)
 
 
 def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """``(k,)``: each thing's place, from 0, in a random order of its group, every order as likely.
+    """Draw each thing's place ``(k,)``, from 0, in a random order of its group, every order as likely.
 
-    One sort of ``k`` keys, which are the group followed by as many random bits as there is room for.
-
-    Args:
-        group: ``(k,)``, ascending, from 0.
-        sizes: ``(G,)``, how many things each group has; they sum to ``k``.
-        generator: Source of randomness.
+    Groups ``(k,)`` ascend from 0 and are of these sizes ``(G,)``. It takes one sort of ``k`` keys, which are the group
+    followed by as many random bits as there is room for.
     """
     bits = min(62, 63 - len(sizes).bit_length())
     keys = torch.randint(2**bits, group.shape, generator=generator, device=group.device).add_(group << bits)
-    return torch.empty_like(group).index_copy_(0, keys.argsort(), places(group, sizes))
+    return torch.empty_like(group).index_copy_(0, keys.argsort(), rank_in_group(group, sizes))
 
 
-def places(group: Tensor, sizes: Tensor) -> Tensor:
-    """``(k,)``: each thing's place, from 0, among those of its group, which stand together."""
+def rank_in_group(group: Tensor, sizes: Tensor) -> Tensor:
+    """Return each thing's place ``(k,)``, from 0, among those of its group, which stand together."""
     start = sizes.cumsum(0) - sizes
     return torch.arange(len(group), device=group.device) - start.index_select(0, group)
 
 
 def undirected_edges(batch: Data) -> Tensor:
-    """``(G,)``: how many undirected edges each graph has."""
+    """Count the undirected edges of each graph, ``(G,)``."""
     graph: Tensor = batch.batch.index_select(0, batch.edge_index[0])
     return graph.bincount(minlength=len(batch.ptr) - 1) // 2
 
 
-def with_features(batch: Data, x: Tensor) -> Data:
-    """The same graphs with other node features ``(N, d)``; nothing else is copied."""
-    return _batch(x, batch.edge_index, batch.edge_weight, batch.ptr, batch.batch)
-
-
 def with_edges(batch: Data, edge_index: Tensor, edge_weight: Tensor | None) -> Data:
-    """The same nodes with other edges; nothing else is copied."""
-    return _batch(batch.x, edge_index, edge_weight, batch.ptr, batch.batch)
+    """Return the same nodes with other edges; nothing else is copied."""
+    return make_batch(batch.x, edge_index, edge_weight, batch.ptr, batch.batch)
 
 
-def induced(batch: Data, keep: Tensor) -> Data:
-    """The batch of the nodes to keep, ``(N,)`` true or false, and of all edges among them: as many graphs as before.
+def induce(batch: Data, keep: Tensor) -> Data:
+    """Return the batch of the nodes to keep, ``(N,)`` true or false, with all edges among them and as many graphs.
 
     Nodes are numbered anew in their old order; a graph may be left with none.
     """
@@ -81,11 +81,33 @@ def induced(batch: Data, keep: Tensor) -> Data:
     edge_index = number.index_select(0, batch.edge_index.index_select(1, edges).flatten()).view(2, -1) - 1
     edge_weight = None if batch.edge_weight is None else batch.edge_weight.index_select(0, edges)
     ptr = torch.cat([number.new_zeros(1), number]).index_select(0, batch.ptr)
-    return _batch(batch.x.index_select(0, nodes), edge_index, edge_weight, ptr, batch.batch.index_select(0, nodes))
+    return make_batch(batch.x.index_select(0, nodes), edge_index, edge_weight, ptr, batch.batch.index_select(0, nodes))
 
 
-def _batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: Tensor, graph: Tensor) -> Data:
+def make_batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: Tensor, graph: Tensor) -> Data:
+    """Build a batch of its parts, where ``graph`` ``(N,)`` is the graph of each node."""
     batch = Data(x=x, edge_index=edge_index, ptr=ptr, batch=graph, num_nodes=len(graph))
     if edge_weight is not None:
         batch.edge_weight = edge_weight
     return batch
+
+
+def sum_pool(h: Tensor, ptr: Tensor) -> Tensor:
+    r"""Sum each graph's rows, :math:`g_k = \sum_{i \in \text{graph } k} h_i`; zeros for a graph without nodes.
+
+    The nodes of graph ``k`` are the rows of ``h`` ``(N, d)`` from ``ptr[k]`` to ``ptr[k + 1]``. Half precision is
+    summed in float32 and comes back so. Differentiable; memory is linear in ``h``.
+    """
+    wide = h.to(torch.promote_types(h.dtype, torch.float32))
+    return wide.new_zeros(len(ptr) - 1, *h.shape[1:]).index_add(0, graph_of_nodes(ptr, len(h)), wide)
+
+
+def graph_of_nodes(ptr: Tensor, nodes: int) -> Tensor:
+    """Return the graph of each node, ``(nodes,)``, of graphs that begin where ``ptr`` says."""
+    sizes = ptr.diff()
+    if int(ptr[0]) != 0 or int(ptr[-1]) != nodes or bool((sizes < 0).any()):
+        raise InputError(
+            f"Where graphs begin, ptr, must rise from 0 to the number of nodes, {nodes}: this goes from {int(ptr[0])} "
+            f"to {int(ptr[-1])} by steps of {int(sizes.min())} or more."
+        )
+    return torch.arange(len(sizes), device=ptr.device).repeat_interleave(sizes, output_size=nodes)

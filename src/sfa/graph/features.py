@@ -1,4 +1,4 @@
-"""What is done to node features before a model sees them: normalisation, and noise on purpose."""
+"""What is done to node features before a model sees them: normalization, and noise on purpose."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
+from sfa.graph.structure import some_rows
 from sfa.matrices import csr_matrix, on_disk, row_chunks
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
-FeatureNormalisation = Literal["row", "none", "standard", "shifted-row"]
+FeatureNormalization = Literal["row", "none", "standard", "shifted-row"]
 
-MEANINGS: dict[FeatureNormalisation, str] = {
+MEANINGS: dict[FeatureNormalization, str] = {
     "row": "rows divided by their absolute sum",
     "standard": "columns standardised",
     "shifted-row": "shifted to 0 and rows divided by their sum",
     "none": "as they are",
 }
-"""What each normalisation does, in a few words."""
-OF_ALL_ROWS: tuple[FeatureNormalisation, ...] = ("standard", "shifted-row")
+"""What each normalization does, in a few words."""
+OF_ALL_ROWS: tuple[FeatureNormalization, ...] = ("standard", "shifted-row")
 """Those in which a row becomes what it does because of the others."""
 
 
-def normalise_features(graph: Data, how: FeatureNormalisation) -> Data:
-    r"""A graph whose features are normalised, each node's and each column's in one of four ways.
+def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
+    r"""Normalize a graph's features, each node's and each column's in one of four ways.
 
     .. math::
         \text{row:} \quad \frac{x_{ij}}{\sum_l |x_{il}|} \qquad
@@ -42,9 +43,8 @@ def normalise_features(graph: Data, how: FeatureNormalisation) -> Data:
       features stay CSR, over the same pattern.
     - ``standard``: each column has mean 0 and (population) deviation 1 over the nodes of *this* graph, and is 0 if it
       is constant; BGRL's way with WikiCS (Thakoor et al., 2022). The result is dense.
-    - ``shifted-row``: what PyTorch Geometric's ``NormalizeFeatures`` does, and GRACE, GCA and COSTA with it; equal to
-      ``row`` for features that are not negative and of which every row sums to 1 or more. The smallest value is that
-      of *this* graph, zeros included. CSR features stay CSR if it is 0, and become dense if not.
+    - ``shifted-row``: what PyTorch Geometric's ``NormalizeFeatures`` does, and GRACE, GCA and COSTA with it. The
+      smallest value is that of *this* graph, zeros included. CSR features stay CSR if it is 0, and become dense if not.
     - ``none``: the graph as it is.
 
     Sparse features of another layout (COO, CSC) become CSR first. Mapped features (``graph.mapped_features``) stay on
@@ -54,25 +54,25 @@ def normalise_features(graph: Data, how: FeatureNormalisation) -> Data:
     if how == "none":
         return graph
     if how == "row":
-        return _with_features(graph, _divided(graph, Tensor.abs, lambda length: length.where(length > 0, 1)))
+        return _divide_rows(graph, Tensor.abs, lambda length: length.where(length > 0, 1))
     if how == "standard":
         mean, deviation = _column_statistics(graph.x)
-        return _with_features(graph, _by_rows(graph, lambda rows: (rows.double() - mean) / deviation))
-    if how == "shifted-row":
-        lowest = _lowest(graph.x)
-        if lowest == 0:
-            return _with_features(graph, _divided(graph, lambda x: x, lambda length: length.clamp(min=1)))
+        return _map_rows(graph, lambda rows: (rows.double() - mean) / deviation)
+    if how != "shifted-row":
+        raise unknown_name("feature normalisation", how, ("row", "none", "standard", "shifted-row"))
+    lowest = _lowest(graph.x)
+    if lowest == 0:
+        return _divide_rows(graph, lambda x: x, lambda length: length.clamp(min=1))
 
-        def shifted(rows: Tensor) -> Tensor:
-            rows = rows - lowest
-            return rows / rows.sum(1, keepdim=True).clamp(min=1)
+    def shift(rows: Tensor) -> Tensor:
+        rows = rows - lowest
+        return rows / rows.sum(1, keepdim=True).clamp(min=1)
 
-        return _with_features(graph, _by_rows(graph, shifted))
-    raise unknown_name("feature normalisation", how, ("row", "none", "standard", "shifted-row"))
+    return _map_rows(graph, shift)
 
 
 def add_noise(graph: Data, epsilon: float, seed: int) -> Data:
-    r"""A graph with noisy features, :math:`X + \epsilon \, \Delta X` with :math:`\Delta X \sim \mathcal N(0, I)`.
+    r"""Add noise to a graph's features, :math:`X + \epsilon \, \Delta X` with :math:`\Delta X \sim \mathcal N(0, I)`.
 
     The draw depends on the seed and the shape of the features alone: sparse, dense and mapped features become the same.
     The result is dense, and on disk if the features are mapped.
@@ -83,11 +83,11 @@ def add_noise(graph: Data, epsilon: float, seed: int) -> Data:
         return graph
     rng = np.random.default_rng(derive_seed(seed, 4))  # which draws the same however the rows are cut into chunks
 
-    def noisy(rows: Tensor) -> Tensor:
+    def add(rows: Tensor) -> Tensor:
         noise = torch.from_numpy(rng.standard_normal(tuple(rows.shape), dtype=np.float32))
         return rows + epsilon * noise.to(rows.device)
 
-    return _with_features(graph, _by_rows(graph, noisy))
+    return _map_rows(graph, add)
 
 
 def _with_features(graph: Data, x: Tensor) -> Data:
@@ -97,7 +97,7 @@ def _with_features(graph: Data, x: Tensor) -> Data:
 
 
 def _in_rows(graph: Data) -> Data:
-    """The graph itself, or one with CSR features if its features are sparse in another layout."""
+    """Return the graph itself, or one with CSR features if its features are sparse in another layout."""
     if graph.x.layout in (torch.strided, torch.sparse_csr):
         return graph
     with warnings.catch_warnings():
@@ -105,42 +105,36 @@ def _in_rows(graph: Data) -> Data:
         return _with_features(graph, graph.x.to_sparse_coo().coalesce().to_sparse_csr())
 
 
-def _divided(graph: Data, size: Callable[[Tensor], Tensor], divisor: Callable[[Tensor], Tensor]) -> Tensor:
-    """The features with each row divided by a function of the sum of its entries' sizes; CSR stays CSR."""
+def _divide_rows(graph: Data, size: Callable[[Tensor], Tensor], divisor: Callable[[Tensor], Tensor]) -> Data:
+    """Divide each row by a function of the sum of its entries' sizes; CSR stays CSR."""
     x: Tensor = graph.x
     if x.layout != torch.sparse_csr:
-        return _by_rows(graph, lambda rows: rows / divisor(size(rows).sum(1, keepdim=True)))
+        return _map_rows(graph, lambda rows: rows / divisor(size(rows).sum(1, keepdim=True)))
     rowptr, values = x.crow_indices(), x.values()
     length = divisor(torch.segment_reduce(size(values), "sum", offsets=rowptr))
     length = length.repeat_interleave(rowptr.diff(), output_size=len(values))
-    return csr_matrix(rowptr, x.col_indices(), values / length, (x.shape[0], x.shape[1]))
+    return _with_features(graph, csr_matrix(rowptr, x.col_indices(), values / length, (x.shape[0], x.shape[1])))
 
 
-def _by_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """Dense features ``(n, d)``, made of the graph's chunk by chunk; on disk if the graph's are."""
+def _map_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Data:
+    """Change the features chunk by chunk, as dense rows; on disk if the graph's are."""
     x: Tensor = graph.x
     if getattr(graph, "mapped_features", False):
-        return on_disk((change(rows).float().numpy() for rows in _dense_rows(x)), tuple(x.shape))
+        return _with_features(graph, on_disk((change(rows).float().numpy() for rows in _dense_rows(x)), tuple(x.shape)))
     changed = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     for chunk, rows in zip(row_chunks(tuple(x.shape)), _dense_rows(x), strict=True):
         changed[chunk] = change(rows)
-    return changed
+    return _with_features(graph, changed)
 
 
 def _dense_rows(x: Tensor) -> Iterator[Tensor]:
-    """Dense or CSR features by chunks of dense rows."""
     for chunk in row_chunks(tuple(x.shape)):
-        if x.layout != torch.sparse_csr:
-            yield x[chunk]
-            continue
-        rowptr = x.crow_indices()[chunk.start : chunk.stop + 1]
-        entries = slice(int(rowptr[0]), int(rowptr[-1]))
-        shape = (len(rowptr) - 1, x.shape[1])
-        yield csr_matrix(rowptr - rowptr[0], x.col_indices()[entries], x.values()[entries], shape).to_dense()
+        rows = some_rows(x, chunk.start, chunk.stop)
+        yield rows.to_dense() if rows.layout == torch.sparse_csr else rows
 
 
 def _lowest(x: Tensor) -> float:
-    """The smallest entry of features ``(n, d)``, those that CSR leaves out included."""
+    """Return the smallest entry of features ``(n, d)``, those that CSR leaves out included."""
     if x.layout != torch.sparse_csr:
         return min(float(rows.min()) for rows in _dense_rows(x))
     left_out = x.shape[0] * x.shape[1] - len(x.values())
@@ -148,7 +142,7 @@ def _lowest(x: Tensor) -> float:
 
 
 def _column_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Means and deviations ``(d,)`` of the columns, in float64; the deviation of a constant column is infinite.
+    """Compute means and deviations ``(d,)`` of the columns, in float64; that of a constant column is infinite.
 
     Constant is what is the same in every row, not what has deviation 0: the mean is rounded, and so is the deviation.
     """

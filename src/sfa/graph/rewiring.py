@@ -1,46 +1,59 @@
-"""Edges of graphs removed and added at random: an exact number in each graph of a batch."""
+"""Edges of graphs removed, added and replaced at random, an exact number of them."""
 
 from __future__ import annotations
+
+import copy
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.batches import places, random_ranks, with_edges
-from sfa.graph.pattern import Pattern, pattern_of
-from sfa.graph.sorted_edges import sorted_edges
+from sfa.errors import InputError
+from sfa.graph.batches import random_ranks, rank_in_group, with_edges
+from sfa.graph.draws import draw_below
+from sfa.graph.structure import csr_structure, sort_edges
+from sfa.ranges import check_number
+from sfa.seeding import derive_seed
 
-SPARE = 4, 16
-"""Pairs drawn for each that is wanted, and beyond that, as some come twice; where no more are free all are taken."""
+SPARE = 4, 16  # pairs drawn for each wanted, and beyond that, as some come twice; where no more are free all are taken
 
 
-def rewired(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator | None = None) -> Data:
-    """The batch without so many undirected edges of each graph, ``(G,)``, and with so many that it did not have.
+def rewire(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator | None = None) -> Data:
+    """Remove so many undirected edges of each graph, ``(G,)``, and add so many that it did not have.
 
     Every set of edges of a graph is as likely to go, and every set of its pairs of different nodes without an edge as
     likely to come; if there are fewer such pairs, all come. The two directions of an edge go and come together, and a
     new one has the weight of a random edge of its graph, if edges have weights.
     """
-    pattern = pattern_of(batch.edge_index, batch.num_nodes)
-    edge_index = pattern.sorted(batch.edge_index.T).T
-    weight = None if batch.edge_weight is None else pattern.sorted(batch.edge_weight)
+    structure = csr_structure(batch.edge_index, batch.num_nodes)
+    edge_index = structure.sorted(batch.edge_index.T).T
     graph = batch.batch.index_select(0, edge_index[0])
-    kept = _kept(pattern, graph, drop, generator).nonzero().squeeze(1)
+    number = structure.sorted(structure.undirected[0])
+    graph_of_undirected = graph.new_empty(structure.undirected[1]).index_copy_(0, number, graph)
+    ranks = random_ranks(graph_of_undirected, graph_of_undirected.bincount(minlength=len(drop)), generator)
+    kept = (ranks >= drop.index_select(0, graph_of_undirected)).index_select(0, number).nonzero().squeeze(1)
     left = edge_index.index_select(1, kept)
-    left_weight = None if weight is None else weight.index_select(0, kept)
+    weight = left_weight = None
+    if batch.edge_weight is not None:
+        weight = structure.sorted(batch.edge_weight)
+        left_weight = weight.index_select(0, kept)
     if not bool(add.any()):
         return with_edges(batch, left, left_weight)
-    new = new_pairs(edge_index, batch.ptr, batch.batch, add, generator)
+    new = draw_new_pairs(edge_index, batch.ptr, batch.batch, add, generator)
     row, col = torch.cat([left, new, new.flip(0)], dim=1)
-    joined, given = sorted_edges(row, col, batch.num_nodes)
+    joined, given = sort_edges(row, col, batch.num_nodes)
     if weight is None or left_weight is None:
         return with_edges(batch, joined, None)
-    new_weight = _weights(weight, graph, batch.batch.index_select(0, new[0]), len(add), generator)
+    of_new, size = batch.batch.index_select(0, new[0]), graph.bincount(minlength=len(add))
+    some_edge = (size.cumsum(0) - size)[of_new] + draw_below(size[of_new], generator)
+    new_weight = weight.index_select(0, some_edge)
     return with_edges(batch, joined, torch.cat([left_weight, new_weight, new_weight]).index_select(0, given))
 
 
-def new_pairs(edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, generator: torch.Generator | None) -> Tensor:
-    """``(2, k)``: pairs of nodes without an edge, each once with the smaller node first, in so many of each graph.
+def draw_new_pairs(
+    edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, generator: torch.Generator | None
+) -> Tensor:
+    """Draw pairs ``(2, k)`` of nodes without an edge, each once with the smaller node first, so many of each graph.
 
     The ordered pairs of different nodes are numbered through all graphs, ``n_g - 1`` a row, and those without an edge
     are numbered among themselves: no pair is drawn in vain because it is an edge. Pairs drawn twice count once, so that
@@ -57,8 +70,8 @@ def new_pairs(edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, gener
 
     pool = free.minimum(torch.where(add > 0, SPARE[0] * add + SPARE[1], 0))
     of_pool = torch.arange(len(size), device=row.device).repeat_interleave(pool)
-    drawn = _below(free[of_pool], generator)
-    drawn = torch.where((pool == free)[of_pool], places(of_pool, pool), drawn) + (free.cumsum(0) - free)[of_pool]
+    drawn = draw_below(free[of_pool], generator)
+    drawn = torch.where((pool == free)[of_pool], rank_in_group(of_pool, pool), drawn) + (free.cumsum(0) - free)[of_pool]
     local = drawn + torch.searchsorted(free_before, drawn, right=True) - first[of_pool]
     row, col = local // width[of_pool], local % width[of_pool]
     ends = torch.stack([row, col + (col >= row)]) + ptr[of_pool]
@@ -70,24 +83,40 @@ def new_pairs(edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, gener
     return pairs[:, ranks < add[of_pair]]
 
 
-def _kept(pattern: Pattern, graph: Tensor, drop: Tensor, generator: torch.Generator | None) -> Tensor:
-    """``(m,)``: which of the sorted edges, each in its graph, stay."""
-    given, edges = pattern.undirected
-    number = pattern.sorted(given)
-    graph_of = graph.new_empty(edges).index_copy_(0, number, graph)
-    ranks = random_ranks(graph_of, graph_of.bincount(minlength=len(drop)), generator)
-    return (ranks >= drop.index_select(0, graph_of)).index_select(0, number)
+def replace_edges(graph: Data, share: float, seed: int) -> Data:
+    """Replace a fraction of a graph's edges by random pairs of nodes that had none.
 
-
-def _weights(weight: Tensor, graph: Tensor, of_new: Tensor, graphs: int, generator: torch.Generator | None) -> Tensor:
-    """The weight of a random edge of the same graph for each new edge."""
-    size = graph.bincount(minlength=graphs)
-    start = size.cumsum(0) - size
-    return weight.index_select(0, start[of_new] + _below(size[of_new], generator))
-
-
-def _below(bounds: Tensor, generator: torch.Generator | None) -> Tensor:
-    """For each of the bounds ≥ 1 a whole number from 0 to the bound minus 1."""
-    # No product of a float64 below 1 and a whole number rounds up to that number.
-    draw = torch.rand(bounds.shape, dtype=torch.float64, generator=generator, device=bounds.device)
-    return (draw * bounds).long()
+    Every set of so many undirected edges is as likely to go, and every set of pairs of different nodes without an edge
+    as likely to come. An edge takes its weight with it. The draw depends on the seed and the edges alone. Features stay
+    as they are, those too that were made of the edges. The result says what was done to it, as ``edge_noise``. The
+    share is of the undirected edges, rounded to whole ones.
+    """
+    check_number("share", share, at_most=1)
+    n, given = graph.num_nodes, graph.edge_index.cpu()
+    structure = csr_structure(given, n)
+    number, edges = structure.undirected
+    count, free = round(share * edges), n * (n - 1) // 2 - edges
+    if count == 0:
+        return graph
+    if free < count:
+        raise InputError(
+            f"The graph has {free} pairs of nodes without an edge, and an edge noise of {share:g} would put {count} of "
+            f"its {edges} edges there: take less."
+        )
+    generator = torch.Generator().manual_seed(derive_seed(seed, 8))
+    new_of = torch.full((edges,), -1)  # the number of the new pair that each undirected edge becomes
+    new_of[torch.randperm(edges, generator=generator)[:count]] = torch.arange(count)
+    one_graph = torch.tensor([0, n]), torch.zeros(n, dtype=torch.int64)
+    new = draw_new_pairs(structure.sorted(given.T).T, *one_graph, torch.tensor([count]), generator)
+    new_of = new_of[number]
+    low, high = new[:, new_of.clamp_min(0)]
+    up = given[0] < given[1]
+    ends = torch.stack([torch.where(up, low, high), torch.where(up, high, low)])
+    row, col = torch.where(new_of < 0, given, ends)
+    joined, place = sort_edges(row, col, n)
+    noisy = copy.copy(graph)
+    noisy.edge_index = joined.to(graph.edge_index.device)
+    if graph.edge_weight is not None:
+        noisy.edge_weight = graph.edge_weight[place.to(graph.edge_weight.device)]
+    noisy.edge_noise = share
+    return noisy

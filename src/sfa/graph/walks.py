@@ -10,56 +10,50 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.memo import Memo
-from sfa.graph.pattern import Pattern, pattern_of
+from sfa.graph.draws import draw_below, draw_uniform
+from sfa.graph.structure import CSRStructure, WeakTensorCache, csr_structure, expand_rowptr, row_entries
 
-ROUNDS = 10
-"""Proposals that a second-order walker makes before its probabilities are worked out in full."""
-
-CHUNK = 1 << 18
-"""Neighbours that are looked at together then, or as many as the graph has edges."""
+ROUNDS = 10  # proposals that a second-order walker makes before its probabilities are worked out in full
+CHUNK = 1 << 18  # neighbors that are looked at together then, or as many as the graph has edges
 
 
 class Transitions:
-    r"""Where a walk goes from a node ``v``: to its neighbour ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
+    r"""Where a walk goes from a node ``v``: to its neighbor ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
 
-    Beyond the graph's compressed rows, memory is a few numbers an edge.
-
-    Args:
-        pattern: The graph's edges.
-        weight: ``(m,)``, of the sorted edges; all 1 if not given.
+    The weights ``(m,)`` are those of the sorted edges, 1 if not given. Memory is a few numbers an edge.
     """
 
-    def __init__(self, pattern: Pattern, weight: Tensor | None = None) -> None:
-        self.num_nodes = pattern.num_nodes
-        self.rowptr, self.col = pattern.edge_rowptr, pattern.edge_col
-        self.weight = None if weight is None else _checked(weight.detach())
-        self._cumulative = None if self.weight is None else _cumulative(self.weight, self.rowptr)
+    def __init__(self, structure: CSRStructure, weight: Tensor | None = None) -> None:
+        self.num_nodes = structure.num_nodes
+        self.rowptr, self.col = structure.edge_rowptr, structure.edge_col
+        self.weight = self._cumulative = None
+        if weight is not None and not bool((weight.isfinite() & (weight >= 0)).all()):
+            raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
+        if weight is not None:
+            self.weight = weight.detach()
+            self._cumulative = _cumulate(self.weight, self.rowptr)
 
     @classmethod
     def of(cls, graph: Data) -> Transitions:
-        """Those of a graph with its edge weights; worked out once, as long as its edges and weights live unchanged."""
-        pattern, weight = pattern_of(graph.edge_index, graph.num_nodes), graph.edge_weight
-        return _TRANSITIONS.get(
-            graph.edge_index if weight is None else weight,
-            lambda: cls(pattern, None if weight is None else pattern.sorted(weight)),
-            lambda known: known.rowptr is pattern.edge_rowptr,
-        )
+        """Return those of a graph with its edge weights, worked out once while its edges and weights stay unchanged."""
+        structure, weight = csr_structure(graph.edge_index, graph.num_nodes), graph.edge_weight
+        if weight is None:
+            return _TRANSITIONS.get(graph.edge_index, lambda: cls(structure), made_of=structure)
+        return _TRANSITIONS.get(weight, lambda: cls(structure, structure.sorted(weight)), made_of=structure)
 
     def step(self, here: Tensor, generator: torch.Generator | None) -> Tensor:
-        """A neighbour of each of the nodes ``(k,)``; the node itself where it has none."""
+        """Draw a neighbor of each of the nodes ``(k,)``; the node itself where it has none."""
         if len(self.col) == 0:
             return here
         start, stop = self.rowptr[here], self.rowptr[here + 1]
         if self._cumulative is None:
-            # No product of a float64 below 1 and a whole number rounds up to that number.
-            entry, moves = start + (_uniform(here, generator) * (stop - start)).long(), stop > start
+            entry, moves = start + draw_below(stop - start, generator), stop > start
         else:
-            entry, moves = _draw(self._cumulative, start, stop, generator)
+            entry, moves = _draw_entries(self._cumulative, start, stop, generator)
         return torch.where(moves, self.col[entry.clamp_max(len(self.col) - 1)], here)
 
     def joins(self, one: Tensor, other: Tensor) -> Tensor:
-        """Whether there is an edge between each of the nodes ``(k,)`` and its partner."""
+        """Tell whether there is an edge between each of the nodes ``(k,)`` and its partner."""
         keys = one * self.num_nodes + other
         if len(self.col) == 0:
             return torch.zeros_like(keys, dtype=torch.bool)
@@ -69,9 +63,8 @@ class Transitions:
     @cached_property
     def strength(self) -> Tensor:
         """``(n,)`` sums of the weights of each node's edges: its degree, if they have none."""
-        degree = self.rowptr.diff().double()
         if self.weight is None:
-            return degree
+            return self.rowptr.diff().double()
         return torch.segment_reduce(self.weight.double(), "sum", offsets=self.rowptr)
 
     @cached_property
@@ -84,15 +77,26 @@ class Transitions:
 
     @cached_property
     def _keys(self) -> Tensor:
-        row = torch.arange(self.num_nodes, device=self.col.device).repeat_interleave(self.rowptr.diff())
-        return row * self.num_nodes + self.col
+        return expand_rowptr(self.rowptr) * self.num_nodes + self.col
 
 
-_TRANSITIONS: Memo[Transitions] = Memo()
+_TRANSITIONS: WeakTensorCache[Transitions] = WeakTensorCache()
+
+
+def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> Transitions:
+    """Return the transitions of the graph that a method has weights for: one of this digest, or any if that is zero."""
+    if graph.num_nodes == num_nodes:
+        transitions = Transitions.of(graph)
+        if not bool(digest.any()) or torch.equal(digest, transitions.digest.to(digest.device)):
+            return transitions
+    raise InputError(
+        f"{method} has learnt the nodes of one graph by their numbers, and this is another (or a batch cut out of "
+        "it): train it on this graph whole, or choose a method with an encoder."
+    )
 
 
 def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None) -> Tensor:
-    """``(length + 1, k)``: a random walk from each of ``k`` nodes, which stays where there is no neighbour."""
+    """Draw ``(length + 1, k)``: a random walk from each of ``k`` nodes, which stays where there is no neighbor."""
     walks = [seeds]
     for _ in range(length):
         walks.append(transitions.step(walks[-1], generator))
@@ -102,29 +106,22 @@ def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator
 def second_order_walks(
     transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None, *, p: float, q: float
 ) -> Tensor:
-    r"""Walks that remember where they came from (node2vec: Grover and Leskovec, 2016, Section 3.2).
+    r"""Draw walks that remember where they came from (node2vec: Grover and Leskovec, 2016, Section 3.2).
 
-    A walk that came from ``t`` to ``v`` goes on to the neighbour ``x`` of ``v`` with probability proportional to
+    A walk that came from ``t`` to ``v`` goes on to the neighbor ``x`` of ``v`` with probability proportional to
 
     .. math::
         \alpha_{pq}(t, x) \cdot w_{vx}, \qquad
         \alpha_{pq}(t, x) = \begin{cases}
             1/p & x = t \\ 1 & t \text{ and } x \text{ are joined} \\ 1/q & \text{otherwise.} \end{cases}
 
-    A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; a walker that was
-    refused :data:`ROUNDS` times draws from the probabilities themselves. Either way they are exact, and no table of
-    all pairs of edges is made: memory is linear in the walks and the edges.
-
-    Args:
-        transitions: Of the graph.
-        seeds: ``(k,)`` nodes to start from.
-        length: Edges of a walk.
-        generator: Source of randomness.
-        p: Return parameter: the larger, the less a walk goes straight back.
-        q: In-out parameter: the larger, the closer a walk stays to where it came from.
+    so that a walk goes straight back the less, the larger ``p`` is, and stays the closer to where it came from, the
+    larger ``q`` is. A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; a
+    walker that was refused :data:`ROUNDS` times draws from the probabilities themselves. Either way they are exact, and
+    no table of all pairs of edges is made: memory is linear in the walks and the edges.
 
     Returns:
-        ``(length + 1, k)`` nodes.
+        ``(length + 1, k)`` nodes, from ``seeds`` ``(k,)`` on.
     """
     if p == q == 1:
         return random_walks(transitions, seeds, length, generator)
@@ -135,13 +132,12 @@ def second_order_walks(
 
 
 def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
-    """Nodes drawn with replacement, with probabilities proportional to their weights ``(n,)``, not all of them 0."""
+    """Draw nodes with replacement, with probabilities proportional to their weights ``(n,)``, not all of them 0."""
     if not bool((weight > 0).any()):
         raise InputError("Nodes cannot be drawn by weights that are all 0, as those of a graph without edges are.")
     ends = torch.tensor([0, len(weight)], device=weight.device)
     start, stop = (end.expand(shape) for end in ends)
-    nodes, _ = _draw(_cumulative(weight, ends), start, stop, generator)
-    return nodes
+    return _draw_entries(_cumulate(weight, ends), start, stop, generator)[0]
 
 
 def _second_order_step(
@@ -151,7 +147,7 @@ def _second_order_step(
     largest = max(1 / p, 1.0, 1 / q)
     for _ in range(ROUNDS):
         proposed = transitions.step(here[waiting], generator)
-        accepted = _uniform(waiting, generator) * largest < _bias(transitions, before[waiting], proposed, p, q)
+        accepted = draw_uniform(waiting, generator) * largest < _bias(transitions, before[waiting], proposed, p, q)
         there[waiting[accepted]] = proposed[accepted]
         waiting = waiting[~accepted]
         if len(waiting) == 0:
@@ -166,62 +162,35 @@ def _second_order_step(
 def _exact_second_order_step(
     transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
 ) -> Tensor:
-    first = transitions.rowptr[here]
-    degree = transitions.rowptr[here + 1] - first
-    rowptr = torch.cat([degree.new_zeros(1), degree.cumsum(0)])
-    walker = torch.arange(len(here), device=here.device).repeat_interleave(degree)
-    entry = torch.arange(len(walker), device=here.device) + (first - rowptr[:-1])[walker]
-    weight = _bias(transitions, before[walker], transitions.col[entry], p, q)
+    entry, rowptr = row_entries(transitions.rowptr, here)
+    weight = _bias(transitions, before[expand_rowptr(rowptr)], transitions.col[entry], p, q)
     if transitions.weight is not None:
         weight = weight * transitions.weight[entry]
-    drawn, moves = _draw(_cumulative(weight, rowptr), rowptr[:-1], rowptr[1:], generator)
+    drawn, moves = _draw_entries(_cumulate(weight, rowptr), rowptr[:-1], rowptr[1:], generator)
     there = here.clone()
     there[moves] = transitions.col[entry[drawn[moves]]]
     return there
 
 
 def _bias(transitions: Transitions, before: Tensor, there: Tensor, p: float, q: float) -> Tensor:
-    """``α_pq`` of each step from where a walker was before to where it would go."""
+    """Compute ``α_pq`` of each step from where a walker was before to where it would go."""
     bias = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
     return torch.where(there == before, 1 / p, bias)
 
 
-def _cumulative(weight: Tensor, rowptr: Tensor) -> Tensor:
-    """``(m + 1,)``: sums of all entries before each, every row scaled to 1, so that a light row keeps its digits."""
+def _cumulate(weight: Tensor, rowptr: Tensor) -> Tensor:
+    """Sum all entries before each, ``(m + 1,)``, every row scaled to 1, so that a light row keeps its digits."""
     weight = weight.double()
     total = torch.segment_reduce(weight, "sum", offsets=rowptr)
     scale = total.where(total > 0, 1).repeat_interleave(rowptr.diff(), output_size=len(weight))
     return torch.cat([weight.new_zeros(1), (weight / scale).cumsum(0)])
 
 
-def _draw(cumulative: Tensor, start: Tensor, stop: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-    """An entry of each row from ``start`` to ``stop`` by its weight, and whether the row has any weight at all."""
+def _draw_entries(
+    cumulative: Tensor, start: Tensor, stop: Tensor, generator: torch.Generator | None
+) -> tuple[Tensor, Tensor]:
+    """Draw an entry of each row from ``start`` to ``stop`` by its weight; tell whether the row has any weight."""
     low, high = cumulative[start], cumulative[stop]
-    aim = low + _uniform(start, generator) * (high - low)
+    aim = low + draw_uniform(start, generator) * (high - low)
     aim = torch.minimum(aim, torch.nextafter(high, low))  # rounding up to the end would be the next row
     return torch.searchsorted(cumulative, aim, right=True) - 1, high > low
-
-
-def _uniform(like: Tensor, generator: torch.Generator | None) -> Tensor:
-    return torch.rand(like.shape, dtype=torch.float64, generator=generator, device=like.device)
-
-
-def _checked(weight: Tensor) -> Tensor:
-    if not bool((weight.isfinite() & (weight >= 0)).all()):
-        raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
-    return weight
-
-
-def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> Transitions:
-    """Return the transitions of the graph that a method has weights for: one of this digest, or any if that is zero."""
-    fits = graph.num_nodes == num_nodes
-    if fits:
-        transitions = Transitions.of(graph)
-        is_bound = bool(digest.any())
-        fits = not is_bound or torch.equal(digest, transitions.digest.to(digest.device))
-    if not fits:
-        raise InputError(
-            f"{method} has learnt the nodes of one graph by their numbers, and this is another (or a batch cut out of "
-            "it): train it on this graph whole, or choose a method with an encoder."
-        )
-    return transitions

@@ -14,16 +14,11 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.pooling import sum_pool
+from sfa.graph.batches import sum_pool
 from sfa.levels import ITEMS, Level
 from sfa.modes import evaluating
-from sfa.nn.graph_encoder import GraphEncoder
+from sfa.nn.gin import GraphEncoder
 from sfa.nn.image_encoder import ImageEncoder
-
-WIDTHS = ("width", "out_channels", "num_features", "out_features")
-"""Attributes by which modules tell how wide their output is."""
-INPUTS = ("in_channels", "in_features")
-"""Attributes by which they tell how wide their input is."""
 
 
 def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = None) -> nn.Module:
@@ -54,24 +49,23 @@ def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = 
 
 def renewed(encoder: nn.Module) -> nn.Module:
     """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
+
+    def reset(module: nn.Module) -> None:
+        own = getattr(module, "reset_parameters", None)
+        if own is not None:
+            own()
+            return
+        if next(module.parameters(recurse=False), None) is not None:
+            raise InputError(
+                f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot "
+                "draw new ones: give it a method reset_parameters()."
+            )
+        for child in module.children():
+            reset(child)
+
     fresh = copy.deepcopy(encoder)
-    _reset(fresh)
+    reset(fresh)
     return fresh
-
-
-def _reset(module: nn.Module) -> None:
-    """Draw new weights, part by part, as ``reset_parameters`` of the outermost parts that have it does."""
-    reset = getattr(module, "reset_parameters", None)
-    if reset is not None:
-        reset()
-        return
-    if next(module.parameters(recurse=False), None) is not None:
-        raise InputError(
-            f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot draw "
-            "new ones: give it a method reset_parameters()."
-        )
-    for child in module.children():
-        _reset(child)
 
 
 def read_old_name(module: nn.Module, old: str, new: str) -> None:
@@ -97,23 +91,16 @@ def materialize(view: Data) -> Data:
     if weight is not None:
         kept = weight > 0
         plain.edge_index = view.edge_index[:, kept]
-        ones = bool((weight[kept] == 1).all())
-        plain.edge_weight = None if ones else weight[kept]
+        plain.edge_weight = None if bool((weight[kept] == 1).all()) else weight[kept]
         if view.get("edge_attr") is not None:
             plain.edge_attr = view.edge_attr[kept]
-    for note in ("feature_mask", "directed"):
-        if note in plain:
-            del plain[note]
+    for note in {"feature_mask", "directed"} & set(plain.keys()):
+        del plain[note]
     return plain
 
 
 class WrappedNodeEncoder(nn.Module):
-    """A module that embeds nodes, called with what its ``forward`` takes.
-
-    Args:
-        module: The network.
-        width: Of its output.
-    """
+    """A module that embeds nodes, called with what its ``forward`` takes; its output is ``width`` wide."""
 
     level: ClassVar[Level] = "node"
 
@@ -124,9 +111,7 @@ class WrappedNodeEncoder(nn.Module):
 
     def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
         """Compute embeddings ``(n, width)`` of the nodes of a graph or of a view of one."""
-        with _seeded(self.module, generator):
-            h = call(self.module, _plain(data, self.module))
-        return _checked(h, (data.num_nodes,), self.width, self.module)
+        return _call_on_view(self.module, data, generator, (data.num_nodes,), self.width)
 
     @torch.no_grad()
     def embed(self, data: Data) -> Tensor:
@@ -137,12 +122,7 @@ class WrappedNodeEncoder(nn.Module):
 
 
 class WrappedGraphEncoder(GraphEncoder):
-    """A module that embeds nodes, whose output is summed over each graph; or one that embeds graphs itself.
-
-    Args:
-        module: The network.
-        width: Of its output.
-    """
+    """A module that embeds nodes, whose output is summed over each graph; or one that embeds graphs itself."""
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__(width, layers=1)
@@ -164,18 +144,11 @@ class WrappedGraphEncoder(GraphEncoder):
         return sum_pool(h, batch.ptr) if len(h) == batch.num_nodes else h
 
     def _outputs(self, batch: Data, generator: torch.Generator | None) -> Tensor:
-        with _seeded(self.module, generator):
-            h = call(self.module, _plain(batch, self.module))
-        return _checked(h, (batch.num_nodes, len(batch.ptr) - 1), self.width, self.module)
+        return _call_on_view(self.module, batch, generator, (batch.num_nodes, len(batch.ptr) - 1), self.width)
 
 
 class WrappedImageEncoder(ImageEncoder):
-    """A network from images ``(b, channels, height, width)``, with standardized channels, to ``(b, width)``.
-
-    Args:
-        module: The network.
-        width: Of its output.
-    """
+    """A network from images ``(b, channels, height, width)``, with standardized channels, to ``(b, width)``."""
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__(_input_width(module) or 3, width)
@@ -197,30 +170,44 @@ def call(module: nn.Module, data: Data | Tensor) -> Any:
     """Call a module with what its ``forward`` takes: features and edges, features alone, or all of the data."""
     if isinstance(data, Tensor):
         return module(data)
-    names = _arguments(module)
+    # A compiled module has the signature of what it was made of, PyG's `Sequential` one that it declares itself.
+    plain = getattr(module, "_orig_mod", module)
+    declared = getattr(getattr(plain, "signature", None), "param_dict", None)
+    names = list(inspect.signature(plain.forward).parameters if declared is None else declared)
     if "edge_index" not in names:
-        first = names[0] if names else ""
-        return module(data.x) if first in ("x", "input", "features") else module(data)
+        return module(data.x if names and names[0] in ("x", "input", "features") else data)
     given: dict[str, Any] = {"edge_index": data.edge_index}
-    if "edge_weight" in names and data.get("edge_weight") is not None:
-        given["edge_weight"] = data.edge_weight
-    if "batch" in names and data.get("batch") is not None:
-        given["batch"] = data.batch
+    for name in ("edge_weight", "batch"):
+        if name in names and data.get(name) is not None:
+            given[name] = data[name]
     return module(x=data.x, **given) if "x" in names else module(data.x, **given)
+
+
+def _call_on_view(
+    module: nn.Module, data: Data, generator: torch.Generator | None, rows: tuple[int, ...], width: int
+) -> Tensor:
+    """Call a module on a view as a plain graph, which has no diffusion in place of its edges."""
+    if data.get("propagation") is not None:
+        raise InputError(
+            f"The diffusion of a graph cannot be given to {type(module).__name__}: take an encoder of sfa.nn, "
+            "or another augmentation."
+        )
+    with _seeded(module, generator):
+        return _checked(call(module, materialize(data)), rows, width, module)
 
 
 def output_width(module: nn.Module, level: Level) -> int:
     """Return how wide the output of a module is: by a trial, else by its attributes."""
     features, failure = _input_width(module), None
     if features is not None:
-        for trial in _trials(features, level):
+        for trial in _trials(module, features, level):
             try:
                 with torch.no_grad(), torch.random.fork_rng(devices=[]):
                     copied = copy.deepcopy(module).eval()  # which may note what it is given: `cached` of GCNConv
-                    return int(call(copied, _like_weights(trial, copied)).shape[-1])
+                    return int(call(copied, trial).shape[-1])
             except Exception as error:
                 failure = error
-    for name in WIDTHS:
+    for name in ("width", "out_channels", "num_features", "out_features"):
         if isinstance(width := getattr(module, name, None), int) and width > 0:
             return width
     raise InputError(
@@ -229,51 +216,26 @@ def output_width(module: nn.Module, level: Level) -> int:
     ) from failure
 
 
-def _arguments(module: nn.Module) -> list[str]:
-    """Return the names of the arguments that ``forward`` takes, also of a compiled module or PyG's ``Sequential``."""
-    module = getattr(module, "_orig_mod", module)
-    declared = getattr(getattr(module, "signature", None), "param_dict", None)
-    return list(inspect.signature(module.forward).parameters if declared is None else declared)
-
-
-def _plain(data: Data, module: nn.Module) -> Data:
-    """Return a view as a plain graph, which has no diffusion in place of its edges."""
-    if data.get("propagation") is not None:
-        raise InputError(
-            f"The diffusion of a graph cannot be given to {type(module).__name__}: take an encoder of sfa.nn, "
-            "or another augmentation."
-        )
-    return materialize(data)
-
-
-def _like_weights(trial: Data | Tensor, module: nn.Module) -> Data | Tensor:
-    """Return an input on the device of a module's weights, and of their type."""
-    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
-    if weight is None or isinstance(weight, UninitializedParameter):
-        return trial
-    if isinstance(trial, Tensor):
-        return trial.to(weight)
-    trial.x = trial.x.to(weight.dtype)
-    return trial.to(weight.device)
-
-
 def _input_width(module: nn.Module) -> int | None:
     """Return the number of features or channels that the first layer takes, if it says so."""
     for part in module.modules():
-        for name in INPUTS:
+        for name in ("in_channels", "in_features"):
             if isinstance(width := getattr(part, name, None), int) and width > 0:
                 return width
     return None
 
 
-def _trials(features: int, level: Level) -> Iterator[Data | Tensor]:
-    """Make small inputs with so many features or channels."""
+def _trials(module: nn.Module, features: int, level: Level) -> Iterator[Data | Tensor]:
+    """Make small inputs with so many features or channels, of the type and on the device of a module's weights."""
+    weight = next((p for p in module.parameters() if p.is_floating_point()), None)
+    like = torch.empty(0) if weight is None or isinstance(weight, UninitializedParameter) else weight.detach()
     if level == "image":
-        yield from (torch.zeros(2, features, side, side) for side in (32, 224))
+        yield from (like.new_zeros(2, features, side, side) for side in (32, 224))
         return
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     batch = torch.zeros(3, dtype=torch.int64)
-    yield Data(x=torch.zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
+    trial = Data(x=like.new_zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
+    yield trial.to(like.device)
 
 
 def _checked(h: Any, rows: tuple[int, ...], width: int, module: nn.Module) -> Tensor:

@@ -10,19 +10,17 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.products import feature_product, some_rows
-from sfa.graph.propagation import Propagation, propagation_of
+from sfa.graph.structure import some_rows
 from sfa.levels import Level
 from sfa.modes import evaluating
-from sfa.nn.activations import Activation, activate, make_activation
-from sfa.nn.batch_norm import BatchNorm
+from sfa.nn.layers import Activation, BatchNorm, Linear, activate, make_activation
+from sfa.nn.sparse import Propagation, feature_product, propagation_of
 from sfa.ranges import Count, Share
 from sfa.registry import register
 
 Widths = Literal["constant", "halving"]
 
-CHUNK = 1 << 16
-"""Rows that an embedding in chunks works on at a time."""
+CHUNK = 1 << 16  # rows that an embedding works on at a time
 
 
 @register("encoder", "gcn")
@@ -90,10 +88,7 @@ class GCN(nn.Module):
 
     @torch.no_grad()
     def embed(self, graph: Data, *, chunk: int = CHUNK) -> Tensor:
-        """Compute what :meth:`forward` gives in ``eval()``, layer by layer and in chunks of rows.
-
-        Beside the graph no more is held than two matrices of a layer's output, whatever the number of edges.
-        """
+        """Compute what :meth:`forward` gives in ``eval()``, holding no more than two matrices of a layer's output."""
         adjacency = propagation_of(graph, next(self.parameters()).dtype)
         h: Tensor = graph.x
         with evaluating(self):
@@ -103,27 +98,16 @@ class GCN(nn.Module):
         return h
 
 
-class Convolution(nn.Module):
+class Convolution(Linear):
     """One graph convolution before its activation; features ``(n, in_features)`` may be dense or CSR."""
 
-    def __init__(self, in_features: int, out_features: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_features, out_features))
-        self.bias = nn.Parameter(torch.zeros(out_features))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new weights."""
-        nn.init.xavier_uniform_(self.weight)
-        nn.init.zeros_(self.bias)
-
-    def forward(self, x: Tensor, adjacency: Propagation, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, adjacency: Propagation, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
         if self._propagates_first(x):
             return feature_product(adjacency @ x, self.weight, mask) + self.bias
         return adjacency @ feature_product(x, self.weight, mask) + self.bias
 
     def in_chunks(self, x: Tensor, adjacency: Propagation, then: nn.Module, chunk: int) -> Tensor:
-        """The convolution, followed by a module that treats rows one by one, so many rows at a time."""
+        """Compute the convolution, and a module that treats rows one by one after it, so many rows at a time."""
         starts = range(0, len(x), chunk)
         weight: Tensor | None = self.weight
         if not self._propagates_first(x):
@@ -138,5 +122,5 @@ class Convolution(nn.Module):
         return result
 
     def _propagates_first(self, x: Tensor) -> bool:
-        """The product with the adjacency costs least on the narrower side."""
+        """Tell whether the product with the adjacency costs less before that with the weights."""
         return x.layout == torch.strided and x.shape[1] < len(self.bias)

@@ -1,14 +1,17 @@
-"""Heads between feature maps and losses: projectors and predictors."""
+"""Heads between feature maps and losses: projectors, predictors, discriminators, and the prototypes of SwAV."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
 
-from sfa.nn.activations import Activation, make_activation
-from sfa.nn.batch_norm import BatchNorm
+from sfa import distributed as processes
+from sfa.losses import sinkhorn
+from sfa.nn.layers import Activation, BatchNorm, init_xavier_, make_activation
 
 
 def projection_head(width: int, projection: int, activation: Activation = "elu") -> nn.Sequential:
@@ -19,10 +22,7 @@ def projection_head(width: int, projection: int, activation: Activation = "elu")
 def graph_projector(width: int) -> nn.Sequential:
     """Build two linear layers of one width with a ReLU between, Xavier-initialized, as in GraphCL's code and JOAO's."""
     head = projection_head(width, width, "relu")
-    for layer in head:
-        if isinstance(layer, nn.Linear):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+    init_xavier_(head)
     return head
 
 
@@ -48,3 +48,102 @@ def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool 
     layers += [nn.Linear(widths[-2], widths[-1], bias=not last_norm)]
     layers += [BatchNorm(widths[-1], affine=False)] if last_norm else []
     return nn.Sequential(*layers)
+
+
+def summary(h: Tensor) -> Tensor:
+    r"""Compute the readout of DGI, :math:`s = \sigma\big( \tfrac1n \sum_i h_i \big)`, ``(d,)`` of a map ``(n, d)``."""
+    return h.mean(0).sigmoid()
+
+
+class BilinearDiscriminator(nn.Module):
+    r"""Scores :math:`h_i^\top W s` of nodes with the summary of a graph (DGI); their sigmoid is a probability."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, width)))
+
+    def forward(self, h: Tensor, s: Tensor) -> Tensor:
+        """Compute scores ``(n,)`` of a feature map ``(n, d)`` with a summary ``(d,)``."""
+        return h @ (self.weight @ s)
+
+
+class ResidualDiscriminator(nn.Module):
+    """The perceptron ``(n, d) → (n, d)`` of InfoGraph: three layers with a ReLU after each, and a linear one beside."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.block = nn.Sequential(*(part for _ in range(3) for part in (nn.Linear(width, width), nn.ReLU())))
+        self.shortcut = nn.Linear(width, width)
+        init_xavier_(self)
+
+    def forward(self, h: Tensor) -> Tensor:
+        out: Tensor = self.block(h) + self.shortcut(h)
+        return out
+
+
+class Prototypes(nn.Linear):
+    """Scores ``(..., count)`` of projections ``(..., width)`` with prototypes of length 1.
+
+    Assignments are as soft as ``epsilon`` says, after so many of Sinkhorn's iterations.
+    """
+
+    across_processes: bool = False
+    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
+
+    def __init__(self, width: int, count: int, *, epsilon: float, iterations: int) -> None:
+        super().__init__(width, count, bias=False)
+        self.epsilon, self.iterations = epsilon, iterations
+        self.normalize_()
+
+    @torch.no_grad()
+    def normalize_(self) -> None:
+        """Scale all prototypes to length 1, in place."""
+        self.weight.copy_(normalize(self.weight, dim=1))
+
+    @torch.no_grad()
+    def assign(self, scores: Tensor, more: Tensor | None = None) -> list[Tensor]:
+        """Compute assignments ``(b, count)`` of each view from the scores ``(2, b, count)`` of both.
+
+        Projections ``more`` ``(2, m, width)`` are assigned with them, and left out of the result.
+        """
+        rows = scores.shape[1]
+        every = scores if more is None else torch.cat([scores, self(more)], dim=1)
+        options = {"epsilon": self.epsilon, "across_processes": self.across_processes}
+        return [sinkhorn(view, iterations=self.iterations, **options)[:rows] for view in every]  # type: ignore[arg-type]
+
+
+class Queue(nn.Module):
+    """The newest ``size`` projections of both views, first in, first out, in buffers that are saved with the method.
+
+    With it a small batch is assigned as part of a large one. Several processes keep the same queue: what each of them
+    pushes is one batch, and between them they add every row of the queue once (:attr:`own_rows`).
+    """
+
+    rows: Tensor  # (2, size, width), view alpha and view beta, the newest first
+    stored: Tensor  # how many of the rows are projections: size once it is full
+    across_processes: bool = False
+    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(2, size, width))
+        self.register_buffer("stored", torch.zeros((), dtype=torch.int64))
+
+    @property
+    def is_full(self) -> bool:
+        return int(self.stored) == self.rows.shape[1]
+
+    @property
+    def own_rows(self) -> Tensor:
+        """The rows that this process adds to its batch."""
+        if not self.across_processes:
+            return self.rows
+        return self.rows.tensor_split(processes.count(), dim=1)[processes.rank()]
+
+    @torch.no_grad()
+    def push(self, z: Tensor) -> None:
+        """Take in the projections ``(2, b, width)`` of a batch, and drop the oldest rows for them."""
+        z = processes.gather_rows(z.transpose(0, 1))[0].transpose(0, 1) if self.across_processes else z
+        size = self.rows.shape[1]
+        self.rows.copy_(torch.cat([z.to(self.rows.dtype), self.rows], dim=1)[:, :size])
+        self.stored.add_(z.shape[1]).clamp_(max=size)

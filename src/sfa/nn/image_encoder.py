@@ -1,7 +1,8 @@
-"""What encoders of images share: standardised channels, global average pooling, and sets embedded in chunks."""
+"""What encoders of images share: standardized channels, global average pooling, and sets embedded in chunks."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -11,31 +12,24 @@ from torch_geometric.data import Data
 
 from sfa import distributed as processes
 from sfa.errors import InputError
-from sfa.image.channels import histograms, moments
-from sfa.image.pixels import check_pixels, to_float
 from sfa.levels import Level
 from sfa.modes import evaluating
 
-BUDGET = 1 << 27
-"""Bytes of feature maps that :meth:`ImageEncoder.embed` may hold at a time."""
+BUDGET = 1 << 27  # bytes of feature maps that an embedding may hold at a time
+HISTOGRAM_BYTES = 1 << 22  # of images that are counted at a time
 
 
 class ImageEncoder(nn.Module, ABC):
-    r"""A convolutional network on images whose channels are standardised, averaged over the places of its last map.
+    r"""A convolutional network on images whose channels are standardized, averaged over the places of its last map.
 
     .. math::
         z = \frac{1}{h w} \sum_{p} f\Big(\frac{x - \mu}{\sigma}\Big)_p
 
     with the mean :math:`\mu` and standard deviation :math:`\sigma` of each channel in buffers, which :meth:`setup`
-    takes from the training images of a set. Subclasses say what :meth:`maps` are.
-
-    Args:
-        in_channels: Channels of an image.
-        width: Width of the embeddings.
+    takes from the training images of a set.
     """
 
     level: ClassVar[Level] = "image"
-
     mean: Tensor
     std: Tensor
     across_processes: bool = False
@@ -47,31 +41,27 @@ class ImageEncoder(nn.Module, ABC):
             raise InputError(f"An encoder of images needs 1 channel or more, not {in_channels}.")
         self.in_channels = in_channels
         self.width = width
-        """Of the embeddings."""
         self.register_buffer("mean", torch.full((in_channels,), 0.5))
         self.register_buffer("std", torch.full((in_channels,), 0.25))
 
     @abstractmethod
     def maps(self, images: Tensor) -> Tensor:
-        """Feature maps ``(B, width, h, w)`` of standardised images ``(B, C, H, W)`` in ``torch.channels_last``."""
+        """Compute maps ``(B, width, h, w)`` of standardized images ``(B, C, H, W)`` in ``torch.channels_last``."""
 
     @abstractmethod
     def largest_map(self, height: int, width: int) -> int:
-        """How many values the largest feature map of one image has, by which :meth:`embed` chooses its chunks."""
+        """Return how many values the largest feature map of one image has: :meth:`embed` chooses its chunks by it."""
 
     def forward(self, images: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Embeddings ``(B, width)`` of float images ``(B, C, H, W)`` in [0, 1]."""
+        """Compute embeddings ``(B, width)`` of float images ``(B, C, H, W)`` in [0, 1]."""
         self._check(images)
         mean, std = self.mean[:, None, None], self.std[:, None, None]
-        standardised = (images.to(mean.dtype) - mean) / std
-        return self.maps(standardised.contiguous(memory_format=torch.channels_last)).mean(dim=(2, 3))
+        standardized = (images.to(mean.dtype) - mean) / std
+        return self.maps(standardized.contiguous(memory_format=torch.channels_last)).mean(dim=(2, 3))
 
     @torch.no_grad()
     def embed(self, data: Data, *, budget: int = BUDGET) -> Tensor:
-        """What :meth:`forward` gives in ``eval()`` for the images of a set, ``(n, width)``, on the weights' device.
-
-        So many images are taken at a time as have some ``budget`` bytes of feature maps; the set may lie on disk.
-        """
+        """Compute what :meth:`forward` gives in ``eval()`` for a set, in chunks, as it may lie on disk."""
         self._check_set(data)
         n, height, width, _ = data.x.shape
         # At the largest map a block holds what it was given, what it makes and what the convolution works in.
@@ -84,10 +74,7 @@ class ImageEncoder(nn.Module, ABC):
 
     @torch.no_grad()
     def setup(self, data: Data) -> None:
-        """Set ``mean`` and ``std`` from all pixels of the images of ``train_mask``, or of all if there is none.
-
-        They are exact, from counts of the 256 values; a channel that has one value alone keeps its scale (std 1).
-        """
+        """Set ``mean`` and ``std`` by the images of ``train_mask``, or by all; 1 is the ``std`` of a single value."""
         self._check_set(data)
         counts = histograms(data.x, data.get("train_mask")).tolist()
         if not any(counts[0]):
@@ -101,8 +88,8 @@ class ImageEncoder(nn.Module, ABC):
                 f"The encoder takes float images (B, {self.in_channels}, height, width) with {self.in_channels} "
                 f"channel(s), not {images.dtype} of shape {tuple(images.shape)}."
             )
-        check_size(images.shape[2], images.shape[3])
-        alone = not (self.across_processes and distributed.world_size() > 1)
+        _check_size(*images.shape[2:])
+        alone = not (self.across_processes and processes.count() > 1)
         if self.training and alone and len(images) < 2:
             raise InputError(
                 f"Batch normalisation needs 2 or more images in a batch to train on, not {len(images)}: "
@@ -111,12 +98,47 @@ class ImageEncoder(nn.Module, ABC):
 
     def _check_set(self, data: Data) -> None:
         check_pixels(data.x)
-        check_size(data.x.shape[1], data.x.shape[2])
+        _check_size(*data.x.shape[1:3])
         if data.x.shape[3] != self.in_channels:
             raise InputError(f"The images have {data.x.shape[3]} channel(s), but the encoder takes {self.in_channels}.")
 
 
-def check_size(height: int, width: int) -> None:
-    """Images have pixels."""
+def _check_size(height: int, width: int) -> None:
     if height < 1 or width < 1:
         raise InputError(f"Images must have 1 pixel or more, not {height} x {width}.")
+
+
+def check_pixels(x: Tensor) -> None:
+    """Raise unless ``x`` is ``(n, height, width, channels)`` of uint8, as image sets hold it."""
+    if x.dim() != 4 or x.dtype != torch.uint8:
+        raise InputError(
+            f"Images must be a uint8 tensor (n, height, width, channels), not {x.dtype} of shape {tuple(x.shape)}."
+        )
+
+
+def to_float(x: Tensor) -> Tensor:
+    """Convert images ``(B, H, W, C)`` of uint8 to ``(B, C, H, W)`` of float32 in [0, 1], ``torch.channels_last``."""
+    check_pixels(x)
+    return x.permute(0, 3, 1, 2).to(torch.float32).div_(255)
+
+
+def histograms(x: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Count each value in each channel, ``(C, 256)``, of uint8 images ``(n, H, W, C)`` or of a mask, in chunks."""
+    counts = torch.zeros(x.shape[3], 256, dtype=torch.int64)
+    chunk = max(1, HISTOGRAM_BYTES // max(1, x[:1].numel()))
+    for start in range(0, len(x), chunk):
+        part = x[start : start + chunk]
+        if mask is not None:
+            part = part[mask[start : start + chunk].to(part.device)]
+        for channel, count in enumerate(counts):
+            count += torch.bincount(part[..., channel].flatten(), minlength=256).cpu()
+    return counts
+
+
+def moments(counts: list[int]) -> tuple[float, float]:
+    """Compute mean and deviation, on the scale of [0, 1], of pixels of which the number of each value is given."""
+    n = sum(counts)
+    total = sum(value * count for value, count in enumerate(counts))
+    squares = sum(value * value * count for value, count in enumerate(counts))
+    variance = n * squares - total * total  # times n²; whole numbers, so nothing cancels
+    return total / n / 255, math.sqrt(variance) / n / 255 if variance else 1.0

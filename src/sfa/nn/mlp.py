@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.products import feature_product, some_rows
+from sfa.graph.structure import some_rows
 from sfa.levels import Level
 from sfa.modes import evaluating
-from sfa.nn.dropout import dropout
 from sfa.nn.gcn import CHUNK
+from sfa.nn.layers import Linear, dropout
 from sfa.ranges import Count, Share
 from sfa.registry import register
 
@@ -34,13 +34,7 @@ class MLP(nn.Module):
     level: ClassVar[Level] = "node"
 
     def __init__(
-        self,
-        in_features: int,
-        hidden: Count = 128,
-        *,
-        inner: Count = 512,
-        layers: Count = 2,
-        dropout: Share = 0.0,
+        self, in_features: int, hidden: Count = 128, *, inner: Count = 512, layers: Count = 2, dropout: Share = 0.0
     ) -> None:
         super().__init__()
         if min(hidden, inner, layers) < 1:
@@ -70,21 +64,3 @@ class MLP(nn.Module):
         with evaluating(self):
             rows = [self(some_rows(data.x, start, min(start + chunk, n))) for start in range(0, n, chunk)]
         return torch.cat(rows) if rows else self(data)
-
-
-class Linear(nn.Module):
-    """``x W + b`` of features ``x`` that may be CSR."""
-
-    def __init__(self, in_features: int, out_features: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_features, out_features))
-        self.bias = nn.Parameter(torch.zeros(out_features))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new weights."""
-        nn.init.xavier_uniform_(self.weight)
-        nn.init.zeros_(self.bias)
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        return feature_product(x, self.weight, mask) + self.bias

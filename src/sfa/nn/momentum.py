@@ -1,4 +1,4 @@
-"""Target networks that follow an online network slowly, as an exponential moving average of its weights."""
+"""Networks made of another's weights: targets that follow an online network slowly, and perturbed copies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from typing import TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sfa.ranges import check_number
 
@@ -17,8 +17,7 @@ Network = TypeVar("Network", bound=nn.Module)
 def make_target(online: Network) -> Network:
     """Copy a network, with weights of its own, equal at first, that no optimizer trains.
 
-    As a submodule of a method it is saved with it. In training mode its batch normalization normalizes with the batch
-    at hand, as in the code of BGRL's authors.
+    In training mode its batch normalization normalizes with the batch at hand, as in the code of BGRL's authors.
     """
     return copy.deepcopy(online).requires_grad_(False)
 
@@ -30,13 +29,8 @@ def update_target_(target: nn.Module, online: nn.Module, momentum: float) -> Non
     .. math::
         \phi \leftarrow m \phi + (1 - m) \theta
 
-    Parameters alone move. A batch normalization keeps the running statistics of what the target itself has seen: its
-    weights are others than the online network's, and so are the activations that they describe.
-
-    Args:
-        target: What :func:`make_target` made, with weights :math:`\phi`.
-        online: The network that it is a copy of, with weights :math:`\theta`.
-        momentum: ``m``, from 0 (become the online network) to 1 (stay).
+    with the momentum ``m`` from 0 (become the online network) to 1 (stay). Parameters alone move: a batch normalization
+    keeps the running statistics of what the target itself has seen.
     """
     check_number("momentum", momentum, at_most=1)
     for phi, theta in zip(target.parameters(), online.parameters(), strict=True):
@@ -53,3 +47,16 @@ def cosine_momentum(done: float, start: float) -> float:
     [0.99, 0.995, 1.0]
     """
     return 1 - (1 - start) * (math.cos(math.pi * done) + 1) / 2
+
+
+@torch.no_grad()
+def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE)."""
+
+    def add_noise(theta: Tensor) -> Tensor:
+        if theta.numel() < 2:
+            return theta  # one number has no deviation
+        noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
+        return theta + eta * theta.std() * noise
+
+    return {name: add_noise(theta.detach()) for name, theta in network.named_parameters()}

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.propagation import propagation_of
-from sfa.nn.batch_norm import BatchNorm
 from sfa.nn.gcn import Convolution
-from sfa.nn.graph_encoder import GraphEncoder, features_of
+from sfa.nn.gin import GraphEncoder, features_of
+from sfa.nn.layers import BatchNorm
+from sfa.nn.sparse import propagation_of
 from sfa.ranges import Count
 from sfa.registry import register
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from sfa.errors import InputError
-from sfa.nn.batch_norm import BatchNorm2d
 from sfa.nn.image_encoder import ImageEncoder
+from sfa.nn.layers import BatchNorm2d
 from sfa.ranges import Count
 from sfa.registry import register
 
@@ -24,10 +24,9 @@ class Stem(NamedTuple):
 
 
 CIFAR = Stem(padding=2)
-"""That of solo-learn's CIFAR recipes (da Costa et al., 2022), so that theirs can be repeated: small images are not
-shrunk before the first block, and the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
-IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)
-"""That of He et al. (2016)."""
+"""That of solo-learn's CIFAR recipes (da Costa et al., 2022): small images are not shrunk before the first block, and
+the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
+IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)  # that of He et al. (2016)
 
 
 class ResNet(ImageEncoder):
@@ -38,8 +37,7 @@ class ResNet(ImageEncoder):
 
     with convolutions of 3 x 3 without bias and a shortcut :math:`s` that is the identity, or BN after a convolution of
     1 x 1 where a stage begins with other dimensions. Weights of convolutions are normal with variance
-    2 / (outputs · kernel²) at first, batch normalisations the identity, the last of a block too. An image may be as
-    small as a single pixel.
+    2 / (outputs · kernel²) at first, batch normalizations the identity.
 
     Args:
         in_channels: Channels of an image.
@@ -55,8 +53,7 @@ class ResNet(ImageEncoder):
             raise InputError(f"A ResNet needs hidden ≥ 1 and stages of 1 block or more, not {hidden} and {blocks}.")
         widths = [hidden * 2**stage for stage in range(len(blocks))]
         super().__init__(in_channels, widths[-1])
-        self.hidden = hidden
-        self.stem = stem
+        self.hidden, self.stem = hidden, stem
         self.conv = nn.Conv2d(in_channels, hidden, stem.kernel, stem.stride, stem.padding, bias=False)
         self.norm = BatchNorm2d(hidden)
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if stem.pool else nn.Identity()
@@ -66,7 +63,7 @@ class ResNet(ImageEncoder):
             stages.append(nn.Sequential(first, *(BasicBlock(width, width) for _ in range(depth - 1))))
             channels = width
         self.stages = nn.Sequential(*stages)
-        self._initialize()
+        self.reset_parameters()
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def reset_parameters(self) -> None:
@@ -74,11 +71,7 @@ class ResNet(ImageEncoder):
         for module in self.modules():
             if isinstance(module, BatchNorm2d):
                 module.reset_parameters()
-        self._initialize()
-
-    def _initialize(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
+            elif isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def maps(self, images: Tensor) -> Tensor:
@@ -93,8 +86,6 @@ class ResNet(ImageEncoder):
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions of 3 x 3 and what they are given, added."""
-
     def __init__(self, in_channels: int, channels: int, *, stride: int = 1) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(in_channels, channels, 3, stride, padding=1, bias=False)
@@ -107,7 +98,7 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(in_channels, channels, 1, bias=False), BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        # In place, which is safe: what batch normalisation gives is not kept for its backward.
+        # In place, which is safe: what batch normalization gives is not kept for its backward.
         h = self.norm1(self.conv1(x)).relu_()
         # A convolution of 1 x 1 with a stride, by steps: of few channels oneDNN writes past its memory in the backward
         # of one that has the stride itself (https://github.com/uxlfoundation/oneDNN/issues/6035).
@@ -118,43 +109,23 @@ class BasicBlock(nn.Module):
 
 @register("encoder", "small")
 def small(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem())
 
 
 @register("encoder", "small-strided")
 def small_strided(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem(stride=2))
 
 
 @register("encoder", "resnet18")
 def resnet18(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=CIFAR)
 
 
 @register("encoder", "resnet18-imagenet")
 def resnet18_imagenet(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide.
-
-    Args:
-        in_channels: Of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=IMAGENET)

@@ -9,35 +9,42 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 from torch.nn.functional import embedding, softplus
 from torch_geometric.data import Data
+from torch_geometric.utils import softmax
 
 from sfa.errors import TrainingError
-from sfa.graph.candidate_pairs import Candidates, candidate_pairs, step_chances, walked_view
-from sfa.graph.pooling import sum_pool
-from sfa.graph.walks import Transitions
+from sfa.graph.batches import induce, sum_pool, undirected_edges, with_edges
+from sfa.graph.draws import draw_below
+from sfa.graph.rewiring import rewire
+from sfa.graph.structure import CSRStructure, csr_structure, expand_rowptr, sort_edges
+from sfa.graph.walks import Transitions, random_walks
 
-LEAST_DEVIATION = 1e-6
-"""Added to standard deviations, whose logarithm is taken."""
+LEAST_DEVIATION = 1e-6  # added to standard deviations, whose logarithm is taken
 
 
 class Generated(NamedTuple):
     """A view of a batch, which carries no gradient, and what trains the generator that drew it, for each graph."""
 
     view: Data
-    reconstruction: Tensor
-    """``(G,)``, see :func:`reconstruction_of_each`."""
-    divergence: Tensor
-    """``(G,)``, see :func:`divergence_of_each`."""
+    reconstruction: Tensor  # (G,), see reconstruction_of_each
+    divergence: Tensor  # (G,), see divergence_of_each
 
 
 class Objectives(NamedTuple):
     """Three scalars, each of which has a gradient in weights of its own."""
 
-    contrast: Tensor
-    """In the encoder and the projector."""
-    bottleneck: Tensor
-    """In the bottleneck's encoder and projector; 0 without them."""
-    prior: Tensor
-    """In the two generators."""
+    contrast: Tensor  # in the encoder and the projector
+    bottleneck: Tensor  # in the bottleneck's encoder and projector; 0 without them
+    prior: Tensor  # in the two generators
+
+
+class Candidates(NamedTuple):
+    """``k`` undirected pairs of nodes of the same graph, in the order of (smaller, larger) node."""
+
+    pairs: Tensor  # (2, k), the smaller node first
+    graph: Tensor  # (k,): the graph of each
+    joined: Tensor  # (k,): whether it is an edge of the batch
+    stands_for: Tensor  # (k,): 1 for an edge; for another pair, how many of its graph there are to each that was drawn
+    structure: CSRStructure  # where they are as entries of a matrix, in both directions
 
 
 class ViewGenerator(nn.Module):
@@ -52,13 +59,11 @@ class ViewGenerator(nn.Module):
     what some random walks on a graph pass, with the steps they take as its edges; a step goes to any other node of the
     graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are.
 
-    Public are the paper of LP-Info and code for semi-supervised learning and transfer: from that code are the
-    generators, walks, rewards, ``delta`` and ``least``; encoder, temperature and training are GraphCL's for the sets of
-    TU Dortmund. Ours are: views by the generators as they are and not as they were when the epoch began, one optimizer,
-    and the weight of the divergence, which is 1 there: on MUTAG generators then forget their graph.
-
-    The authors decode all pairs of a graph. Here they are its edges and as many others, drawn anew in every call
-    (:func:`~sfa.graph.candidate_pairs.candidate_pairs`): memory is linear in nodes and edges.
+    Generators, walks, rewards, ``delta`` and ``least`` are from the authors' code for semi-supervised learning and
+    transfer; encoder, temperature and training are GraphCL's for the sets of TU Dortmund. Ours are: views by the
+    generators as they are and not as they were when the epoch began, one optimizer, and the weight of the divergence,
+    which is 1 there: on MUTAG generators then forget their graph. The authors decode all pairs of a graph; here they
+    are the :func:`candidate_pairs`, so that memory is linear in nodes and edges.
 
     Args:
         encoder: Of nodes; their embeddings are ``encoder.width`` wide.
@@ -72,9 +77,8 @@ class ViewGenerator(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.mean = nn.Sequential(nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden))
-        self.deviation = nn.Sequential(
-            nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Softplus()
-        )
+        layers = nn.Linear(encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Softplus()
+        self.deviation = nn.Sequential(*layers)
         self.decoder = nn.Sequential(nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
         self.walks, self.length, self.least = walks, length, least
 
@@ -86,7 +90,7 @@ class ViewGenerator(nn.Module):
         scores = self.decoder(embedding(candidates.pairs[0], z) * embedding(candidates.pairs[1], z)).squeeze(1)
         if not bool(scores.isfinite().all()):
             raise TrainingError("The scores of a view generator are no longer numbers: try a smaller learning rate.")
-        transitions = Transitions(candidates.pattern, step_chances(candidates, scores.detach(), self.least))
+        transitions = Transitions(candidates.structure, step_chances(candidates, scores.detach(), self.least))
         return Generated(
             walked_view(batch, transitions, self.walks, self.length, generator),
             reconstruction_of_each(candidates, scores, len(batch.ptr) - 1),
@@ -94,8 +98,62 @@ class ViewGenerator(nn.Module):
         )
 
 
+def candidate_pairs(batch: Data, generator: torch.Generator | None = None) -> Candidates:
+    """Return all edges of a batch of graphs and, in each graph, a uniform sample of as many pairs that are none.
+
+    Of a graph that is nearly complete all pairs are candidates, and each stands for itself.
+    """
+    edges = undirected_edges(batch)
+    union = rewire(with_edges(batch, batch.edge_index, None), torch.zeros_like(edges), edges, generator).edge_index
+    pairs = union[:, union[0] < union[1]]
+    graph = batch.batch.index_select(0, pairs[0])
+    joined = Transitions(csr_structure(batch.edge_index, batch.num_nodes)).joins(*pairs)
+    nodes = batch.ptr.diff()
+    others, drawn = nodes * (nodes - 1) // 2 - edges, graph[~joined].bincount(minlength=len(nodes))
+    weight = (others / drawn.clamp_min(1)).to(batch.x.dtype).index_select(0, graph).where(~joined, 1)
+    return Candidates(pairs, graph, joined, weight, CSRStructure(union, batch.num_nodes))
+
+
+def step_chances(candidates: Candidates, scores: Tensor, least: float) -> Tensor:
+    r"""Compute by scores ``s`` ``(k,)`` how likely a walk goes from ``i`` to ``j``, ``(2 k,)`` in both directions.
+
+    .. math::
+        p(i \to j) = \frac{w_{ij}\, e^{s_{ij}}}{\sum_k w_{ik}\, e^{s_{ik}}}
+
+    with :math:`w` for the number of pairs that a candidate stands for, so that the sum estimates that over all pairs.
+    Pairs that each have less than ``least`` of it are left out, unless a node would be left with none.
+    """
+    structure = candidates.structure
+    number, n = structure.undirected[0], structure.num_nodes
+    row = expand_rowptr(structure.edge_rowptr)
+    weight = candidates.stands_for.index_select(0, number)
+    chances: Tensor = softmax(scores.index_select(0, number) + weight.log(), row, num_nodes=n)
+    kept = chances >= least * weight
+    some = torch.zeros(n, dtype=torch.bool, device=row.device).index_fill(0, row[kept], True)
+    return chances.where(kept | ~some.index_select(0, row), 0)
+
+
+def walked_view(
+    batch: Data, transitions: Transitions, walks: int, length: int, generator: torch.Generator | None = None
+) -> Data:
+    """Return the nodes that ``walks`` random walks on each graph pass, of ``length`` steps, joined where one went.
+
+    Walks start at nodes drawn uniformly, with replacement. The view is undirected and without weights; a graph without
+    nodes stays so.
+    """
+    nodes = batch.ptr.diff()
+    first, size = batch.ptr[:-1][nodes > 0, None], nodes[nodes > 0, None]
+    seeds = first + draw_below(size.expand(-1, walks), generator)
+    paths = random_walks(transitions, seeds.flatten(), length, generator)
+    passed = torch.zeros(batch.num_nodes, dtype=torch.bool, device=paths.device).index_fill(0, paths.flatten(), True)
+    here, there = paths[:-1].flatten(), paths[1:].flatten()
+    here, there = here[here != there], there[here != there]
+    steps, _ = sort_edges(torch.cat([here, there]), torch.cat([there, here]), batch.num_nodes)
+    return induce(with_edges(batch, steps, None), passed)
+
+
 def reconstruction_of_each(candidates: Candidates, scores: Tensor, graphs: int) -> Tensor:
-    r"""``(G,)``: how badly the scores ``(k,)`` of its pairs tell each graph's edges from the others.
+    r"""Compute how badly the scores ``(k,)`` of its pairs tell each graph's edges from the others, ``(G,)``.
 
     .. math::
         \operatorname*{mean}_{A_{ij} = 1} \log\big( 1 + e^{-s_{ij}} \big)
@@ -110,8 +168,8 @@ def reconstruction_of_each(candidates: Candidates, scores: Tensor, graphs: int) 
 
 
 def divergence_of_each(mu: Tensor, sigma: Tensor, ptr: Tensor) -> Tensor:
-    r"""``(G,)``: :math:`\frac{1}{n^2} \sum_i \mathrm{KL}\big( \mathcal{N}(\mu_i, \operatorname{diag} \sigma_i^2) \,\|\,
-    \mathcal{N}(0, I) \big)` over the ``n`` nodes of each graph; 0 if there are none.
+    r"""Compute :math:`\frac{1}{n^2} \sum_i \mathrm{KL}\big( \mathcal{N}(\mu_i, \operatorname{diag} \sigma_i^2) \,\|\,
+    \mathcal{N}(0, I) \big)` over the ``n`` nodes of each graph, ``(G,)``; 0 if there are none.
 
     The reconstruction is a mean over pairs, of which there are some :math:`n^2`.
     """

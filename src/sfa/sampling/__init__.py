@@ -4,11 +4,9 @@
 # isort: off
 from sfa.sampling.base import Sampler
 from sfa.sampling.whole import WholeGraph
-from sfa.sampling.neighbours import Neighbours
-from sfa.sampling.random_walks import RandomWalks
+from sfa.sampling.neighbor import Neighbors
+from sfa.sampling.random_walk import RandomWalks
 from sfa.sampling.clusters import Clusters
-from sfa.sampling.starts import Starts
-from sfa.sampling.graphs import Graphs
-from sfa.sampling.images import Images
+from sfa.sampling.items import Graphs, Images, Starts
 
-__all__ = ["Clusters", "Graphs", "Images", "Neighbours", "RandomWalks", "Sampler", "Starts", "WholeGraph"]
+__all__ = ["Clusters", "Graphs", "Images", "Neighbors", "RandomWalks", "Sampler", "Starts", "WholeGraph"]

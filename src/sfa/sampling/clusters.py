@@ -9,15 +9,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.pattern import Pattern
-from sfa.graph.rows import row_entries
+from sfa.graph.structure import CSRStructure, row_entries
 from sfa.ranges import Count, check_whole
 from sfa.registry import register
-from sfa.sampling.graph_sampler import GraphSampler
+from sfa.sampling.base import GraphSampler
 
-CLUSTERS_PER_BATCH = 10
-
-_CUTS: WeakKeyDictionary[Pattern, dict[int, Tensor]] = WeakKeyDictionary()
+_CUTS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()
 """What METIS took long for, as long as the graph's edges live."""
 
 
@@ -41,12 +38,12 @@ class Clusters(GraphSampler):
     def __init__(self, graph: Data, *, batch_size: Count = 2048, clusters: Count | None = None) -> None:
         if clusters is None:
             check_whole("batch_size", batch_size, 1)
-            clusters = -(-CLUSTERS_PER_BATCH * int(graph.num_nodes) // batch_size)
+            clusters = -(-10 * int(graph.num_nodes) // batch_size)
         check_whole("clusters", clusters, 1)
         super().__init__(graph, batch_size=batch_size)
-        cuts = _CUTS.setdefault(self._pattern, {})
+        cuts = _CUTS.setdefault(self._structure, {})
         if clusters not in cuts:
-            cuts[clusters] = metis_clusters(self._pattern, clusters)
+            cuts[clusters] = metis_clusters(self._structure, clusters)
         cluster_of = cuts[clusters]
         self.sizes = cluster_of.bincount()
         self.num_seeds = len(self.sizes)
@@ -54,33 +51,33 @@ class Clusters(GraphSampler):
         self._by_cluster = cluster_of.argsort(stable=True)
 
     def plan(self, generator: torch.Generator) -> list[Tensor]:
-        """The clusters of each step of one epoch: every cluster once, in random order."""
+        """Draw the clusters of each step of one epoch: every cluster once, in random order."""
         order = torch.randperm(self.num_seeds, generator=generator)
         return list(torch.split(order, joined(self.sizes[order], self.batch_size)))
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         members, _ = row_entries(self._start, seeds)
-        return self._induced(self._by_cluster[members].sort().values)
+        return self._induce(self._by_cluster[members].sort().values)
 
 
-def metis_clusters(pattern: Pattern, clusters: int) -> Tensor:
-    """``(n,)``: the cluster of each node by METIS, numbered from 0 with none empty, of so many clusters at most."""
+def metis_clusters(structure: CSRStructure, clusters: int) -> Tensor:
+    """Cut a graph by METIS: the cluster of each node ``(n,)``, from 0 with none empty, of so many at most."""
     try:
         import pymetis
     except ImportError:
         raise InputError("The sampler clusters needs pymetis: install it with pip install 'sfa[large]'.") from None
-    nodes = pattern.num_nodes
+    nodes = structure.num_nodes
     if clusters == 1 or clusters >= nodes:  # METIS itself crashes on one part, and on more parts than nodes
         return torch.arange(nodes) % clusters
-    _ = pattern.edge_twin  # refuses edges of one direction only, on which METIS crashes too
-    adjacency = pymetis.CSRAdjacency(pattern.edge_rowptr.numpy(), pattern.edge_col.numpy())
+    _ = structure.edge_twin  # refuses edges of one direction only, on which METIS crashes too
+    adjacency = pymetis.CSRAdjacency(structure.edge_rowptr.numpy(), structure.edge_col.numpy())
     parts = pymetis.part_graph(clusters, adjacency, options=pymetis.Options(seed=0)).vertex_part
     numbered: Tensor = torch.unique(torch.tensor(parts), return_inverse=True)[1]
     return numbered
 
 
 def joined(sizes: Tensor, limit: int) -> list[int]:
-    """How many consecutive things of these sizes to join each time: as many as stay within ``limit``, at least one."""
+    """Count the consecutive things of these sizes to join each time: as many as stay within ``limit``, at least one."""
     ends, counts, done = sizes.cumsum(0), [], 0
     while done < len(sizes):
         room = limit + (int(ends[done - 1]) if done else 0)

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.sorted_edges import sorted_edges
+from sfa.graph.structure import sort_edges
 from sfa.registry import register
-from sfa.sampling.graph_sampler import GraphSampler
+from sfa.sampling.base import GraphSampler
 
 
 @register("sampler", "whole")
@@ -32,6 +32,6 @@ class WholeGraph(GraphSampler):
             numbers.add(everyone[numbers[everyone] < 0])
             nodes = numbers.nodes
             row, col = (numbers[ends] for ends in self.graph.edge_index)
-        edge_index, given = sorted_edges(row, col, len(nodes))
+        edge_index, given = sort_edges(row, col, len(nodes))
         weight = None if self.graph.edge_weight is None else self.graph.edge_weight[given]
         return self._cut(nodes, edge_index, weight, roots=len(seeds))

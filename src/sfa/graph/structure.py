@@ -1,0 +1,165 @@
+"""Graphs as compressed sparse rows (CSR), worked out once while views change only the weights of the edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from sfa.errors import InputError
+from sfa.matrices import csr_matrix
+
+T = TypeVar("T")
+
+
+class WeakTensorCache(Generic[T]):
+    """A value for each tensor, as long as it lives and is not written to. The value must not refer to the tensor."""
+
+    def __init__(self) -> None:
+        self._known: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, key: Tensor, make: Callable[[], T], made_of: object = None) -> T:
+        """Return the value of a tensor; make it if there is none, or if it was made of other things or has changed."""
+        version = None if key.is_inference() else key._version  # a tensor made in inference mode counts no changes
+        known: tuple[int | None, object, T] | None = self._known.get(key)  # type: ignore[no-untyped-call]
+        if known is None or version is None or known[:2] != (version, made_of):
+            known = version, made_of, make()
+            self._known[key] = known
+        return known[2]
+
+
+class CSRStructure:
+    """The places of the non-zero entries of ``A + I`` in compressed sparse rows, of an undirected graph.
+
+    ``edge_index`` ``(2, m)`` has every undirected edge in both directions, no self-loop and no duplicate, in any order.
+    Sorted by row, as :func:`sfa.data.build_graph` gives it, it takes linear time.
+    """
+
+    def __init__(self, edge_index: Tensor, num_nodes: int) -> None:
+        # A tensor of its own, so that a cache can forget the given one; int32 would not hold the keys.
+        edge_index = edge_index.data.long()
+        keys = edge_index[0] * num_nodes + edge_index[1]
+        self.order = None if bool((keys.diff() > 0).all()) else keys.argsort()
+        self._edges = edge_index if self.order is None else edge_index[:, self.order]
+        self.num_nodes = num_nodes
+        if not (bool((self.sorted(keys).diff() > 0).all()) and bool((edge_index[0] != edge_index[1]).all())):
+            raise InputError("The edges hold a self-loop or a duplicate: make the graph with sfa.data.as_graph.")
+
+    @cached_property
+    def edge_rowptr(self) -> Tensor:
+        """``(n + 1,)``: the sorted edges of row ``i`` are those from ``edge_rowptr[i]`` to ``edge_rowptr[i + 1]``."""
+        counts = torch.bincount(self._edges[0], minlength=self.num_nodes)
+        return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+
+    @property
+    def edge_col(self) -> Tensor:
+        """``(m,)`` columns of the sorted edges, without the self-loops."""
+        return self._edges[1]
+
+    @cached_property
+    def rowptr(self) -> Tensor:
+        """``(n + 1,)`` row pointers with one self-loop a node."""
+        return self.edge_rowptr + torch.arange(self.num_nodes + 1, device=self._edges.device)
+
+    @cached_property
+    def col(self) -> Tensor:
+        """``(m + n,)`` columns of all entries of ``A + I``."""
+        col = self.rowptr.new_empty(len(self.edge_col) + self.num_nodes)
+        col[self.place] = self.edge_col
+        col[self.loop] = torch.arange(self.num_nodes, device=col.device)
+        return col
+
+    @cached_property
+    def place(self) -> Tensor:
+        """``(m,)``: where the sorted edges stand among the entries of ``A + I``."""
+        row, col = self._edges
+        place: Tensor = torch.arange(len(row), device=row.device) + row + (col > row)
+        return place
+
+    @cached_property
+    def loop(self) -> Tensor:
+        """``(n,)``: where the self-loops stand there."""
+        row, col = self._edges
+        return self.rowptr[:-1] + torch.zeros_like(self.rowptr[1:]).index_add_(0, row, (col < row).long())
+
+    @cached_property
+    def edge_twin(self) -> Tensor:
+        """``(m,)``: the sorted edge that is each sorted edge's other direction."""
+        row, col = self._edges
+        twin: Tensor = col.argsort(stable=True)  # by (column, row), the edges of a symmetric matrix are its transpose's
+        if not (torch.equal(row.index_select(0, twin), col) and torch.equal(col.index_select(0, twin), row)):
+            raise InputError("Some edges are given in one direction only: make the graph with sfa.data.as_graph.")
+        return twin
+
+    @cached_property
+    def undirected(self) -> tuple[Tensor, int]:
+        """``(m,)``: the number of each given edge's undirected edge, by (smaller, larger) node; how many there are."""
+        row, col = self._edges
+        upper = row < col
+        rank = upper.cumsum(0) - 1
+        number = torch.where(upper, rank, rank[self.edge_twin])
+        if self.order is not None:
+            number = torch.empty_like(number).index_copy_(0, self.order, number)
+        return number, len(row) // 2
+
+    def sorted(self, values: Tensor) -> Tensor:
+        """Return values of the given edges in sorted order."""
+        return values if self.order is None else values[self.order]
+
+
+_STRUCTURES: WeakTensorCache[CSRStructure] = WeakTensorCache()
+
+
+def csr_structure(edge_index: Tensor, num_nodes: int) -> CSRStructure:
+    """Return the structure of these edges, worked out once while the tensor lives and is not written to."""
+    return _STRUCTURES.get(edge_index, lambda: CSRStructure(edge_index, num_nodes), made_of=num_nodes)
+
+
+def sort_edges(row: Tensor, col: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+    """Return the distinct edges, ``(2, m)`` sorted by (row, column), and where each of them was given."""
+    keys, given = (row * num_nodes + col).sort()
+    first = keys.diff(prepend=keys.new_full((1,), -1)) > 0
+    keys = keys[first]
+    return torch.stack([keys // num_nodes, keys % num_nodes]), given[first]
+
+
+def expand_rowptr(rowptr: Tensor, entries: int | None = None) -> Tensor:
+    """Return the row of each entry of a CSR matrix, of which there are so many if that is known."""
+    rows = torch.arange(len(rowptr) - 1, device=rowptr.device)
+    return rows.repeat_interleave(rowptr.diff(), output_size=entries)
+
+
+def row_entries(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Find where the entries of ``k`` rows stand, one row after the other, and their row pointers ``(k + 1,)``."""
+    start = rowptr[rows]
+    counts = rowptr[rows + 1] - start
+    picked = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    total = int(picked[-1])
+    shift = (start - picked[:-1]).repeat_interleave(counts, output_size=total)
+    return torch.arange(total, device=rowptr.device) + shift, picked
+
+
+def take_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Return ``x[rows]`` of dense or CSR features, in the layout of ``x``; of a mapped file, no others are read."""
+    if x.layout != torch.sparse_csr:
+        return x.index_select(0, rows)  # several times as fast as x[rows]
+    entries, rowptr = row_entries(x.crow_indices(), rows)
+    col, values = x.col_indices().index_select(0, entries), x.values().index_select(0, entries)
+    return csr_matrix(rowptr.to(col.dtype), col, values, (len(rows), x.shape[1]))
+
+
+def some_rows(x: Tensor, start: int, stop: int) -> Tensor:
+    """Return rows of a dense or CSR matrix, without a copy of their values."""
+    if x.layout != torch.sparse_csr:
+        return x[start:stop]
+    rowptr = x.crow_indices()[start : stop + 1]
+    first, last = int(rowptr[0]), int(rowptr[-1])
+    shape = (len(rowptr) - 1, x.shape[1])
+    return csr_matrix(rowptr - first, x.col_indices()[first:last], x.values()[first:last], shape)

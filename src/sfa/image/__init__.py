@@ -1,1 +1,0 @@
-"""Images as tensors: pixels, crops, colors, blur."""

@@ -1,0 +1,141 @@
+"""Layers of encoders and heads: activations and dropout with their randomness passed in, and batch normalization."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from sfa import distributed as processes
+from sfa.errors import InputError, unknown_name
+from sfa.matrices import csr_matrix
+from sfa.nn.sparse import feature_product
+
+
+class RandomizedReLU(nn.Module):
+    """RReLU with slopes from 1/8 to 1/3, drawn from a generator and not from the global one as PyTorch's are."""
+
+    def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        lower, upper = 1 / 8, 1 / 3
+        if not self.training:
+            return nn.functional.leaky_relu(x, (lower + upper) / 2)
+        slope = torch.empty_like(x).uniform_(lower, upper, generator=generator)
+        return torch.where(x >= 0, x, slope * x)
+
+
+Activation = Literal["relu", "prelu", "rrelu", "elu"]
+
+ACTIVATIONS: dict[Activation, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "prelu": nn.PReLU,
+    "rrelu": RandomizedReLU,
+    "elu": nn.ELU,
+}
+
+
+def make_activation(name: Activation) -> nn.Module:
+    if name not in ACTIVATIONS:
+        raise unknown_name("activation", name, ACTIVATIONS)
+    return ACTIVATIONS[name]()
+
+
+def activate(activation: nn.Module, x: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Apply an activation, handing the generator to the one kind that draws."""
+    result: Tensor = activation(x, generator) if isinstance(activation, RandomizedReLU) else activation(x)
+    return result
+
+
+def dropout(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
+    """Set each entry, of a CSR matrix each stored value, to 0 with probability ``rate``; scale the others up."""
+    if not 0 <= rate <= 1:
+        raise InputError(f"A dropout rate is a probability from 0 to 1, not {rate}.")
+    if rate == 0:
+        return x
+    if x.layout == torch.sparse_csr:
+        values = dropout(x.values(), rate, generator)
+        return csr_matrix(x.crow_indices(), x.col_indices(), values, (x.shape[0], x.shape[1]))
+    kept = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
+    return x * (kept if rate == 1 else kept.div_(1 - rate))
+
+
+class Linear(nn.Module):
+    """``x W + b`` of features ``x`` that may be CSR, Xavier-initialized."""
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.zeros(out_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.xavier_uniform_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return feature_product(x, self.weight, mask) + self.bias
+
+
+def init_xavier_(module: nn.Module) -> None:
+    """Draw new weights of all ``nn.Linear`` of a module by Xavier's rule, in place; biases become 0."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_uniform_(part.weight)
+            nn.init.zeros_(part.bias)
+
+
+class AcrossProcesses(_BatchNorm):
+    r"""What turns a batch normalization of PyTorch into one over all processes, where it is asked for.
+
+    .. math::
+        y = \frac{x - \mu}{\sqrt{v + \epsilon}}\, \gamma + \beta, \qquad
+        \mu = \frac{1}{n} \sum_i x_i, \qquad v = \frac{1}{n} \sum_i (x_i - \mu)^2,
+
+    in training with the sums over all processes (:mod:`sfa.distributed`), some of which may hold no rows. The running
+    statistics are then the same on all, and those of one process. ``nn.SyncBatchNorm`` does this on GPUs only.
+    """
+
+    across_processes: bool = False
+    """Normalize over the rows of all processes in training; :func:`sfa.distributed.enable_cross_rank` sets it."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalize ``(n, d, ...)`` in the dtype and memory format of the input; halves are widened to float32."""
+        if not (self.across_processes and self.training and processes.count() > 1):
+            return super().forward(input)
+        self._check_input_dim(input)  # type: ignore[no-untyped-call]
+        x = input.to(torch.promote_types(input.dtype, torch.float32))
+        over = [axis for axis in range(x.dim()) if axis != 1]
+
+        def along_channels(values: Tensor) -> Tensor:
+            return values.view(-1, *[1] * (x.dim() - 2))
+
+        n = int(processes.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
+        if n < 2:
+            raise InputError(f"Batch normalisation needs 2 or more rows on all processes together, not {n}.")
+        mean = processes.all_reduce_sum(x.sum(over)) / n
+        centered = x - along_channels(mean)
+        variance = processes.all_reduce_sum(centered.square().sum(over)) / n
+        self._track(mean.detach(), variance.detach() * n / (n - 1))
+        scale = (variance + self.eps).rsqrt()
+        if not self.affine:
+            return (centered * along_channels(scale)).to(input.dtype)
+        return (centered * along_channels(scale * self.weight) + along_channels(self.bias)).to(input.dtype)
+
+    @torch.no_grad()
+    def _track(self, mean: Tensor, variance: Tensor) -> None:
+        """Move the running statistics towards those of a batch, as PyTorch does."""
+        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
+            return
+        self.num_batches_tracked.add_(1)
+        weight = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), weight)
+        self.running_var.lerp_(variance.to(self.running_var.dtype), weight)
+
+
+class BatchNorm(AcrossProcesses, nn.BatchNorm1d):
+    """``nn.BatchNorm1d`` of ``(n, d)`` or ``(n, d, l)``, to the bit and in its state, or over all processes."""
+
+
+class BatchNorm2d(AcrossProcesses, nn.BatchNorm2d):
+    """``nn.BatchNorm2d`` of ``(n, d, height, width)``, to the bit and in its state, or over all processes."""

@@ -1,0 +1,250 @@
+"""Batch normalisation over the rows and images of 2 and 3 real processes, against PyTorch's on all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sfa import distributed as processes
+from sfa.errors import InputError
+from sfa.matrices import csr_matrix
+from sfa.nn.layers import BatchNorm, BatchNorm2d, dropout
+from tests.processes import run_in_processes
+
+ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "cumulative": {"momentum": None},
+    "slow": {"momentum": 0.01, "eps": 0.1},
+    "no weights": {"affine": False},
+    "no running statistics": {"track_running_stats": False},
+}
+FORMATS = {"channels first": torch.contiguous_format, "channels last": torch.channels_last}
+Norm = nn.BatchNorm1d | nn.BatchNorm2d
+Step = tuple[Tensor, Tensor]
+
+
+def random_rows(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> Tensor:
+    return 2 + 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def with_weights(norm: Norm) -> None:
+    if norm.affine:
+        with torch.no_grad():
+            norm.weight.copy_(torch.linspace(0.5, 2, norm.num_features))
+            norm.bias.copy_(torch.linspace(-1, 1, norm.num_features))
+
+
+def steps(
+    norm: Norm, batches: Tensor, weights: Tensor, sizes: tuple[int, ...], memory: str = "channels first"
+) -> tuple[list[Step], dict[str, Tensor], dict[str, Tensor]]:
+    """Outputs and gradients of the inputs for each batch, summed gradients of the parameters, and the state."""
+    with_weights(norm)
+    seen: list[Step] = []
+    for batch, weight in zip(batches, weights, strict=True):
+        x, w = (whole.split(sizes)[processes.rank()] for whole in (batch, weight))
+        x = x.clone(memory_format=FORMATS[memory]).requires_grad_()
+        y = norm(x)
+        assert y.is_contiguous(memory_format=FORMATS[memory])
+        (y * w).sum().backward()
+        assert x.grad is not None
+        seen.append((y.detach(), x.grad))
+    gradients = {name: p.grad for name, p in norm.named_parameters() if p.grad is not None}
+    return seen, gradients, norm.state_dict()
+
+
+def across(options: dict[str, Any], batches: Tensor, *how: Any) -> Any:
+    ours = BatchNorm2d if batches.dim() == 5 else BatchNorm
+    norm = ours(batches.shape[2], dtype=batches.dtype, **options)
+    processes.synchronise(norm)
+    return steps(norm, batches, *how)
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("dtype", ROUGH, ids=str)
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("sizes", [(6, 3), (1, 1), (5, 1, 4), (7, 0, 2)], ids=str)
+def test_equals_one_process(sizes: tuple[int, ...], name: str, dtype: torch.dtype) -> None:
+    batches, weights = (random_rows(3, sum(sizes), 4, dtype=dtype, seed=seed) for seed in (0, 1))
+    assert_same(sizes, OPTIONS[name], batches, weights)
+
+
+def test_with_a_length() -> None:
+    batches, weights = (random_rows(2, 9, 4, 5, seed=seed) for seed in (0, 1))
+    assert_same((6, 0, 3), {}, batches, weights)
+
+
+@pytest.mark.parametrize("memory", FORMATS)
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("sizes", [(3, 2), (1, 1, 0)], ids=str)
+def test_images(sizes: tuple[int, ...], name: str, memory: str) -> None:
+    batches, weights = (random_rows(2, sum(sizes), 4, 3, 5, seed=seed) for seed in (0, 1))
+    assert_same(sizes, OPTIONS[name], batches, weights, memory)
+
+
+def assert_same(
+    sizes: tuple[int, ...], options: dict[str, Any], batches: Tensor, weights: Tensor, memory: str = "channels first"
+) -> None:
+    dtype = batches.dtype
+    theirs = nn.BatchNorm2d if batches.dim() == 5 else nn.BatchNorm1d
+    one = theirs(batches.shape[2], dtype=dtype, **options)
+    seen, gradients, state = steps(one, batches, weights, (sum(sizes),), memory)
+    parts = run_in_processes(across, len(sizes), options, batches, weights, sizes, memory)
+    rough = {"rtol": ROUGH[dtype], "atol": 10 * ROUGH[dtype]}
+    for step, expected in enumerate(seen):
+        found = zip(*(part[0][step] for part in parts), strict=True)
+        for rows, whole in zip(found, expected, strict=True):
+            torch.testing.assert_close(torch.cat(rows), whole, **rough)
+    for parameter, gradient in gradients.items():
+        torch.testing.assert_close(sum(part[1][parameter] for part in parts), gradient, **rough)
+    for _, _, found_state in parts:
+        assert list(found_state) == list(state)
+        for buffer in state:
+            torch.testing.assert_close(found_state[buffer], state[buffer], **rough)
+            assert torch.equal(found_state[buffer], parts[0][2][buffer]), "to the bit on all ranks"
+
+
+@pytest.mark.multiprocess
+def test_of_its_own_rows_alone_a_process_has_other_statistics() -> None:
+    x = random_rows(9, 4)
+    expected = nn.BatchNorm1d(4, dtype=x.dtype)(x)
+    assert (torch.cat(run_in_processes(normalise_own_rows, 2, x)) - expected).abs().max() > 0.1
+
+
+def normalise_own_rows(x: Tensor) -> Tensor:
+    return BatchNorm(4, dtype=x.dtype)(x.split([6, 3])[processes.rank()]).detach()
+
+
+@pytest.mark.multiprocess
+def test_one_row_in_all_is_refused_and_eval_needs_nobody_else() -> None:
+    first, second = run_in_processes(odd_cases, 2)
+    torch.testing.assert_close(first, torch.full((2, 3), 5 / (1 + 1e-5) ** 0.5))
+    assert second is None
+
+
+def odd_cases() -> Tensor | None:
+    norm = BatchNorm(3)
+    processes.synchronise(norm)
+    before = {name: x.clone() for name, x in norm.state_dict().items()}
+    with pytest.raises(InputError, match="needs 2 or more rows on all processes together, not 1"):
+        norm(torch.ones(processes.rank(), 3))
+    assert all(torch.equal(x, before[name]) for name, x in norm.state_dict().items())
+    with pytest.raises(ValueError, match="2D or 3D"):
+        norm(torch.ones(2, 3, 1, 1))
+    of_images = BatchNorm2d(3)
+    processes.synchronise(of_images)
+    with pytest.raises(ValueError, match="4D"):
+        of_images(torch.ones(2, 3))
+    with pytest.raises(InputError, match="needs 2 or more rows on all processes together, not 1"):
+        of_images(torch.ones(processes.rank(), 3, 1, 1))
+    return norm.eval()(torch.full((2, 3), 5.0)).detach() if processes.rank() == 0 else None
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("shape", [(300, 4), (300, 4, 3, 2)], ids=["rows", "images"])
+def test_half_precision_is_normalised_in_float32(shape: tuple[int, ...], half: torch.dtype) -> None:
+    x = random_rows(*shape).to(half)
+    expected = (nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d)(4)(x.float())
+    for rows, whole in zip(run_in_processes(normalise_half, 2, x), expected.split([299, 1]), strict=True):
+        assert rows.dtype == half
+        torch.testing.assert_close(rows.float(), whole, rtol=2**-8, atol=2**-8)
+
+
+def normalise_half(x: Tensor) -> Tensor:
+    norm = BatchNorm(4) if x.dim() == 2 else BatchNorm2d(4)
+    processes.synchronise(norm)
+    with torch.autocast("cpu", x.dtype):
+        return norm(x.split([299, 1])[processes.rank()]).detach()
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(
+    ("kinds", "shape", "memory"),
+    [
+        ((BatchNorm, nn.BatchNorm1d), (3, 9, 4), "channels first"),
+        ((BatchNorm2d, nn.BatchNorm2d), (3, 9, 4, 5, 3), "channels first"),
+        ((BatchNorm2d, nn.BatchNorm2d), (3, 9, 4, 5, 3), "channels last"),
+    ],
+    ids=["rows", "images", "images with channels last"],
+)
+def test_in_one_process_the_bits_and_the_state_are_those_of_batch_norm(
+    kinds: tuple[type[Norm], type[Norm]], shape: tuple[int, ...], memory: str, told: bool, name: str
+) -> None:
+    batches, weights = (random_rows(*shape, dtype=torch.float32, seed=seed) for seed in (0, 1))
+    ours, theirs = (kind(4, **OPTIONS[name]) for kind in kinds)
+    if told:
+        processes.synchronise(ours)
+    (seen, gradients, state), (expected, expected_gradients, expected_state) = (
+        steps(norm, batches, weights, (9,), memory) for norm in (ours, theirs)
+    )
+    for found, right in zip(seen, expected, strict=True):
+        assert torch.equal(found[0], right[0])
+        assert torch.equal(found[1], right[1])
+    for one, other in ((gradients, expected_gradients), (state, expected_state)):
+        assert list(one) == list(other)
+        assert all(torch.equal(one[key], other[key]) for key in other)
+    assert torch.equal(ours.eval()(batches[0]), theirs.eval()(batches[0]))
+    kinds[1](4, **OPTIONS[name]).load_state_dict(state)
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def sparse(dense: Tensor) -> Tensor:
+    row, col = dense.nonzero(as_tuple=True)
+    rowptr = torch.cat([torch.zeros(1, dtype=torch.int64), (dense != 0).sum(1).cumsum(0)])
+    return csr_matrix(rowptr, col, dense[row, col], tuple(dense.shape))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_entries_are_dropped_or_scaled_and_keep_their_mean(rate: float) -> None:
+    x = 1 + torch.rand(200, 300, generator=seeded())
+    dropped = dropout(x, rate, seeded(1))
+    kept = dropped != 0
+    torch.testing.assert_close(dropped[kept], (x / (1 - rate))[kept])
+    assert kept.double().mean().item() == pytest.approx(1 - rate, abs=0.01)
+    assert dropped.mean().item() == pytest.approx(x.mean().item(), rel=0.03)
+    # Neither rows nor columns go together.
+    for dim in (0, 1):
+        assert kept.double().mean(dim).std() < 2 * (rate * (1 - rate) / x.shape[dim]) ** 0.5
+
+
+def test_of_a_sparse_matrix_stored_values_are_dropped() -> None:
+    x = torch.rand(30, 20, generator=seeded()) * (torch.rand(30, 20, generator=seeded(1)) < 0.3)
+    given = sparse(x)
+    dropped = dropout(given, 0.4, seeded(2))
+    assert dropped.layout == torch.sparse_csr
+    assert dropped.col_indices().data_ptr() == given.col_indices().data_ptr()
+    values = dropped.values()
+    expected = dropout(given.values(), 0.4, seeded(2))
+    assert torch.equal(values, expected)
+    assert 0 < (values == 0).sum() < len(values)
+    assert torch.equal(given.to_dense(), x), "the given matrix stays as it is"
+
+
+def test_the_generator_alone_decides() -> None:
+    x = torch.ones(50)
+    torch.manual_seed(1)
+    first = dropout(x, 0.5, seeded(3))
+    torch.manual_seed(2)
+    assert torch.equal(first, dropout(x, 0.5, seeded(3)))
+    assert not torch.equal(first, dropout(x, 0.5, seeded(4)))
+
+
+def test_the_ends() -> None:
+    x = torch.rand(4, 3)
+    assert dropout(x, 0.0) is x
+    assert torch.equal(dropout(x, 1.0), torch.zeros(4, 3))
+    with pytest.raises(InputError, match=r"from 0 to 1, not 1\.5"):
+        dropout(x, 1.5)
+
+
+def test_the_gradient_is_that_of_what_was_kept() -> None:
+    x = torch.rand(6, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: dropout(x, 0.3, seeded()), (x,))
