@@ -43,7 +43,7 @@ def run_in_processes(function: Callable[..., Any], world: int, *args: Any, secon
 
 def pretend_torchrun() -> None:
     """Make a worker look as if torchrun had started it."""
-    from sfa import distributed as processes
+    from sfa import distributed
 
     world = str(distributed.world_size())
     os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate import Classification, online_probe
 from sfa.evaluate.online_probe import OnlineProbe

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
 from tests.cases import each

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import bootstrap_latent
 from tests.cases import each

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.losses import nt_xent, similarities
 from tests.cases import each
 from tests.processes import run_in_processes

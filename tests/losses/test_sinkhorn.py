@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import sinkhorn
 from tests.cases import each

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch import distributed as dist
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.cases import each
 from tests.processes import run_in_processes

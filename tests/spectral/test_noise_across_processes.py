@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral import GaussianNoise, add_noise
 from tests.cases import each
 from tests.processes import run_in_processes

@@ -14,7 +14,7 @@ import torch
 import yaml
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.atomic import ensure_writable
 from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run

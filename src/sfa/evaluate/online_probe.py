@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels

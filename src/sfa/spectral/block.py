@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral.projection import RankOneProduct, unit
 
 NEGLIGIBLE = 100
@@ -30,9 +30,9 @@ def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOn
     Of a map that is float64 itself, singular values below ``2e-7`` of the leading one count as zero.
     """
     negligible = max((NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, NEGLIGIBLE * torch.finfo(torch.float64).eps)
-    wide, w, turned = h.double(), product.to(torch.float64), processes.shared(orthonormal(r)).double()
+    wide, w, turned = h.double(), product.to(torch.float64), distributed.broadcast(orthonormal(r)).double()
     for _ in range(iterations):
-        total = processes.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
+        total = distributed.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
         turned = orthonormal(w.times(total, transposed=True), negligible)
     return orthonormal(turned.to(h.dtype))
 

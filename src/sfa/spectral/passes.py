@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral.block import turn_across_processes, turn_block
 from sfa.spectral.feature_map import identity, largest_entry
 from sfa.spectral.projection import RankOneProduct, unit
@@ -54,7 +54,7 @@ def passes_on_gram(
     """
     wide = h.double()  # has the digits for squares of singular values, and the range
     if spread:  # a common scale would take communication of its own
-        starts, m = processes.shared(starts), processes.all_reduce_sum(wide.mT @ wide)
+        starts, m = distributed.broadcast(starts), distributed.all_reduce_sum(wide.mT @ wide)
     else:
         wide = wide / largest_entry(wide)
         m = wide.mT @ wide
