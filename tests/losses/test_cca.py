@@ -90,6 +90,7 @@ def loss_and_gradient(views: Tensor, sizes: tuple[int, ...], options: dict[str, 
     return loss.detach(), gradient
 
 
+@pytest.mark.multiprocess
 @each("sizes", [(6, 3), (0, 7)], ids=str)
 def test_several_processes_equal_one(sizes: tuple[int, ...]) -> None:
     """Each has the loss of all rows, and so many times its share of the gradient as there are processes."""

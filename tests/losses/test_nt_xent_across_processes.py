@@ -13,6 +13,8 @@ from sfa.losses import nt_xent, similarities
 from tests.cases import each
 from tests.processes import run_in_processes
 
+pytestmark = pytest.mark.multiprocess
+
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
 
 

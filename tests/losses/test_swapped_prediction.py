@@ -104,6 +104,7 @@ def loss_and_gradient(parts: list[Tensor], sizes: tuple[int, ...], across: bool)
     return loss.item(), gradient
 
 
+@pytest.mark.multiprocess
 @each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...]) -> None:
     """Each process has the loss of all, and as many times its true gradient as there are processes."""

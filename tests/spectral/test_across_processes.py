@@ -15,6 +15,8 @@ from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iterati
 from tests.cases import each
 from tests.processes import run_in_processes
 
+pytestmark = pytest.mark.multiprocess
+
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
 
 

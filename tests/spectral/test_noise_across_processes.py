@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -9,6 +10,8 @@ from sfa import processes
 from sfa.spectral import GaussianNoise, add_noise
 from tests.cases import each
 from tests.processes import run_in_processes
+
+pytestmark = pytest.mark.multiprocess
 
 
 def seeded(seed: int) -> torch.Generator:

@@ -34,6 +34,7 @@ def chain() -> Sequential:
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.slow
 @each("check", [c for c in CHECKS if c is not check_half_precision], ids=lambda check: check.__name__)
 @each(
     "layer",
@@ -107,6 +108,7 @@ def test_what_is_no_map_is_refused() -> None:
         Sequential(GaussianNoise(), "sfa")  # type: ignore[arg-type]
 
 
+@pytest.mark.multiprocess
 def test_it_spans_processes_if_all_its_maps_do() -> None:
     layer = Sequential(GaussianNoise(0.3), SpectralFeatureAugmentation(2))
     assert layer.spans_processes

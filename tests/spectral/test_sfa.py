@@ -13,7 +13,7 @@ from torch import Tensor
 
 import sfa
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
-from sfa.spectral.block import orthonormal
+from sfa.spectral.passes import orthonormal
 from tests.cases import each
 
 VARIANTS = [
@@ -471,6 +471,7 @@ class TestModule:
             sfa.SpectralFeatureAugmentation(-2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
 @each(("directions", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
 @each("detach", [True, False])
