@@ -22,10 +22,10 @@ VARIANTS = [
     SpectralFeatureAugmentation(2, directions=2, detach=False),
 ]
 WRONG = [
-    (SpectralFeatureAugmentation, {"iterations": 1.5}, "iterations must be a whole number, 0 or more, not 1.5"),
-    (SpectralFeatureAugmentation, {"strength": float("nan")}, "strength must be a finite number, not nan"),
+    (SpectralFeatureAugmentation, {"iterations": 1.5}, "iterations .* whole number, .* not 1.5"),
+    (SpectralFeatureAugmentation, {"strength": float("nan")}, "strength .* not nan"),
     (SpectralFeatureAugmentation, {"strength": float("inf")}, "strength"),
-    (SpectralFeatureAugmentation, {"directions": 0}, "directions must be a whole number, 1 or more, not 0"),
+    (SpectralFeatureAugmentation, {"directions": 0}, "directions .* 1 or more, not 0"),
     (SpectralFeatureAugmentation, {"passes": 0}, "passes"),
 ]
 

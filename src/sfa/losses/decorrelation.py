@@ -22,8 +22,7 @@ def barlow_twins(
 ) -> Tensor:
     r"""Make the cross-correlation matrix of two views the identity.
 
-    From `"Barlow Twins: Self-Supervised Learning via Redundancy Reduction" <https://arxiv.org/abs/2103.03230>`_, in the
-    form of Graph Barlow Twins (`G-BT <https://arxiv.org/abs/2106.02466>`_).
+    From `"Barlow Twins" <https://arxiv.org/abs/2103.03230>`_, in the form of `G-BT <https://arxiv.org/abs/2106.02466>`_.
 
     .. math::
         \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2, \qquad
@@ -56,8 +55,7 @@ def cca(
 ) -> Tensor:
     r"""Make two views agree while the columns of each stay uncorrelated.
 
-    From `"From Canonical Correlation Analysis to Self-supervised Graph Neural Networks"
-    <https://arxiv.org/abs/2106.12484>`_ (Zhang et al., 2021, Eq. 5).
+    From `CCA-SSG <https://arxiv.org/abs/2106.12484>`_ (Zhang et al., 2021, Eq. 5).
 
     .. math::
         \| \tilde Z_\alpha - \tilde Z_\beta \|_F^2 + \lambda \big(

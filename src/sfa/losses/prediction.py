@@ -13,8 +13,7 @@ from sfa.ranges import check_number
 def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) -> Tensor:
     r"""Turn each prediction towards the target's embedding of the same node, in the other view.
 
-    From `"Bootstrap your own latent" <https://arxiv.org/abs/2006.07733>`_ and, for graphs, `BGRL
-    <https://arxiv.org/abs/2102.06514>`_, whose equation leaves out the constant 2.
+    From `BYOL <https://arxiv.org/abs/2006.07733>`_ and, without the 2, `BGRL <https://arxiv.org/abs/2102.06514>`_.
 
     .. math::
         \frac{1}{n} \sum_i \Big( 2 - 2\, \frac{q_i^\top z_i}{\lVert q_i \rVert \lVert z_i \rVert} \Big),
@@ -55,8 +54,7 @@ def swapped_prediction(
 ) -> Tensor:
     r"""Predict from each view which prototypes the other is assigned to.
 
-    From `"Unsupervised Learning of Visual Features by Contrasting Cluster Assignments"
-    <https://arxiv.org/abs/2006.09882>`_ (SwAV, Caron et al., 2020).
+    From `SwAV <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020).
 
     .. math::
         \mathcal{L} = -\frac{1}{2B} \sum_i \sum_k \big( q^\beta_{ik} \log p^\alpha_{ik} +

@@ -54,7 +54,7 @@ def power_iteration(
 
     The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD.
 
-    With ``q`` ``directions`` the part ``s H Q Qᵀ`` along ``q`` orthonormal directions is subtracted, and about the ``q``
+    With ``q`` ``directions`` the part ``s H Q Qᵀ`` along ``q`` orthonormal directions is subtracted; about the ``q``
     leading singular values give way instead of one. With ``p`` ``passes`` all of it is repeated on what is left
     (:mod:`sfa.spectral.passes`). Many gentle passes, of a ``strength`` below 1, level the top of the spectrum with as
     little noise as one likes (:func:`sfa.theory.levelled`).
