@@ -18,8 +18,7 @@ _SPARE: list[Tensor] = []
 """Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written. An
 accelerator's own allocator keeps such memory itself."""
 SPARES = 4
-LARGEST_SPARE = 1 << 27
-"""Bytes beyond which a buffer is not worth holding."""
+LARGEST_SPARE = 1 << 27  # Bytes beyond which a buffer is not worth holding.
 _LOCK = Lock()
 
 

@@ -15,8 +15,7 @@ from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map
 
-_BLOCK = 64
-"""Rows of the random matrix that exist at a time."""
+_BLOCK = 64  # Rows of the random matrix that exist at a time.
 
 
 def costa(h: Tensor, ratio: float = 0.5, *, generator: torch.Generator | None = None) -> Tensor:

@@ -12,8 +12,7 @@ from sfa.spectral.projection import RankOneProduct, unit
 WIDTHS_A_PASS = 2
 """Products with the Gram matrix pay if the map is at most so many times as wide as there are products with it (measured
 by ``benchmarks/passes.py``): those are of ``d²`` numbers in cache instead of ``2 n d``."""
-NEGLIGIBLE = 100
-"""What is left of a unit vector, in units of rounding, that is no direction: its gradient would explode."""
+NEGLIGIBLE = 100  # What is left of a unit vector, in units of rounding, that is no direction: gradients would explode.
 
 
 def make_passes(

@@ -17,8 +17,7 @@ class Moments(NamedTuple):
     """Of every removed fraction ``z_i``; each to a relative error near rounding, however small it is."""
 
     mean: Array
-    complement: Array
-    """``1 - mean``, without the cancellation."""
+    complement: Array  # 1 - mean, without the cancellation
     variance: Array
 
 
