@@ -27,8 +27,8 @@ def each(
             for value, label in zip(values, labels, strict=True):
                 try:
                     test(*args, **fixtures, **dict(zip(keys, value if len(keys) > 1 else (value,), strict=True)))
-                except BaseException as error:
-                    error.add_note(f"{', '.join(keys)}: {label}")
+                except BaseException:
+                    print(f"The case that failed: {', '.join(keys)} = {label}")  # which pytest shows with the failure
                     raise
 
         signature = inspect.signature(test)

@@ -161,12 +161,12 @@ class TestRemoveTopPCs:
     def test_embeddings_that_are_not_finite(self, value: float) -> None:
         z = embeddings()
         z[3, 2] = value
-        with pytest.raises(InputError, match=r"^Embeddings with NaN or infinity have no leading directions\.$"):
+        with pytest.raises(InputError, match="NaN or infinity"):
             remove_top_pcs(z, 1)
 
     @each("count", [6, 7])
     def test_nothing_would_be_left(self, count: int) -> None:
-        message = f"^Embeddings of width 6 without their {count} leading directions are nothing\\.$"
+        message = f"width 6 .* {count} leading directions"
         with pytest.raises(InputError, match=message):
             remove_top_pcs(embeddings(), count)
         with pytest.raises(InputError, match=message):

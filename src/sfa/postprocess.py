@@ -18,8 +18,7 @@ from sfa.registry import register
 Postprocess = Callable[[Tensor, Data], Tensor]
 """A step: embeddings ``(n, d)`` and the graph that they are of, to embeddings ``(n, d')``."""
 
-CHUNK = 1 << 16
-"""Rows that are propagated at a time."""
+CHUNK = 1 << 16  # Rows that are propagated at a time.
 
 
 @register("postprocess", "remove-top-pcs")

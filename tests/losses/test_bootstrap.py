@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.losses import bootstrap_latent
 from tests.cases import each
@@ -83,12 +83,13 @@ def test_wrong_shapes_are_named(shapes: tuple[tuple[int, ...], tuple[int, ...]])
 
 
 def loss_and_gradient(q: Tensor, z: Tensor, sizes: tuple[int, ...], across: bool) -> tuple[float, Tensor]:
-    own_q, own_z = (rows.split(sizes)[distributed.rank()].clone() for rows in (q, z))
+    own_q, own_z = (rows.split(sizes)[processes.rank()].clone() for rows in (q, z))
     loss = bootstrap_latent(own_q.requires_grad_(), own_z, across_processes=across)
     (gradient,) = torch.autograd.grad(loss, own_q)
     return loss.item(), gradient
 
 
+@pytest.mark.multiprocess
 @each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...]) -> None:
     """Each process has the loss of all, and as many times its true gradient as there are processes."""

@@ -128,5 +128,5 @@ def test_local_and_global_widens_half_precision() -> None:
 
 @each(("n", "b", "owners"), [(0, 2, 0), (3, 1, 3), (3, 2, 2)])
 def test_local_and_global_needs_parts_two_wholes_and_an_owner_each(n: int, b: int, owners: int) -> None:
-    with pytest.raises(InputError, match=r"^Parts \(n ≥ 1, d\), wholes \(b ≥ 2, d\) .* are needed, not "):
+    with pytest.raises(InputError, match=r"Parts .* wholes"):
         local_global_jensen_shannon(torch.ones(n, 3), torch.ones(b, 3), torch.zeros(owners, dtype=torch.int64))

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.losses import sinkhorn
 from tests.cases import each
@@ -169,9 +169,10 @@ def test_wrong_input_is_named(scores: Tensor, options: dict[str, Any], message: 
 
 
 def own_assignments(scores: Tensor, sizes: tuple[int, ...], across: bool) -> Tensor:
-    return sinkhorn(scores.split(sizes)[distributed.rank()], across_processes=across)
+    return sinkhorn(scores.split(sizes)[processes.rank()], across_processes=across)
 
 
+@pytest.mark.multiprocess
 @each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
 @each("far", [0.0, 1e4])
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...], far: float) -> None:
@@ -181,6 +182,7 @@ def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...], far: fl
     torch.testing.assert_close(torch.cat(parts), sinkhorn(scores), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.multiprocess
 def test_each_process_alone_has_others() -> None:
     scores = random_scores(7, 4)
     parts = run_in_processes(own_assignments, 2, scores, (5, 2), False)
@@ -193,6 +195,7 @@ def refused() -> bool:
     return True
 
 
+@pytest.mark.multiprocess
 def test_no_rows_in_any_process() -> None:
     assert run_in_processes(refused, 2) == [True, True]
 

@@ -119,7 +119,7 @@ def test_shapes_that_do_not_fit_are_named(shapes: tuple[tuple[int, ...], ...]) -
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(InputError, match="window must be a whole number, 1 or more, not 0"):
+    with pytest.raises(InputError, match=r"window .* not 0"):
         skip_gram(*draw(), window=0)
-    with pytest.raises(InputError, match="negatives must be a number, 0 or more, not -1"):
+    with pytest.raises(InputError, match=r"negatives .* not -1"):
         skip_gram(*draw(), window=2, negatives=-1.0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.losses import sinkhorn, swapped_prediction
 from tests.cases import each
@@ -98,12 +98,13 @@ def test_wrong_input_is_named() -> None:
 
 
 def loss_and_gradient(parts: list[Tensor], sizes: tuple[int, ...], across: bool) -> tuple[float, Tensor]:
-    own = [part.split(sizes)[distributed.rank()].clone() for part in parts]
+    own = [part.split(sizes)[processes.rank()].clone() for part in parts]
     loss = swapped_prediction(own[0].requires_grad_(), *own[1:], across_processes=across)
     (gradient,) = torch.autograd.grad(loss, own[0])
     return loss.item(), gradient
 
 
+@pytest.mark.multiprocess
 @each("sizes", [(5, 2), (0, 7), (3, 1, 3)], ids=str)
 def test_rows_of_several_processes_are_one_batch(sizes: tuple[int, ...]) -> None:
     """Each process has the loss of all, and as many times its true gradient as there are processes."""

@@ -79,6 +79,6 @@ class TestCosta:
 
 
 WRONG = [
-    (Costa, {"ratio": 0}, "ratio must be a number, above 0 and at most 1, not 0"),
+    (Costa, {"ratio": 0}, "ratio .* above 0 and at most 1, not 0"),
     (Costa, {"ratio": 1.1}, "ratio"),
 ]

@@ -43,7 +43,7 @@ class TestMaxExp(OperatorTests):
 
 
 WRONG = [
-    (MaxExp, {"eta": 0}, "eta must be a whole number, 1 or more, not 0"),
+    (MaxExp, {"eta": 0}, "eta .* 1 or more, not 0"),
     (MaxExp, {"eta": 2.5}, "eta must be a whole number"),
-    (MaxExp, {"noise": -1.0}, "noise must be a number, 0 or more, not -1.0"),
+    (MaxExp, {"noise": -1.0}, "noise .* 0 or more, not -1.0"),
 ]

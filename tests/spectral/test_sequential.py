@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.spectral import (
     PCA,
@@ -34,6 +34,7 @@ def chain() -> Sequential:
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.slow
 @each("check", [c for c in CHECKS if c is not check_half_precision], ids=lambda check: check.__name__)
 @each(
     "layer",
@@ -107,17 +108,18 @@ def test_what_is_no_map_is_refused() -> None:
         Sequential(GaussianNoise(), "sfa")  # type: ignore[arg-type]
 
 
+@pytest.mark.multiprocess
 def test_it_spans_processes_if_all_its_maps_do() -> None:
     layer = Sequential(GaussianNoise(0.3), SpectralFeatureAugmentation(2))
     assert layer.spans_processes
     assert run_in_processes(acts_as_its_maps, 2, layer, random_map(14, 5)) == [True, True]
     with pytest.raises(InputError, match="needs all rows of a feature map in one process"):
-        distributed.enable_cross_rank(chain())
+        processes.synchronise(chain())
 
 
 def acts_as_its_maps(layer: Sequential, h: Tensor) -> bool:
-    distributed.enable_cross_rank(layer)
-    own, generator = h.split([4, 10])[distributed.rank()], seeded(1)
+    processes.synchronise(layer)
+    own, generator = h.split([4, 10])[processes.rank()], seeded(1)
     noisy = add_noise(own, 0.3, across_processes=True, generator=generator)
     expected = power_iteration(noisy, 2, across_processes=True, generator=generator)
     return torch.equal(layer(own, seeded(1)), expected)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import sfa
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
-from sfa.spectral.block import orthonormal
+from sfa.spectral.passes import orthonormal
 from tests.cases import each
 
 VARIANTS = [
@@ -22,10 +22,10 @@ VARIANTS = [
     SpectralFeatureAugmentation(2, directions=2, detach=False),
 ]
 WRONG = [
-    (SpectralFeatureAugmentation, {"iterations": 1.5}, "iterations must be a whole number, 0 or more, not 1.5"),
-    (SpectralFeatureAugmentation, {"strength": float("nan")}, "strength must be a finite number, not nan"),
+    (SpectralFeatureAugmentation, {"iterations": 1.5}, "iterations .* whole number, .* not 1.5"),
+    (SpectralFeatureAugmentation, {"strength": float("nan")}, "strength .* not nan"),
     (SpectralFeatureAugmentation, {"strength": float("inf")}, "strength"),
-    (SpectralFeatureAugmentation, {"directions": 0}, "directions must be a whole number, 1 or more, not 0"),
+    (SpectralFeatureAugmentation, {"directions": 0}, "directions .* 1 or more, not 0"),
     (SpectralFeatureAugmentation, {"passes": 0}, "passes"),
 ]
 
@@ -471,6 +471,7 @@ class TestModule:
             sfa.SpectralFeatureAugmentation(-2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
 @each(("directions", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
 @each("detach", [True, False])

@@ -146,7 +146,7 @@ class TestElementwise:
         ],
     )
     def test_wrong_arguments_are_named(self, arguments: Any) -> None:
-        with pytest.raises(InputError, match="epsilon is above 0, gap not below, n and d at least 1"):
+        with pytest.raises(InputError, match=r"epsilon .* gap .* n and d"):
             elementwise_bound(*arguments)
 
 

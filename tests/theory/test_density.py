@@ -226,7 +226,7 @@ def test_a_density_is_never_negative_nor_undefined(sigma: list[float], k: int, z
         ([2.0], -1, 0, "value 0 is always 1 "),
         ([2.0, 1.0, 0.0], 2, 1, "value 2 is always 0 "),
         ([0.0, 0.0], 1, 1, "value 1 is always 0 "),
-        ([2.0, 1.0], 2, 1, "2 values, counted from 0: there is no number 2"),
+        ([2.0, 1.0], 2, 1, "2 values, .* no number 2"),
         ([2.0, 1.0], -3, 1, "no number -3"),
         ([[2.0, 1.0]], 0, 1, r"one spectrum \(d,\), not of an array of shape \(1, 2\)"),
         ([2.0, 1.0], 0, -1, "whole number"),

@@ -56,9 +56,10 @@ def multiplet(
     squared = form == "paper"
     to_structural, to_neighbor = distances(anchor, structural, squared), distances(anchor, neighbour, squared)
     to_negatives = torch.stack([distances(anchor, anchor[rows], squared) for rows in shuffles])
-    structural_loss = margin(to_structural, to_negatives, alpha)
-    neighbor_loss = margin(to_neighbor, to_negatives, alpha)
-    upper_loss = upper_bound(to_structural if squared else to_structural.detach(), to_negatives, alpha + beta)
+    structural_loss = (to_structural - to_negatives + alpha).clamp_min(0).mean()
+    neighbor_loss = (to_neighbor - to_negatives + alpha).clamp_min(0).mean()
+    bounded = to_structural if squared else to_structural.detach()
+    upper_loss = -(bounded - to_negatives + (alpha + beta)).clamp_max(0).mean()
     k, n = (1, 1) if squared else shuffles.shape
     return k * (weights[0] * structural_loss + weights[1] * neighbor_loss) + n * weights[2] * upper_loss
 
@@ -70,13 +71,3 @@ def distances(rows: Tensor, others: Tensor, squared: bool) -> Tensor:
         return difference.square().sum(1)
     lengths: Tensor = torch.linalg.vector_norm(difference, dim=1)
     return lengths
-
-
-def margin(positive: Tensor, negative: Tensor, alpha: float) -> Tensor:
-    """Average ``{d⁺ - d⁻ + α}₊`` over positives ``(n,)`` and negatives ``(k, n)``: 0 once they are so far apart."""
-    return (positive - negative + alpha).clamp_min(0).mean()
-
-
-def upper_bound(positive: Tensor, negative: Tensor, bound: float) -> Tensor:
-    """Average ``-{d⁺ - d⁻ + bound}₋``: 0 until they are farther apart than that."""
-    return -(positive - negative + bound).clamp_max(0).mean()

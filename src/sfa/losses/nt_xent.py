@@ -14,13 +14,10 @@ from sfa.matrices import check_one_shape
 
 Precision = Literal["full", "bfloat16"]
 
-FLOAT32_LOGITS = 60.0
-"""Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over."""
+FLOAT32_LOGITS = 60.0  # Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over.
 FLOAT64_LOGITS = 600.0
-BFLOAT16_LOGITS = 5.0
-"""Rounded to bfloat16, larger logits are off by more than 0.01, and their exponentials by more than 1 %."""
-SHORTEST = 1e-12
-"""Rows shorter than this have no direction, and are divided by this instead of by their length."""
+BFLOAT16_LOGITS = 5.0  # Rounded to bfloat16, larger logits are off by more than 0.01, and their exponentials by 1 %.
+SHORTEST = 1e-12  # Rows shorter than this have no direction, and are divided by this instead of by their length.
 KEPT_BYTES = 1 << 26
 
 

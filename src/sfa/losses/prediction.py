@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.matrices import check_one_shape
 from sfa.ranges import check_number
 
@@ -13,8 +13,7 @@ from sfa.ranges import check_number
 def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) -> Tensor:
     r"""Turn each prediction towards the target's embedding of the same node, in the other view.
 
-    From `"Bootstrap your own latent" <https://arxiv.org/abs/2006.07733>`_ and, for graphs, `BGRL
-    <https://arxiv.org/abs/2102.06514>`_, whose equation leaves out the constant 2.
+    From `BYOL <https://arxiv.org/abs/2006.07733>`_ and, without the 2, `BGRL <https://arxiv.org/abs/2102.06514>`_.
 
     .. math::
         \frac{1}{n} \sum_i \Big( 2 - 2\, \frac{q_i^\top z_i}{\lVert q_i \rVert \lVert z_i \rVert} \Big),
@@ -27,11 +26,11 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
         z: The target network's embeddings of the same nodes in the other view, a constant as a rule.
         across_processes: The rows of all processes are one batch.
     """
-    n = distributed.count_rows(q) if across_processes else len(q)
+    n = processes.count_rows(q) if across_processes else len(q)
     check_one_shape("Predictions and targets", q, z, rows=n)
     cosines = (_directions(q) * _directions(z)).sum()
     if across_processes:
-        cosines = distributed.all_reduce_sum(cosines)
+        cosines = processes.all_reduce_sum(cosines)
     return 2 - 2 * cosines / n
 
 
@@ -55,8 +54,7 @@ def swapped_prediction(
 ) -> Tensor:
     r"""Predict from each view which prototypes the other is assigned to.
 
-    From `"Unsupervised Learning of Visual Features by Contrasting Cluster Assignments"
-    <https://arxiv.org/abs/2006.09882>`_ (SwAV, Caron et al., 2020).
+    From `SwAV <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020).
 
     .. math::
         \mathcal{L} = -\frac{1}{2B} \sum_i \sum_k \big( q^\beta_{ik} \log p^\alpha_{ik} +
@@ -69,13 +67,13 @@ def swapped_prediction(
         tau: Temperature.
         across_processes: The rows of all processes are one batch; some may hold none.
     """
-    n = distributed.count_rows(scores_alpha) if across_processes else len(scores_alpha)
+    n = processes.count_rows(scores_alpha) if across_processes else len(scores_alpha)
     what = "Scores and assignments of both views"
     check_one_shape(what, scores_alpha, scores_beta, q_alpha, q_beta, rows=n, dims="B, K")
     check_number("tau", tau, above=0)
     total = _cross_entropy(scores_alpha, q_beta, tau) + _cross_entropy(scores_beta, q_alpha, tau)
     if across_processes:
-        total = distributed.all_reduce_sum(total)
+        total = processes.all_reduce_sum(total)
     return total / (2 * n)
 
 

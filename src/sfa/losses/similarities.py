@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from threading import Lock
 from typing import NamedTuple
 
@@ -18,8 +18,7 @@ _SPARE: list[Tensor] = []
 """Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written. An
 accelerator's own allocator keeps such memory itself."""
 SPARES = 4
-LARGEST_SPARE = 1 << 27
-"""Bytes beyond which a buffer is not worth holding."""
+LARGEST_SPARE = 1 << 27  # Bytes beyond which a buffer is not worth holding.
 _LOCK = Lock()
 
 
@@ -73,17 +72,20 @@ class Similarities:
         self.without = None if without is None else _entries(without, len(x) // 2)
         ends = accumulate(tile.size for tile in self.tiles)
         self._kept_ends = [end for end in ends if end * self.factors.element_size() <= keep_bytes]
-        self._kept: Tensor | None = None
+        self._buffer: Tensor | None = None
+        self._kept: list[Tensor] = []
         self._largest = max((tile.size for tile in self.tiles), default=0)
 
     def row_sums(self) -> Tensor:
         """Compute ``Σ_j E_ij`` of all rows ``(2 n,)``; 0 for rows that are not one's own."""
         sums = self.x.new_zeros(len(self.x))
         if self._kept_ends:
-            self._kept = borrow(self._kept_ends[-1], self.factors)
+            self._buffer = borrow(self._kept_ends[-1], self.factors)
+            parts = zip(self.tiles, self._kept_ends, strict=False)
+            self._kept = [self._buffer[end - tile.size : end].view(tile.shape) for tile, end in parts]
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as wide:
-            for number, tile in enumerate(self.tiles):
-                e = self._compute(tile, self._place(number, buffer))
+            for tile, kept in zip_longest(self.tiles, self._kept):
+                e = self._compute(tile, buffer[: tile.size].view(tile.shape) if kept is None else kept)
                 if e.dtype != sums.dtype:
                     e = wide[: tile.size].view(tile.shape).copy_(e)
                 sums[tile.rows] += e.sum(1)
@@ -95,32 +97,18 @@ class Similarities:
         products = torch.zeros_like(self.x)
         weight = weight.to(self.factors.dtype)
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
-            for number, tile in enumerate(self.tiles):
-                e = self._place(number, buffer)
-                if not self._is_kept(number):
-                    self._compute(tile, e)
+            for tile, kept in zip_longest(self.tiles, self._kept):
+                e = self._compute(tile, buffer[: tile.size].view(tile.shape)) if kept is None else kept
                 p = other[: tile.size].view(tile.shape)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
-                n = len(self.x) // 2
-                for distance in (n, -n):  # Positives, the two views of one node, are on two diagonals of the matrix.
+                for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # Positives are on two diagonals.
                     _zero_diagonal(p, tile.rows.start + distance - tile.columns.start)
                 _add_product(products[tile.rows], p, self.factors[tile.columns])
                 _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
-        if self._kept is not None:
-            give_back(self._kept)
-            self._kept = None
+        if self._buffer is not None:
+            give_back(self._buffer)
+            self._buffer, self._kept = None, []
         return products
-
-    def _is_kept(self, number: int) -> bool:
-        return self._kept is not None and number < len(self._kept_ends)
-
-    def _place(self, number: int, buffer: Tensor) -> Tensor:
-        """Return where a tile is, or is to be written."""
-        tile = self.tiles[number]
-        if self._kept is not None and self._is_kept(number):
-            end = self._kept_ends[number]
-            return self._kept[end - tile.size : end].view(tile.shape)
-        return buffer[: tile.size].view(tile.shape)
 
     def _compute(self, tile: Tile, e: Tensor) -> Tensor:
         torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e)

@@ -15,15 +15,13 @@ from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map
 
-_BLOCK = 64
-"""Rows of the random matrix that exist at a time."""
+_BLOCK = 64  # Rows of the random matrix that exist at a time.
 
 
 def costa(h: Tensor, ratio: float = 0.5, *, generator: torch.Generator | None = None) -> Tensor:
     r"""Replace the rows of a feature map by fewer random combinations of them.
 
-    From `"COSTA: Covariance-Preserving Feature Augmentation for Graph Contrastive Learning"
-    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022).
+    From `COSTA <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022).
 
     .. math::
         \widetilde{H} = P H, \qquad P \in \mathbb{R}^{m \times n}, \quad P_{ij} \sim \mathcal{N}(0, 1/m), \qquad

@@ -16,14 +16,10 @@ from sfa.spectral.feature_map import identity, trace
 class Roots(NamedTuple):
     """Both roots ``(..., d, d)``, and how well each has converged ``(...)``, without gradient."""
 
-    root: Tensor
-    """``A = M^½``."""
-    inverse_root: Tensor
-    """``B = M^-½``."""
-    residual: Tensor
-    """``‖A² - M‖ / ‖M‖`` in Frobenius norm: a few units of rounding if the leading eigenvalues have converged."""
-    inverse_residual: Tensor
-    """``‖A B - I‖ / √d``, which sees every eigenvalue."""
+    root: Tensor  # A = M^½
+    inverse_root: Tensor  # B = M^-½
+    residual: Tensor  # ‖A² - M‖ / ‖M‖ in Frobenius norm: tiny once the leading eigenvalues have converged
+    inverse_residual: Tensor  # ‖A B - I‖ / √d, which sees every eigenvalue
 
 
 def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:

@@ -19,10 +19,8 @@ def unit(vector: Tensor) -> Tensor:
 class RankOneProduct(NamedTuple):
     """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` in compact WY form ``I - R T Rᵀ``: two thin products make ``H W``."""
 
-    directions: Tensor
-    """``R = [Q₁ … Q_p]``, ``(..., d, m)``."""
-    weights: Tensor | float
-    """``T``, ``(..., m, m)``, upper triangular; a number ``s`` stands for ``s I``."""
+    directions: Tensor  # R = [Q₁ … Q_p], (..., d, m)
+    weights: Tensor | float  # T, (..., m, m), upper triangular; a number s stands for s I
 
     @classmethod
     def empty(cls, h: Tensor) -> RankOneProduct:

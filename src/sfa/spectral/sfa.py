@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
 from sfa.registry import register
@@ -54,10 +54,10 @@ def power_iteration(
 
     The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD.
 
-    With ``q`` ``directions`` the part ``s H Q Qᵀ`` along ``q`` orthonormal directions is subtracted
-    (:mod:`sfa.spectral.block`), and about the ``q`` leading singular values give way instead of one. With ``p``
-    ``passes`` all of it is repeated on what is left (:mod:`sfa.spectral.passes`). Many gentle passes, of a ``strength``
-    below 1, level the top of the spectrum with as little noise as one likes (:func:`sfa.theory.levelled`).
+    With ``q`` ``directions`` the part ``s H Q Qᵀ`` along ``q`` orthonormal directions is subtracted; about the ``q``
+    leading singular values give way instead of one. With ``p`` ``passes`` all of it is repeated on what is left
+    (:mod:`sfa.spectral.passes`). Many gentle passes, of a ``strength`` below 1, level the top of the spectrum with as
+    little noise as one likes (:func:`sfa.theory.levelled`).
 
     Half precision is accumulated in float32; across processes ``r`` is made in float64.
 
@@ -77,7 +77,7 @@ def power_iteration(
         check_whole(name, value, least)
     if not abs(strength) < math.inf:  # NaN too
         raise InputError(f"strength must be a finite number, not {strength!r}.")
-    spread = across_processes and distributed.world_size() > 1
+    spread = across_processes and processes.count() > 1
     if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
         return h
     _check_width(directions, h.shape[-1])

@@ -57,18 +57,14 @@ def _terms(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float, iterations: int | 
     u_alpha, sigma_alpha, v_alpha = np.linalg.svd(alpha, full_matrices=False)
     u_beta, sigma_beta, v_beta = np.linalg.svd(beta, full_matrices=False)
     if iterations is not None:
+        missing = alpha.shape[1] - len(sigma_alpha)  # zeros of a map that is wider than tall, which k = 0 counts
         sigma_alpha, sigma_beta = (
-            sigma * _kept(sigma, alpha.shape[1], iterations, method) for sigma in (sigma_alpha, sigma_beta)
+            sigma * moments(np.pad(sigma, (0, missing)), iterations, method).complement[: len(sigma)]
+            for sigma in (sigma_alpha, sigma_beta)
         )
     weights = np.outer(sigma_alpha, sigma_beta) / (len(alpha) * tau)
     terms: Array = weights * (u_alpha.T @ u_beta) * (v_alpha @ v_beta.T)
     return terms
-
-
-def _kept(sigma: Array, width: int, iterations: int, method: Method) -> Array:
-    """Return fractions kept in a map of this width; values missing in a wide one are zeros, which k = 0 counts."""
-    padded = np.concatenate([sigma, np.zeros(width - len(sigma))])
-    return moments(padded, iterations, method).complement[: len(sigma)]
 
 
 def _checked(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float) -> tuple[Array, Array]:

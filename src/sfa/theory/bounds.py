@@ -10,7 +10,7 @@ from scipy.special import erfcx
 
 from sfa.errors import InputError
 from sfa.ranges import check_whole
-from sfa.theory.spectra import Array, checked_spectrum, log_sums_of_others, log_weights
+from sfa.theory.spectra import Array, checked_spectrum, log_weights, sums_of_others
 
 
 def upper_bound(sigma: ArrayLike) -> Array:
@@ -48,7 +48,7 @@ def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
 def _jensen_share(log_beta: Array) -> Array:
     """Bound the share kept, for weights ``(d,)``."""
     weightless = np.isneginf(log_beta)
-    log_s = (log_sums_of_others(log_beta) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
+    log_s = (sums_of_others(log_beta, np.logaddexp) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
     # Far out s·erfcx(s) is 1/√π to rounding, while its factors leave the range of floats.
     far = weightless | (log_s > 20)
     s = np.exp(np.where(far, 0, log_s))

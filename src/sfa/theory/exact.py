@@ -22,17 +22,11 @@ from scipy.special import expit, log_expit, roots_legendre
 
 from sfa.theory.spectra import Array, Moments, balanced, sums_of_others
 
-FLAT = 40.0
-"""Distance from a corner at which a factor is a straight line: exp(-40) is below the rounding of 1."""
-PANEL = 2.0
-"""Width of a panel. The integrands are analytic and bounded for imaginary parts up to about pi/2, where 16 nodes on a
-width of 2 are exact to rounding."""
-TAIL = 75.0
-"""Behind the last corner that matters the integrands fall at least as fast as exp(-u/2)."""
-CORNERS = 5
-"""Once five factors of the product have turned, even the integrand of the second moment falls as fast as that."""
-BLOCK = 1 << 19
-"""Matrix entries held at once."""
+FLAT = 40.0  # Distance from a corner at which a factor is a straight line: exp(-40) is below the rounding of 1.
+PANEL = 2.0  # The integrands are analytic for imaginary parts up to about pi/2: 16 nodes on this width are exact.
+TAIL = 75.0  # Behind the last corner that matters the integrands fall at least as fast as exp(-u/2),
+CORNERS = 5  # which even that of the second moment does once five factors of the product have turned.
+BLOCK = 1 << 19  # Matrix entries held at once.
 
 _NODES, _WEIGHTS = roots_legendre(16)
 

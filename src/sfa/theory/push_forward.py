@@ -14,8 +14,7 @@ from sfa.spectral import power_iteration
 from sfa.theory.removed_fraction import Method, moments
 from sfa.theory.spectra import Array, checked_spectrum
 
-BLOCK = 1 << 22
-"""Matrix entries of a simulation held at once."""
+BLOCK = 1 << 22  # Matrix entries of a simulation held at once.
 
 
 class PushForward(NamedTuple):

@@ -17,8 +17,7 @@ class Moments(NamedTuple):
     """Of every removed fraction ``z_i``; each to a relative error near rounding, however small it is."""
 
     mean: Array
-    complement: Array
-    """``1 - mean``, without the cancellation."""
+    complement: Array  # 1 - mean, without the cancellation
     variance: Array
 
 
@@ -58,19 +57,11 @@ def log_weights(sigma: Array, iterations: int) -> Array:
     return logarithms
 
 
-def sums_of_others(values: Array) -> Array:
-    """Return for each value the sum of all others, without subtracting it from the total."""
-    before = np.concatenate([[0.0], np.cumsum(values[:-1])])
-    after = np.concatenate([np.cumsum(values[:0:-1])[::-1], [0.0]])
-    sums: Array = before + after
-    return sums
-
-
-def log_sums_of_others(logarithms: Array) -> Array:
-    """Return for each entry the logarithm of the sum of all others."""
-    before = np.concatenate([[-np.inf], np.logaddexp.accumulate(logarithms[:-1])])
-    after = np.concatenate([np.logaddexp.accumulate(logarithms[:0:-1])[::-1], [-np.inf]])
-    sums: Array = np.logaddexp(before, after)
+def sums_of_others(values: Array, add: np.ufunc = np.add) -> Array:
+    """Return for each value the sum of all others, without subtracting; of logarithms by ``np.logaddexp``."""
+    before = np.concatenate([[add.identity], add.accumulate(values[:-1])])
+    after = np.concatenate([add.accumulate(values[:0:-1])[::-1], [add.identity]])
+    sums: Array = add(before, after)
     return sums
 
 

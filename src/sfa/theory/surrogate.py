@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import betaln, log_expit
 
 from sfa.theory.exact import FLAT, PANEL, panels, straight
-from sfa.theory.spectra import Array, Moments, balanced, log_sums_of_others
+from sfa.theory.spectra import Array, Moments, balanced, sums_of_others
 
 TAIL = 80.0
 
@@ -37,7 +37,7 @@ def moments(log_beta: Array) -> Moments:
 
 def _parameters(log_beta: Array) -> tuple[Array, Array]:
     r"""Return :math:`\log \alpha_i` and :math:`\log \gamma_i` for weights ``(d,)``."""
-    once, twice = log_sums_of_others(log_beta), log_sums_of_others(2 * log_beta)
+    once, twice = (sums_of_others(times * log_beta, np.logaddexp) for times in (1, 2))
     with np.errstate(invalid="ignore"):
         return 2 * once - twice - np.log(2), twice - once - log_beta
 
