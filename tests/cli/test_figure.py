@@ -16,8 +16,8 @@ from matplotlib.image import imread
 
 from sfa.cli.console import LineTracker
 from sfa.cli.figure import _published_ratios
-from sfa.figures import NamedFigure, Takes
-from sfa.figures.needed_run import plain_and_spectral
+from sfa.paper.figures import NamedFigure, Takes
+from sfa.paper.figures.needed_run import plain_and_spectral
 from sfa.registry import registered, resolve
 from tests.parts import replace_part
 
@@ -220,7 +220,7 @@ def timed(planted_file: Path, run_sfa: RunSfa, workplace: Path, monkeypatch: pyt
     """A ledger with run times of a small graph, and nothing that came with sfa."""
     monkeypatch.delenv("SFA_LEDGER", raising=False)
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
-    monkeypatch.setattr("sfa.studies.definitions.ITERATIONS", (0, 1))
+    monkeypatch.setattr("sfa.paper.studies.ITERATIONS", (0, 1))
     tiny = ["--set", "method.hidden=8", "--set", "method.projection=8", "--epochs", "10", "--quiet"]
     assert run_sfa("study", "run-time-k", "--datasets", planted_file, *tiny).code == 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sfa.ledger import Ledger
+from sfa.experiments.results import Ledger
 from tests.ledger.writers import entry_by
 
 RunSfa = Callable[..., Any]

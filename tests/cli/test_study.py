@@ -15,11 +15,14 @@ from rich.console import Console
 from sfa.cli import console
 from sfa.cli.console import Display
 from sfa.cli.many_values import spread
-from sfa.cli.study_progress import Progress
-from sfa.ledger import Ledger
+from sfa.cli.study import Progress
+from sfa.experiments import measure
+from sfa.experiments.cells import Plan
+from sfa.experiments.estimate import Estimator
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Runner
 from sfa.recipes import Recipe
 from sfa.recipes.run import Run
-from sfa.studies import Estimator, Plan, Runner, measure
 from tests.studies.tiny import shortened, tiny_plan
 
 RunSfa = Callable[..., Any]
@@ -29,7 +32,7 @@ TINY = ["--epochs", "3", "--set", "method.hidden=8", "method.projection=8"]
 @pytest.fixture(autouse=True)
 def _few_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two cells a seed are enough to see how it goes."""
-    monkeypatch.setattr("sfa.studies.definitions.ITERATIONS", (0, 1))
+    monkeypatch.setattr("sfa.paper.studies.ITERATIONS", (0, 1))
     monkeypatch.delenv("SFA_LEDGER", raising=False)
 
 
@@ -174,7 +177,7 @@ def test_ctrl_c(run_sfa: RunSfa, planted_file: Path, monkeypatch: pytest.MonkeyP
     )
     assert [row[3] for row in rows(run_sfa(*words, "--dry-run").out)[1:]] == ["begun", "to do"]
     with monkeypatch.context() as patch:
-        patch.setattr("sfa.studies.measure._score", lambda *_: signal.raise_signal(signal.SIGINT))
+        patch.setattr("sfa.experiments.measure._score", lambda *_: signal.raise_signal(signal.SIGINT))
         result = run_sfa(*words)
     assert (result.code, result.out) == (130, "")
     assert result.err.splitlines()[-1] == "sfa: Stopped; the same command goes on from there."

@@ -15,11 +15,11 @@ import pytest
 
 from sfa.cli.run import Source
 from sfa.errors import InputError
-from sfa.ledger import Ledger
-from sfa.studies.measure import measure
-from sfa.tables import Ask, make_table
-from sfa.tables.definitions import DEFINITIONS
-from sfa.tables.published import NUMBERS
+from sfa.experiments.measure import measure
+from sfa.experiments.results import Ledger
+from sfa.paper.tables.definition import DEFINITIONS, NUMBERS
+from sfa.paper.tables.make import make_table
+from sfa.paper.tables.selection import Selection
 from tests.ledger.writers import entry_by
 
 RunSfa = Callable[..., Any]
@@ -38,7 +38,7 @@ def two_splits(monkeypatch: pytest.MonkeyPatch) -> None:
     def quick(cell: Any, graph: Any, protocols: Any, **options: Any) -> Any:
         return measure(cell, graph, [protocol.with_splits(2) for protocol in protocols], **options)
 
-    monkeypatch.setattr("sfa.studies.runner.measure", quick)
+    monkeypatch.setattr("sfa.experiments.runner.measure", quick)
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
@@ -128,7 +128,7 @@ def commands_on_cora() -> list[str]:
     found = []
     for number in DEFINITIONS:
         if DEFINITIONS[number].level == "node":
-            table = make_table(number, shipped=(), ask=Ask(datasets=("cora",), seeds=(0, 1)))
+            table = make_table(number, shipped=(), ask=Selection(datasets=("cora",), seeds=(0, 1)))
             found += [*table.commands, *(cell.command for row in table.rows for cell in row.cells if cell.command)]
     return list(dict.fromkeys(found))
 

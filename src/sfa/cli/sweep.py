@@ -16,10 +16,10 @@ from torch_geometric.data import Data
 from sfa.cli.console import Display, Tracker, results_console
 from sfa.cli.run import Source, counted, set_threads, tell_of_data
 from sfa.errors import InputError
+from sfa.experiments.estimate import duration
 from sfa.levels import item_word
 from sfa.recipes import Recipe
 from sfa.recipes.run import describe
-from sfa.studies import duration
 from sfa.sweep import (
     Range,
     Record,

@@ -19,8 +19,8 @@ from sfa.atomic import write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Classification, Score
-from sfa.ledger.identity import run_key
 from sfa.recipes import Recipe
+from sfa.recipes.identity import run_key
 from sfa.recipes.run import record_of, train_recipe
 from sfa.recipes.schema import Training
 from sfa.registry import resolve
