@@ -12,8 +12,9 @@ import griffe
 import pytest
 
 from sfa.evaluate import Score
-from sfa.ledger import Entry, recipe_hash
+from sfa.ledger import Entry
 from sfa.recipes import load_recipe
+from sfa.recipes.identity import recipe_hash
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "tools" / "docs_site"

@@ -17,9 +17,9 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.data import load
-from sfa.ledger import recipe_hash
 from sfa.methods import Method
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.identity import recipe_hash
 from sfa.recipes.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.registry import resolve
 from sfa.train import LambdaCallback, train

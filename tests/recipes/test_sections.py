@@ -13,10 +13,10 @@ from torch_geometric.data import Data
 
 from sfa.augment import Compose
 from sfa.errors import InputError
-from sfa.ledger import recipe_hash
 from sfa.levels import settings_of
 from sfa.methods import TwoViewMethod
 from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.identity import recipe_hash
 from sfa.recipes.run import describe
 from sfa.recipes.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation

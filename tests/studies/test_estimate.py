@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sfa.ledger import Entry, recipe_hash
+from sfa.ledger import Entry
+from sfa.recipes.identity import recipe_hash
 from sfa.studies import Cell, Estimator, Plan
 
 NewPlan = Callable[..., Plan]

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from sfa.evaluate import Score
-from sfa.ledger import Entry, recipe_hash
+from sfa.ledger import Entry
+from sfa.recipes.identity import recipe_hash
 from sfa.registry import resolve
 from sfa.studies import starting_point
 from sfa.studies.variants import Variant

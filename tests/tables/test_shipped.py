@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sfa.ledger import Entry, recipe_hash, run_key
+from sfa.ledger import Entry
 from sfa.recipes import Recipe
+from sfa.recipes.identity import recipe_hash, run_key
 from sfa.studies.variants import Variant
 from sfa.tables.budgets import MACHINE
 from sfa.tables.shipped import shipped_entries

@@ -2,7 +2,6 @@
 
 from sfa.ledger.entry import Entry
 from sfa.ledger.export import check_export, mean_and_std, write_entries
-from sfa.ledger.identity import recipe_hash, run_key
 from sfa.ledger.reading import read_entries
 from sfa.ledger.store import Ledger, default_path
 
@@ -13,7 +12,5 @@ __all__ = [
     "default_path",
     "mean_and_std",
     "read_entries",
-    "recipe_hash",
-    "run_key",
     "write_entries",
 ]

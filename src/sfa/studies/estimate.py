@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
 
-from sfa.ledger import Entry, recipe_hash
+from sfa.ledger import Entry
+from sfa.recipes.identity import recipe_hash
 from sfa.studies.plan import Cell
 
 Trait = tuple[object, ...]

@@ -14,10 +14,10 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol
 from sfa.evaluate.protocols import default_protocol
 from sfa.evaluate.splits import RandomSplits
-from sfa.ledger import recipe_hash, run_key
 from sfa.levels import DATA, Level, level_of
 from sfa.methods import DEFAULTS, available_methods
 from sfa.recipes import Recipe, load_recipe, shipped_recipes
+from sfa.recipes.identity import recipe_hash, run_key
 from sfa.registry import resolve
 from sfa.studies.study import RUN_TIME, Study
 from sfa.studies.variants import Base, Variant

@@ -14,7 +14,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import sentence_of
 from sfa.evaluate import Score
-from sfa.ledger import Entry, Ledger, recipe_hash
+from sfa.ledger import Entry, Ledger
+from sfa.recipes.identity import recipe_hash
 from sfa.studies.lock import locked
 from sfa.studies.measure import Measured, measure
 from sfa.studies.plan import Cell, Dataset, Job, Plan

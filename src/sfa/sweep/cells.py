@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfa.evaluate import Classification
-from sfa.ledger import run_key
 from sfa.recipes import Recipe
+from sfa.recipes.identity import run_key
 from sfa.studies import Cell, Dataset, Plan, Study
 from sfa.studies.variants import Base, Variant
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from sfa.atomic import write_text
 from sfa.errors import InputError
-from sfa.ledger import Entry, Ledger, recipe_hash
+from sfa.ledger import Entry, Ledger
+from sfa.recipes.identity import recipe_hash
 from sfa.studies import Plan, Runner, Summary, Watcher, summarise
 from sfa.sweep.cells import cell_of, plan_of
 from sfa.sweep.choose import best_of_each, recipe_of

@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from sfa.errors import InputError, unknown_name
-from sfa.ledger.identity import INDIFFERENT, LATER
 from sfa.levels import ITEMS
 from sfa.recipes import Recipe
+from sfa.recipes.identity import INDIFFERENT, LATER
 from sfa.recipes.legacy import STEPS, flatten, modern_paths
 from sfa.registry import resolve
 from sfa.sweep.ranges import Choices, Interval, Range

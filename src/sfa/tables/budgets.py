@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfa.ledger import recipe_hash
+from sfa.recipes.identity import recipe_hash
 
 LENGTHS = ("epochs", "warmup", "lr")
 """Keys of training that a shorter run changes: the warm-up shrinks with the epochs, and a rate meant for thousands of

@@ -12,9 +12,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfa.ledger import recipe_hash, run_key
-from sfa.ledger.identity import LATER
 from sfa.recipes import Recipe
+from sfa.recipes.identity import LATER, recipe_hash, run_key
 from sfa.recipes.legacy import STEPS, flatten
 
 PLAIN = st.recursive(
