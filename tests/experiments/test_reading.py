@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.ledger import Entry, Ledger, read_entries, write_entries
+from sfa.experiments.entry import Entry
+from sfa.experiments.results import Ledger
+from sfa.experiments.results_files import read_entries, write_entries
 
 NewEntry = Callable[..., Entry]
 
@@ -61,11 +63,11 @@ def test_any_value_comes_back(
 
 
 def test_into_a_ledger_and_out_again(new_entry: NewEntry, tmp_path: Path) -> None:
-    with Ledger(tmp_path / "one.sqlite", create=True) as one:
+    with Ledger(tmp_path / "first.json", create=True) as one:
         one.add(new_entry("aa"))
         write_entries(tmp_path / "out.json", one.select())
         held = one.select()
-    with Ledger(tmp_path / "two.sqlite", create=True) as two:
+    with Ledger(tmp_path / "second.json", create=True) as two:
         two.add_all(read_entries(tmp_path / "out.json"))
         assert two.select() == held
 
@@ -90,7 +92,7 @@ def broken(entry: Entry, **changes: Any) -> list[dict[str, Any]]:
 def test_a_broken_run_is_named(new_entry: NewEntry, tmp_path: Path, changes: dict[str, Any], says: str) -> None:
     path = tmp_path / "out.json"
     path.write_text(json.dumps(broken(new_entry("aa"), **changes)))
-    with pytest.raises(InputError, match="is not a ledger as sfa exports it") as error:
+    with pytest.raises(InputError, match="is not a ledger of sfa") as error:
         read_entries(path)
     assert says in str(error.value)
 
@@ -110,7 +112,7 @@ def test_values_are_numbers(new_entry: NewEntry, tmp_path: Path, values: str) ->
         ("a.json", b"{", "it is not JSON"),
         ("a.json", b"\xff\xfe\x00", "it is not JSON"),
         ("a.json", b"[" * 100_000, "it is not JSON"),
-        ("a.json", b'{"runs": 1}', "Input should be a valid list"),
+        ("a.json", b'{"runs": 1}', "Input should be a valid array"),
         ("a.json.gz", b"[]", "cannot be unpacked"),
         ("a.json.gz", gzip.compress(b"[]" * 1000, mtime=0)[:-12], "cannot be unpacked"),
     ],
@@ -126,7 +128,7 @@ def test_a_foreign_file(tmp_path: Path, name: str, content: bytes, says: str) ->
 def test_what_is_there_stays(new_entry: NewEntry, tmp_path: Path) -> None:
     mine, theirs = new_entry("aa", created="mine"), new_entry("aa", created="theirs", labels=(("kappa", "sfa"),))
     write_entries(tmp_path / "out.json", [theirs, new_entry("bb")])
-    with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
+    with Ledger(tmp_path / "ledger.json", create=True) as ledger:
         ledger.add(mine)
         ledger.add_all(read_entries(tmp_path / "out.json"))
         first, second = ledger.select()

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
-from sfa.ledger import Entry, Ledger, default_path
-from sfa.ledger import database as database_module
-from sfa.ledger.database import Database
+from sfa.experiments import results
+from sfa.experiments.entry import Entry
+from sfa.experiments.results import Ledger, default_path
+from sfa.experiments.results_files import is_sqlite, read_sqlite
 from tests.forks import run_forked, start_forked
-from tests.ledger.writers import die_before_commit, entry_by, write
+from tests.experiments.writers import die_while_writing, entry_by, make_sqlite, write
 
 NewEntry = Callable[..., Entry]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "new" / "ledger.sqlite"
+    return tmp_path / "new" / "results.json"
 
 
 def test_what_is_entered_is_found_again(path: Path, new_entry: NewEntry) -> None:
@@ -102,17 +103,13 @@ def test_remove_takes_scores_and_labels_along(path: Path, new_entry: NewEntry) -
         ledger.add(new_entry("b"))
         ledger.remove(["a", "x"])
         assert [entry.key for entry in ledger.select()] == ["b"]
-    with sqlite3.connect(path) as raw:
-        assert raw.execute("SELECT DISTINCT run FROM scores").fetchall() == [("b",)]
-        assert raw.execute("SELECT DISTINCT run FROM labels").fetchall() == [("b",)]
-    raw.close()
 
 
 def test_a_row_that_cannot_be_entered_whole_is_not_there(path: Path, new_entry: NewEntry) -> None:
-    """SQLite has no NaN: the last of the values is refused after all the others were inserted."""
+    """JSON has no NaN."""
     broken = new_entry(scores=(Score("z", "p", {"accuracy": (1.0, 2.0, float("nan"))}),))
     with Ledger(path, create=True) as ledger:
-        with pytest.raises(sqlite3.IntegrityError):
+        with pytest.raises(ValueError, match="JSON"):
             ledger.add(broken)
         assert ledger.select() == []
         assert ledger.add(new_entry()) == new_entry(), "and the ledger works on"
@@ -135,93 +132,92 @@ def test_processes_that_write_at_once(path: Path, tmp_path: Path) -> None:
         assert len(entry.labels) == (3 if key.startswith("shared") else 1)
 
 
-def test_a_ledger_that_another_makes_in_between(
-    path: Path, new_entry: NewEntry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After this one has seen that there are no tables, and before it makes them."""
-    transaction, others = Database.transaction, [lambda: Ledger(path, create=True).close()]
-
-    def late(self: Database, kind: str = "IMMEDIATE") -> Any:
-        if others:
-            others.pop()()
-        return transaction(self, kind)
-
-    monkeypatch.setattr(Database, "transaction", late)
-    with Ledger(path, create=True) as ledger:
-        assert ledger.add(new_entry()) == new_entry()
-
-
 def test_a_process_killed_while_it_writes(path: Path, new_entry: NewEntry) -> None:
     with Ledger(path, create=True) as ledger:
         ledger.add(new_entry())
-        assert run_forked(die_before_commit, path) == -signal.SIGKILL
+        assert run_forked(die_while_writing, path) == -signal.SIGKILL
         assert ledger.select() == [new_entry()]
         ledger.add(entry_by(1, "killed"))
         assert len(ledger.select()) == 2
 
 
-def damage(path: Path, kind: str) -> None:
-    if kind == "text":
-        path.write_text("not a ledger\n" * 100)
-    elif kind == "truncated":
-        content = path.read_bytes()
-        path.write_bytes(content[: len(content) // 2])
-    elif kind == "overwritten":
-        content = path.read_bytes()
-        path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
-    else:
-        raw = sqlite3.connect(path)
-        statement = {
-            "another program's": "PRAGMA application_id = 7",
-            "a newer version's": "PRAGMA user_version = 99",
-            "without a table": "DROP TABLE scores",
-            "with a broken recipe": "UPDATE runs SET recipe = '{'",
+@pytest.mark.parametrize("kind", ["text", "truncated", "overwritten", "another program's", "binary"])
+def test_a_file_that_is_no_ledger(path: Path, new_entry: NewEntry, kind: str) -> None:
+    with Ledger(path, create=True) as ledger:
+        ledger.add_all([new_entry(str(number)) for number in range(20)])
+    content = path.read_bytes()
+    path.write_bytes(
+        {
+            "text": b"not a ledger\n" * 100,
+            "truncated": content[: len(content) // 2],
+            "overwritten": content[:4096] + b"\xff" * (len(content) - 4096),
+            "another program's": b'{"cells": []}',
+            "binary": bytes(range(256)),
         }[kind]
-        with raw:
-            raw.execute(statement)
-        raw.close()
+    )
+    refused(path, "is damaged or is not a ledger of sfa")
+
+
+def refused(path: Path, says: str) -> None:
+    """A file is left alone, and the sentence says why."""
+    before = path.read_bytes()
+    with pytest.raises(InputError) as error, Ledger(path, create=True) as ledger:
+        ledger.select()
+    assert says in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    ("kind", "says"),
+    ("statement", "says"),
     [
-        ("text", "not a ledger of sfa"),
-        ("truncated", "damaged"),
-        ("overwritten", "damaged"),
-        ("another program's", "not a ledger of sfa"),
-        ("a newer version's", "another version of sfa (format 99"),
-        ("without a table", "no such table: scores"),
-        ("with a broken recipe", "damaged"),
+        ("PRAGMA application_id = 7", "but not a ledger of sfa"),
+        ("PRAGMA user_version = 99", "another version of sfa (format 99"),
+        ("DROP TABLE scores", "no such table: scores"),
+        ("UPDATE runs SET recipe = '{'", "damaged"),
     ],
 )
-def test_a_file_that_is_no_ledger(path: Path, new_entry: NewEntry, kind: str, says: str) -> None:
-    with Ledger(path, create=True) as ledger:
-        for number in range(20):
-            ledger.add(new_entry(str(number)))
-    damage(path, kind)
-    before = path.read_bytes()
-    with pytest.raises(InputError) as refused, Ledger(path, create=True) as ledger:
-        ledger.select()
-    message = str(refused.value)
-    assert says in message
-    assert str(path) in message
-    assert "\n" not in message
-    assert path.read_bytes() == before
+def test_a_sqlite_file_that_is_no_ledger(tmp_path: Path, new_entry: NewEntry, statement: str, says: str) -> None:
+    path = tmp_path / "ledger.sqlite"
+    make_sqlite(path, [new_entry(str(number)) for number in range(20)], statement)
+    refused(path, says)
+    path.write_bytes(path.read_bytes()[:5000])
+    refused(path, "is damaged or is not a ledger of sfa")
 
 
-def test_a_file_of_another_program_is_left_alone(path: Path) -> None:
-    path.parent.mkdir()
-    raw = sqlite3.connect(path)
-    raw.execute("CREATE TABLE notes (text TEXT)")
-    raw.close()
-    before = path.read_bytes()
-    with pytest.raises(InputError, match="but not a ledger of sfa"):
-        Ledger(path, create=True)
-    assert path.read_bytes() == before
+def test_an_old_ledger_is_read_and_left_alone(
+    tmp_path: Path, new_entry: NewEntry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SFA_LEDGER", raising=False)
+    entries = [new_entry(), new_entry("01", method=None, epochs=None, scores=(), labels=(), failure="The loss is nan.")]
+    make_sqlite(tmp_path / "runs" / "ledger.sqlite", entries)
+    before = Path("runs/ledger.sqlite").read_bytes()
+    assert default_path() == Path("runs/ledger.sqlite")
+    with Ledger(default_path(), create=True) as ledger:
+        assert ledger.select() == entries
+        assert [path.name for path in Path("runs").iterdir()] == ["ledger.sqlite"], "until something is written"
+        ledger.add(new_entry("02"))
+        assert ledger.select() == [*entries, new_entry("02")]
+    assert "runs/ledger.sqlite are kept in runs/results.json from now on" in caplog.text
+    assert default_path() == Path("runs/results.json")
+    for path in (default_path(), Path("runs/ledger.sqlite")):
+        assert len(Ledger(path).select()) == 3, "by either name"
+    assert Path("runs/ledger.sqlite").read_bytes() == before
+
+
+def test_an_old_ledger_of_another_name(tmp_path: Path, new_entry: NewEntry) -> None:
+    make_sqlite(tmp_path / "mine.db", [new_entry()])
+    (tmp_path / "mine.json").write_text("an export, say")
+    Ledger(tmp_path / "mine.db").add(new_entry("01"))
+    assert len(Ledger(tmp_path / "mine.db").select()) == len(Ledger(tmp_path / "mine.results.json").select()) == 2
+    assert (tmp_path / "mine.json").read_text() == "an export, say"
+    assert is_sqlite(tmp_path / "mine.db")
+    assert read_sqlite(tmp_path / "mine.db") == [new_entry()]
 
 
 def test_an_empty_file_is_a_ledger_in_the_making(path: Path, new_entry: NewEntry) -> None:
-    """A process killed before it made the tables leaves one."""
     path.parent.mkdir()
     path.touch()
     with Ledger(path) as ledger:
@@ -236,23 +232,32 @@ def test_no_ledger(path: Path, tmp_path: Path) -> None:
         Ledger(tmp_path, create=True)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="Cannot make the ledger"):
-        Ledger(tmp_path / "file" / "ledger.sqlite", create=True)
+        Ledger(tmp_path / "file" / "results.json", create=True)
 
 
 def test_a_lock_that_lasts(path: Path, new_entry: NewEntry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(results, "PATIENCE", 0.05)
     with Ledger(path, create=True) as ledger:
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(SfaError, match="locked"):
+        with FileLock(f"{path}.lock"), pytest.raises(SfaError, match="locked"):
             ledger.add(new_entry())
-        other.execute("ROLLBACK")
-        other.close()
         assert ledger.add(new_entry()) == new_entry()
 
 
-def test_default_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_scores_are_kept_beside_test_scores(path: Path, new_entry: NewEntry) -> None:
+    values = {"accuracy": (81.0, 82.0), "macro-f1": (70.0, 71.0)}
+    score: Any = Score("z", "public", values, validation={"accuracy": (83.0, 84.0)})  # type: ignore[arg-type]
+    with Ledger(path, create=True) as ledger:
+        held = ledger.add(new_entry(scores=(score,)))
+    assert Ledger(path).select() == [held]
+    assert held.scores == (score,)
+    first, second = held.as_dict()["scores"]
+    assert first["validation"] == [83.0, 84.0]
+    assert "validation" not in second
+
+
+def test_default_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SFA_LEDGER", raising=False)
-    assert default_path() == Path("runs/ledger.sqlite")
-    monkeypatch.setenv("SFA_LEDGER", "/elsewhere/l.sqlite")
-    assert default_path() == Path("/elsewhere/l.sqlite")
+    assert default_path() == Path("runs/results.json")
+    monkeypatch.setenv("SFA_LEDGER", "/elsewhere/l.json")
+    assert default_path() == Path("/elsewhere/l.json")

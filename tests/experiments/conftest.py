@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfa.evaluate import Score
-from sfa.ledger import Entry
+from sfa.experiments.entry import Entry
 
 
 @pytest.fixture
