@@ -17,7 +17,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from peak import measured
 
-from sfa.figures.style import SPECTRAL, save_figure, style
+from sfa.plots import SPECTRAL, save_figure, style
 
 TRAIN = """
 import torch

@@ -15,7 +15,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from peak import measured
 
-from sfa.figures.style import PLAIN, SPECTRAL, save_figure, style
+from sfa.plots import PLAIN, SPECTRAL, save_figure, style
 
 LOSS = """
 import torch, yardstick

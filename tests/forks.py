@@ -31,7 +31,7 @@ def run_forked(function: Callable[..., None], *args: Any, seconds: float = 120) 
 @cache
 def _server() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sfa.studies", "sfa.train"])
+    context.set_forkserver_preload(["sfa.paper.studies", "sfa.train"])
     return context
 
 

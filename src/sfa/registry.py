@@ -33,8 +33,8 @@ HOMES: dict[str, str] = {
     "protocol": "sfa.evaluate.protocols",
     "dataset": "sfa.data",
     "logger": "sfa.train.loggers",
-    "study": "sfa.studies",
-    "figure": "sfa.figures",
+    "study": "sfa.paper.studies",
+    "figure": "sfa.paper.figures",
 }
 """Every kind of part, and the package that registers the built-in ones when it is imported."""
 

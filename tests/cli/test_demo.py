@@ -28,7 +28,7 @@ def demo(run_sfa: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path:
         honest,
         replace(resolve("protocol", honest), repeats=2, probe=LogisticProbe(cs=(1.0, 100.0))),
     )
-    for module in ("sfa.figures.embedding_map", "sfa.report.planar_map"):
+    for module in ("sfa.plots", "sfa.report.planar_map"):
         monkeypatch.setattr(f"{module}.plane", lambda z, *, seed: z[:, :2])
     return run_sfa("demo", epochs=1, out=tmp_path / "demo"), tmp_path / "demo"
 

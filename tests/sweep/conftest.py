@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from torch_geometric.data import Data
 
-from sfa.ledger import Ledger
+from sfa.experiments.results import Ledger
 from sfa.sweep import Search
 from tests.sweep.tiny import pretended, tiny_search
 
@@ -23,7 +23,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 @pytest.fixture
 def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is the book-keeping that is tested."""
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr("sfa.experiments.runner.measure", pretended)
 
 
 @pytest.fixture

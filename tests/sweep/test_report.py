@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sfa.atomic import write_text
+from sfa.atomic import locked, write_text
 from sfa.errors import InputError
-from sfa.ledger import Ledger
-from sfa.studies.lock import locked
+from sfa.experiments.results import Ledger
 from sfa.sweep import Search, SearchWatcher, fresh_seeds, make_report
 from sfa.sweep.choose import best_of_each, recipe_of
 from sfa.sweep.trials import Record

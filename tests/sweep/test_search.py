@@ -18,11 +18,11 @@ from torch_geometric.data import Data
 from sfa.data import build_images, load, stochastic_block_model
 from sfa.errors import InputError
 from sfa.evaluate.labels import labels_of
-from sfa.ledger import Ledger
+from sfa.experiments import measure
+from sfa.experiments.results import Ledger
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.identity import LATER
 from sfa.recipes.legacy import STEPS, flatten
-from sfa.studies import measure
 from sfa.sweep import Record, Search, SearchWatcher, Settings, best_of, recipe_of
 from sfa.sweep import search as module
 from sfa.sweep.development import development_part

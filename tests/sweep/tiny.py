@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 
 from sfa.data import fingerprint, load
 from sfa.evaluate import Protocol, Score, default_protocol
-from sfa.ledger import Ledger
+from sfa.experiments.cells import Cell
+from sfa.experiments.results import Ledger
 from sfa.levels import level_of
 from sfa.recipes import Recipe
-from sfa.studies import Cell
 from sfa.sweep import Record, Search, SearchWatcher, Settings, parse_range
 
 TINY: dict[str, dict[str, Any]] = {
@@ -46,7 +46,7 @@ def tiny_search(
 
 
 def pretended(cell: Cell, graph: Data, protocols: Sequence[Protocol], **_: Any) -> dict[str, Any]:
-    """In place of ``sfa.studies.measure.measure``: accuracies that follow from recipe and seed, with no training."""
+    """In place of ``sfa.experiments.measure.measure``: accuracies that follow from recipe and seed, with no training."""
     recipe = cell.variant.recipe
     base = 80 - 5 * recipe.method["tau"] + recipe.training.seed + (recipe.spectral["name"] == "sfa")
     scores = [

@@ -18,7 +18,7 @@ from sfa.cli.run import Run, Source, set_threads
 from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluate import Score, paired_difference
-from sfa.figures import draw_maps, draw_spectra, save_figure
+from sfa.plots import draw_maps, draw_spectra, save_figure
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.parsing import label_of
 from sfa.registry import resolve

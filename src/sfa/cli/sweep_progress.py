@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from types import TracebackType
 
 from sfa.cli.console import Display, Tracker
-from sfa.ledger import Entry
-from sfa.studies import Cell, Watcher, duration
+from sfa.experiments.cells import Cell
+from sfa.experiments.entry import Entry
+from sfa.experiments.estimate import duration
+from sfa.experiments.runner import Watcher
 from sfa.sweep import Record, Search, SearchWatcher
 
 

@@ -9,10 +9,12 @@ from rich.table import Table
 
 from sfa.cli.console import results_console
 from sfa.cli.run import counted
-from sfa.ledger import Ledger, mean_and_std
+from sfa.experiments.estimate import Estimator, duration
+from sfa.experiments.results import Ledger
+from sfa.experiments.results_files import mean_and_std
+from sfa.experiments.summary import Summary
 from sfa.levels import item_word
 from sfa.recipes.run import describe
-from sfa.studies import Estimator, Summary, duration
 from sfa.sweep import Record, Report, Search
 from sfa.sweep.cells import cell_of
 from sfa.sweep.choose import best_file, best_of_each

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sfa.errors import InputError
-from sfa.figures import RunLog, read_runs
 from sfa.report.arrays import encode_array
 from sfa.train import RunFolder
+from sfa.train.run_log import RunLog, read_runs
 
 LOOKS = 101
 """Epochs whose feature maps are shown at most, evenly spaced: a slider has no room for more."""

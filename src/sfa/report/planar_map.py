@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sfa.evaluate.probes.neighbours import nearest_rows
-from sfa.figures.embedding_map import plane
 from sfa.matrices import unit_rows
+from sfa.plots import plane
 
 Points = NDArray[np.float64]
 

@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfa.evaluate import Classification
+from sfa.experiments.cells import Cell, Dataset, Plan, Variant, make_cell
+from sfa.experiments.plans import Study
 from sfa.recipes import Recipe
-from sfa.recipes.identity import run_key
-from sfa.studies import Cell, Dataset, Plan, Study
-from sfa.studies.variants import Base, Variant
 
-
-def _only_the_recipe(base: Base) -> list[Variant]:
-    """A search over the ranges of a recipe, choosing on validation alone."""
-    return [Variant("recipe", base.recipe)]
-
-
-SWEEP = Study("sweep", lambda base: iter(_only_the_recipe(base)))
+SWEEP = Study("sweep", lambda base: iter([Variant("recipe", base.recipe)]))
 """The study under which the ledger holds all runs of searches."""
 
 
@@ -34,10 +27,9 @@ class ScoredData(Dataset):
 def cell_of(dataset: ScoredData, recipe: Recipe, seed: int, label: str, baseline: str | None = None) -> Cell:
     """A recipe on a data set with a seed, as the ledger knows it."""
     variant = Variant(label, recipe.updated({"training.seed": seed}), baseline)
-    key = run_key(variant.kind, variant.decisive, dataset.fingerprint, variant.seed)
-    return Cell(dataset, variant, key, variant.decisive)
+    return make_cell(variant, dataset)
 
 
 def plan_of(cells: Sequence[Cell], dataset: ScoredData) -> Plan:
     """Cells to be measured one after another, under all protocols of their data set."""
-    return Plan(SWEEP, tuple(protocol.name for protocol in dataset.protocols), tuple((cell,) for cell in cells))
+    return Plan(SWEEP.name, tuple(protocol.name for protocol in dataset.protocols), tuple((cell,) for cell in cells))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfa.errors import InputError
-from sfa.ledger import Ledger
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Runner, Watcher
 from sfa.recipes import Recipe
-from sfa.studies import Runner, Watcher
 from sfa.sweep.cells import ScoredData, cell_of, plan_of
 from sfa.sweep.space import Space
 from sfa.sweep.trials import Trials

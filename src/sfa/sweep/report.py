@@ -9,9 +9,12 @@ from typing import Any
 
 from sfa.atomic import write_text
 from sfa.errors import InputError
-from sfa.ledger import Entry, Ledger
+from sfa.experiments.cells import Plan
+from sfa.experiments.entry import Entry
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Runner, Watcher
+from sfa.experiments.summary import Summary, summarise
 from sfa.recipes.identity import recipe_hash
-from sfa.studies import Plan, Runner, Summary, Watcher, summarise
 from sfa.sweep.cells import cell_of, plan_of
 from sfa.sweep.choose import best_of_each, recipe_of
 from sfa.sweep.search import Search

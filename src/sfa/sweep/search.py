@@ -14,10 +14,10 @@ from torch_geometric.data import Data
 from sfa.data import fingerprint
 from sfa.errors import InputError
 from sfa.evaluate import Classification
-from sfa.ledger import Ledger
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Watcher
 from sfa.levels import level_of
 from sfa.registry import resolve
-from sfa.studies import Watcher
 from sfa.sweep.cells import ScoredData
 from sfa.sweep.choose import write_choice
 from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol

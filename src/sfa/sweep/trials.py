@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfa.atomic import locked
 from sfa.errors import InputError
-from sfa.studies.lock import locked
 from sfa.sweep.sampler import SamplerName, make_sampler
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Runs measured one by one into a results file: what is missing is trained, scored and stored."""

@@ -1,0 +1,185 @@
+"""One run measured: trained where it needs training, and scored; or several timed by turns."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluate import Classification, Protocol, Score
+from sfa.evaluate.supervised import supervised_score
+from sfa.evaluate.untrained import UNTRAINED
+from sfa.experiments.cells import RUN_TIME, Cell
+from sfa.recipes import Recipe
+from sfa.recipes.run import record_of, train_recipe
+from sfa.train import Callback, LambdaCallback, RunFolder, train
+
+TURNS = 10
+"""How often each recipe that is timed has its turn."""
+CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+"""Where Linux forgets the peak of a process's memory, and tells it."""
+
+Measured = dict[str, Any]
+"""Fields of a stored result."""
+
+
+def measure(
+    cell: Cell,
+    graph: Data,
+    protocols: Sequence[Protocol],
+    *,
+    path: Path,
+    device: str,
+    callbacks: Sequence[Callback] = (),
+) -> Measured:
+    """Train and score a run; return what it took and what came out.
+
+    Args:
+        cell: Which.
+        graph: Its data set's.
+        protocols: To score under.
+        path: The run folder in which it is trained, or trained on if it is there.
+        device: Where it is trained.
+        callbacks: As in :func:`sfa.train.train`.
+    """
+    recipe, kind, cost = cell.variant.recipe, cell.variant.kind, Measured()
+    z: Tensor | None = None  # of a classifier that is trained with the labels there are no embeddings
+    if kind == "trained":
+        by = clear_peak_memory()
+        run = train_recipe(recipe, graph, _folder(cell, graph, path), device=device, resume=True, callbacks=callbacks)
+        epochs, seconds = run.progress.epoch, float(run.folder.read_metrics()[-1]["seconds"])
+        cost = {"epochs": epochs, "train_seconds": seconds, "seconds_per_epoch": seconds / epochs}
+        cost |= {"peak_memory": peak_memory(by), "peak_memory_by": by}
+        graph, z = run.graph, run.method.embed(run.graph)
+    else:
+        graph = recipe.prepare(graph)
+        if kind == "untrained encoder":
+            z = recipe.build_for(graph).embed(graph)
+        elif kind in UNTRAINED[cell.dataset.level]:
+            z = UNTRAINED[cell.dataset.level][kind](graph)
+    started = time.perf_counter()
+    scores = tuple(_score(cell, z, graph, protocol) for protocol in protocols)
+    return {**cost, "scores": scores, "evaluate_seconds": time.perf_counter() - started}
+
+
+def _folder(cell: Cell, graph: Data, path: Path) -> RunFolder:
+    """Open the run folder, or make it.
+
+    What a process killed while it made or removed one has left goes, and what another version of sfa began.
+    """
+    with suppress(InputError):
+        return RunFolder.open(path)
+    for torn in (path, *path.parent.glob(f".{path.name}.*")):
+        shutil.rmtree(torn, ignore_errors=True)
+    recipe = cell.variant.recipe
+    return RunFolder.create(path, recipe.as_dict(), record_of(recipe, graph, cell.dataset.source))
+
+
+def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Score:
+    if z is not None:
+        return protocol.evaluate(z, graph, name=cell.variant.name)
+    assert isinstance(protocol, Classification)
+    model = "gcn" if cell.variant.kind == "supervised gcn" else "mlp"
+    return supervised_score(graph, protocol, model, name=cell.variant.name, seed=cell.variant.seed)
+
+
+def measure_times(
+    recipes: Sequence[Recipe], graph: Data, *, device: str, on_turn: Callable[[float], None]
+) -> list[Measured]:
+    """Time recipes by turns; return what each took.
+
+    Args:
+        recipes: What is timed.
+        graph: On what.
+        device: Where.
+        on_turn: Called after each turn with the epochs that each recipe has done, on average.
+    """
+    epochs = [max(1, recipe.training.epochs // TURNS) for recipe in recipes]
+    done: list[int] = []
+
+    def count(place: int) -> None:
+        done.append(epochs[place])
+        on_turn(sum(done) / len(recipes))
+
+    measured = []
+    for count_of_turn, seconds in zip(
+        epochs, seconds_by_turns(recipes, graph, epochs, device=device, on_turn=count), strict=True
+    ):
+        total, mean = TURNS * count_of_turn, sum(seconds) / TURNS
+        cost = {"epochs": total, "train_seconds": mean * total, "seconds_per_epoch": mean}
+        measured.append({**cost, "scores": (Score("epochs", RUN_TIME, {"seconds per epoch": tuple(seconds)}),)})
+    return measured
+
+
+def seconds_by_turns(
+    recipes: Sequence[Recipe],
+    graph: Data,
+    epochs: Sequence[int],
+    *,
+    device: str,
+    on_turn: Callable[[int], None] = lambda place: None,
+) -> list[list[float]]:
+    """Measure seconds per epoch of each recipe in each of its turns of so many epochs.
+
+    What else the machine does slows all of them alike. Every other round goes through the recipes backwards, so that a
+    machine which slows down steadily favors none. ``on_turn`` is called with the place of the recipe after each turn.
+    """
+    methods = [recipe.build_for(graph) for recipe in recipes]
+    graphs = [recipe.prepare(graph) for recipe in recipes]
+    seconds: list[list[float]] = [[] for _ in recipes]
+    for turn in range(TURNS):
+        for place in list(range(len(recipes)))[:: 1 if turn % 2 == 0 else -1]:
+            seconds[place].append(
+                seconds_per_epoch(methods[place], graphs[place], recipes[place], epochs=epochs[place], device=device)
+            )
+            on_turn(place)
+    return seconds
+
+
+def seconds_per_epoch(method: nn.Module, graph: Data, recipe: Recipe, *, epochs: int, device: str) -> float:
+    """Return the mean over so many epochs, after one more that is not counted: it sets things up.
+
+    ``graph`` is prepared as the recipe says.
+    """
+    ends: list[float] = []
+    settings = {**recipe.training.arguments, "epochs": epochs + 1, "patience": None, "diagnose_every": 0}
+    clock = LambdaCallback(on_epoch_end=lambda state: ends.append(time.perf_counter()))
+    train(method, graph, **settings, device=device, sampler=recipe.make_sampler(), callbacks=[clock])
+    return (ends[-1] - ends[0]) / epochs
+
+
+def clear_peak_memory() -> str:
+    """Forget the peak of this process's memory, where Linux can; return by what :func:`peak_memory` is to be read.
+
+    ``VmHWM`` is the peak from here on, ``ru_maxrss`` that since the process began.
+    """
+    try:
+        CLEAR.write_text("5")
+        return "ru_maxrss" if _high_water_mark() is None else "VmHWM"
+    except OSError:
+        return "ru_maxrss"
+
+
+def peak_memory(by: str) -> int | None:
+    """Return the bytes that this process held at most; ``None`` where the system does not tell."""
+    mark = _high_water_mark() if by == "VmHWM" else None
+    if mark is not None or sys.platform == "win32":
+        return mark
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def _high_water_mark() -> int | None:
+    found = re.search(r"^VmHWM:\s*(\d+) kB$", STATUS.read_text(), re.MULTILINE)
+    return None if found is None else 1024 * int(found[1])
