@@ -16,8 +16,7 @@ from matplotlib.image import imread
 
 from sfa.cli.console import LineTracker
 from sfa.cli.figure import _published_ratios
-from sfa.figures import NamedFigure, Takes
-from sfa.figures.needed_run import plain_and_spectral
+from sfa.paper.figures import NamedFigure, Takes, plain_and_spectral
 from sfa.registry import registered, resolve
 from tests.parts import replace_part
 
@@ -220,7 +219,7 @@ def timed(planted_file: Path, run_sfa: RunSfa, workplace: Path, monkeypatch: pyt
     """A ledger with run times of a small graph, and nothing that came with sfa."""
     monkeypatch.delenv("SFA_LEDGER", raising=False)
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
-    monkeypatch.setattr("sfa.studies.definitions.ITERATIONS", (0, 1))
+    monkeypatch.setattr("sfa.paper.studies.ITERATIONS", (0, 1))
     tiny = ["--set", "method.hidden=8", "--set", "method.projection=8", "--epochs", "10", "--quiet"]
     assert run_sfa("study", "run-time-k", "--datasets", planted_file, *tiny).code == 0
 
@@ -237,7 +236,7 @@ def test_without_run_times(refuses: Callable[..., str], monkeypatch: pytest.Monk
     monkeypatch.delenv("SFA_LEDGER", raising=False)
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
     said = refuses("figure", "run-time")
-    assert "runs/ledger.sqlite has none" in said
+    assert "runs/results.json has none" in said
     assert "`sfa figure run-time --run`" in said
     assert "`sfa study run-time-k --datasets cora citeseer wikics`" in said
     assert "nowhere.sqlite" in refuses("figure", 4, ledger="nowhere.sqlite")
@@ -247,13 +246,13 @@ def test_run_times_are_measured_by_their_study(
     run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch, workplace: Path
 ) -> None:
     asked: dict[str, Any] = {}
-    monkeypatch.setattr("sfa.cli.figure.study.run", lambda name, **options: asked.update(options, name=name))
+    monkeypatch.setattr(
+        "sfa.cli.commands.paper.study", lambda context, *names, **options: asked.update(options, names=names)
+    )
     monkeypatch.setattr("sfa.cli.figure.available", lambda sources, display: dict.fromkeys(list(sources)[:2]))
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
     result = run_sfa("figure", 4, "--run", ledger=workplace / "l.sqlite")
-    assert (asked["name"], asked["datasets"], asked["ledger"]) == (
-        "run-time-k", ["cora", "citeseer"], workplace / "l.sqlite",
-    )  # fmt: skip
+    assert (asked["names"], asked["ledger"]) == (("run-time-k", ["cora", "citeseer"]), workplace / "l.sqlite")
     assert result.code == 2, "nothing was measured here"
 
 

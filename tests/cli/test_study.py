@@ -15,12 +15,15 @@ from rich.console import Console
 from sfa.cli import console
 from sfa.cli.console import Display
 from sfa.cli.many_values import spread
-from sfa.cli.study_progress import Progress
-from sfa.ledger import Ledger
+from sfa.cli.study import Progress
+from sfa.experiments import measure
+from sfa.experiments.cells import Plan
+from sfa.experiments.estimate import Estimator
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Runner
 from sfa.recipes import Recipe
 from sfa.recipes.run import Run
-from sfa.studies import Estimator, Plan, Runner, measure
-from tests.studies.tiny import shortened, tiny_plan
+from tests.experiments.tiny import shortened, tiny_plan
 
 RunSfa = Callable[..., Any]
 TINY = ["--epochs", "3", "--set", "method.hidden=8", "method.projection=8"]
@@ -29,7 +32,7 @@ TINY = ["--epochs", "3", "--set", "method.hidden=8", "method.projection=8"]
 @pytest.fixture(autouse=True)
 def _few_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two cells a seed are enough to see how it goes."""
-    monkeypatch.setattr("sfa.studies.definitions.ITERATIONS", (0, 1))
+    monkeypatch.setattr("sfa.paper.studies.ITERATIONS", (0, 1))
     monkeypatch.delenv("SFA_LEDGER", raising=False)
 
 
@@ -45,13 +48,13 @@ def rows(text: str) -> list[list[str]]:
 def test_a_study_prints_its_table_and_goes_on(run_sfa: RunSfa, planted_file: Path, workplace: Path) -> None:
     result = run_sfa("study", "iterations", "--datasets", planted_file, "--seeds", 0, 1, *TINY)
     assert result.code == 0, result.err
-    assert "iterations: 4 cells, 4 to do, in runs/ledger.sqlite" in result.err
+    assert "iterations: 4 cells, 4 to do, in runs/results.json" in result.err
     assert "4/4  planted, k = 1, seed 1: accuracy" in result.err
     header, zero, one, difference = rows(result.out)
     assert header == ["variant", "baseline", "planted"]
     assert "over 2 seeds, of the means over splits" in result.out
     assert "paired difference from the baseline" in result.out
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
+    with Ledger(workplace / "runs" / "results.json") as ledger:
         entries = {(entry.labels[0][1], entry.seed): entry for entry in ledger.select()}
     assert entries.keys() == {(f"k = {k}", seed) for k in (0, 1) for seed in (0, 1)}
     means = [entries["k = 0", seed].scores[0].mean() for seed in (0, 1)]
@@ -174,7 +177,7 @@ def test_ctrl_c(run_sfa: RunSfa, planted_file: Path, monkeypatch: pytest.MonkeyP
     )
     assert [row[3] for row in rows(run_sfa(*words, "--dry-run").out)[1:]] == ["begun", "to do"]
     with monkeypatch.context() as patch:
-        patch.setattr("sfa.studies.measure._score", lambda *_: signal.raise_signal(signal.SIGINT))
+        patch.setattr("sfa.experiments.measure._score", lambda *_: signal.raise_signal(signal.SIGINT))
         result = run_sfa(*words)
     assert (result.code, result.out) == (130, "")
     assert result.err.splitlines()[-1] == "sfa: Stopped; the same command goes on from there."
@@ -248,7 +251,7 @@ def test_a_kept_cell_is_a_run(run_sfa: RunSfa, planted_file: Path, workplace: Pa
     result = run_sfa("evaluate", folders[0], "--json")
     assert result.code == 0
     values = json.loads(result.out)["scores"][-1]["values"]["accuracy"]
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
+    with Ledger(workplace / "runs" / "results.json") as ledger:
         entry = ledger.get(folders[0].name)
     assert entry is not None
     assert list(entry.scores[0].of()) == values

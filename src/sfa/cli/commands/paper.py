@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,19 +79,20 @@ def table(
     * `sfa table 10 --out table_10.tex`
     * `sfa table all --format md --out tables`
     """
+    from sfa.cli import listing
     from sfa.cli import table as command
-    from sfa.cli.train import parse_assignments
-    from sfa.tables import Ask
 
-    changes = {**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})}
+    if number in (None, "list"):
+        listing.run("tables", data_root)
+        return
     command.run(
-        number,
-        ask=Ask(
-            tuple(name.lower() for name in datasets or ()),
-            tuple(method or ()),
-            tuple(dict.fromkeys(seeds or ())),
-            changes,
-        ),
+        str(number),
+        selected={
+            "datasets": tuple(name.lower() for name in datasets or ()),
+            "methods": tuple(method or ()),
+            "seeds": tuple(dict.fromkeys(seeds or ())),
+            "changes": _changes(set_, epochs),
+        },
         format=None if format is None else format.value,
         out=out,
         measure=run,
@@ -143,15 +144,27 @@ def figure(
     * `sfa figure all --out figures`: all that need no run
     """
     from sfa.cli import figure as command
+    from sfa.cli.console import Display
+    from sfa.cli.run import set_threads
 
+    def measure(name: str, datasets: list[str]) -> None:
+        place = {"ledger": ledger, "data_root": data_root, "device": device, "quiet": quiet}
+        study(context, name, datasets, **place)
+
+    set_threads(threads)
+    if name == "all":
+        command.draw_all(runs or [], out, run, Display(quiet))
+        return
     command.run(
         name,
         runs or [],
         out=out,
         measure=run,
-        place=command.Place(ledger, data_root, device, threads),
-        strict=bool(context.obj and context.obj["debug"]),
-        quiet=quiet,
+        ledger=ledger,
+        data_root=data_root,
+        device=device,
+        study=measure,
+        display=Display(quiet),
     )
 
 
@@ -197,27 +210,57 @@ def study(
     * `sfa study methods --datasets nci1 proteins dd --method graphcl --seeds 0 1 2 3 4`: graph classification
     * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
     """
-    from sfa.cli import study as command
-    from sfa.cli.train import parse_assignments
+    import os
+    from functools import partial
 
-    command.run(
-        name,
-        datasets=datasets,
-        seeds=seeds or [0],
+    from sfa.cli import study as command
+    from sfa.cli.console import Display
+    from sfa.cli.run import Source, set_threads
+    from sfa.cli.train import parse_assignments
+    from sfa.errors import InputError
+    from sfa.experiments import default_path
+    from sfa.experiments.cells import Dataset
+    from sfa.experiments.estimate import Estimator
+    from sfa.experiments.plans import make_plan, protocols_of
+    from sfa.experiments.results import Ledger
+    from sfa.experiments.runner import Runner
+    from sfa.registry import resolve
+
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        raise InputError("A study runs in one process: start it without torchrun, more than once if you like.")
+    set_threads(threads)
+    found, strict = resolve("study", name), bool(context.obj and context.obj["debug"])
+    sources = [Source(data, data_root) for data in dict.fromkeys(datasets)]
+    allowed = partial(protocols_of, found, asked=protocol or [])
+    plan = make_plan(
+        found,
+        [Dataset.of(source.load, source.as_dict(), allowed) for source in sources],
+        seeds or [0],
         methods=method or [],
         recipe=recipe,
         changes={**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})},
         protocols=protocol or [],
-        ledger=ledger,
-        data_root=data_root,
         device=device,
-        threads=threads,
-        dry_run=dry_run,
-        retry_failed=retry_failed,
-        keep_runs=keep_runs,
-        strict=bool(context.obj and context.obj["debug"]),
-        quiet=quiet,
     )
+    path = default_path() if ledger is None else ledger
+    if dry_run and not path.exists():
+        command.list_cells(plan, {}, [], path, retry_failed)
+        return
+    with Ledger(path, create=not dry_run) as opened:
+        entries, measured = command.entries_of(plan, opened), opened.select()
+        if dry_run:
+            command.list_cells(plan, entries, measured, path, retry_failed)
+            return
+        display, to_do = Display(quiet), command.cells_to_do(plan, entries, retry_failed)
+        display.say(f"{name}: {len(plan.cells)} cells, {len(to_do)} to do, in {opened.path}")
+        runner = Runner(opened, device=device, keep_runs=keep_runs, retry_failed=retry_failed, strict=strict)
+        command.measure_plan(plan, runner, to_do, display, Estimator(measured))
+        command.print_table(plan, command.entries_of(plan, opened))
+    for title, failure in runner.failures.items():
+        Display().say(f"Failed: {title}: {failure}")
+    if runner.failures:
+        Display().say("--retry-failed tries again.")
+        raise typer.Exit(1)
 
 
 class LedgerAction(str, Enum):
@@ -271,3 +314,13 @@ def ledger(
         yes=yes,
         quiet=quiet,
     )
+
+
+def _changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:
+    """Return the recipe keys that --set and --epochs change."""
+    changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
+    if assignments:
+        from sfa.cli.train import parse_assignments
+
+        changes = {**parse_assignments(assignments), **changes}
+    return changes
