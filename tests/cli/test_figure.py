@@ -16,7 +16,7 @@ from matplotlib.image import imread
 
 from sfa.cli.console import LineTracker
 from sfa.cli.figure import _published_ratios
-from sfa.paper.figures import NamedFigure, Takes, plain_and_spectral
+from sfa.paper.figures import NamedFigure, Takes
 from sfa.registry import registered, resolve
 from tests.parts import replace_part
 
@@ -150,8 +150,8 @@ def figure_of_planted(planted_file: Path, workplace: Path, monkeypatch: pytest.M
     (workplace / "grace").mkdir()
     tiny = {"name": "grace", "hidden": 8, "projection": 8}
     (workplace / "grace" / "planted.npz").write_text(json.dumps({"method": tiny, "training": {"epochs": 3}}))
-    runs = plain_and_spectral("planted.npz", "missing.npz")
-    replace_part(monkeypatch, "figure", "spectrum", replace(resolve("figure", "spectrum"), runs=runs))
+    datasets = ("planted.npz", "missing.npz")
+    replace_part(monkeypatch, "figure", "spectrum", replace(resolve("figure", "spectrum"), datasets=datasets))
 
 
 @pytest.mark.usefixtures("figure_of_planted")

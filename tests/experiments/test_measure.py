@@ -18,10 +18,12 @@ from sfa.experiments.measure import clear_peak_memory, peak_memory
 from sfa.experiments.results import Ledger
 from sfa.experiments.runner import Runner
 from sfa.recipes import Recipe
+from sfa.spectral import SpectralFeatureAugmentation
+from sfa.spectral.base import SpectralMap
 from sfa.train import Callback
-from tests.forks import run_forked, start_forked
 from tests.experiments.lockers import count_up, hold_and_die
 from tests.experiments.tiny import Recorder
+from tests.forks import run_forked, start_forked
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
 
@@ -88,8 +90,10 @@ def test_turns_alternate_and_leave_out_their_first_epoch(planted: Data, monkeypa
     clock, turns = [0.0], []
 
     def train(method: object, graph: Data, *, epochs: int, callbacks: Sequence[Callback], **_: object) -> None:
+        turns.append(type(method.spectral))  # type: ignore[attr-defined]
+        assert epochs == 5
         for epoch in range(epochs):
-            clock[0] += 100.0 if epoch == 0 else 1.0 if method.spectral.__class__.__name__ == "SpectralMap" else 3.0
+            clock[0] += 100.0 if epoch == 0 else 1.0 if turns[-1] is SpectralMap else 3.0
             callbacks[0].on_epoch_end(None)  # type: ignore[arg-type]
 
     monkeypatch.setattr(measure, "train", train)
@@ -98,14 +102,15 @@ def test_turns_alternate_and_leave_out_their_first_epoch(planted: Data, monkeypa
         Recipe.parse({"spectral": spectral}).updated({"method.hidden": 8, "training.epochs": 45})
         for spectral in ("none", "sfa")
     ]
-    seconds = measure.seconds_by_turns(recipes, planted, (4, 4), device="cpu", on_turn=turns.append)
-    assert seconds == [[1.0] * 10, [3.0] * 10]
-    assert turns[:4] == [0, 1, 1, 0]
-    assert len(turns) == 20
     epochs: list[float] = []
     measured = measure.measure_times(recipes, planted, device="cpu", on_turn=epochs.append)
-    assert [one["seconds_per_epoch"] for one in measured] == [1.0, 3.0]
-    assert [one["epochs"] for one in measured] == [40, 40]
+    assert [one["scores"][0].of() for one in measured] == [(1.0,) * 10, (3.0,) * 10]
+    assert [(one["seconds_per_epoch"], one["epochs"], one["train_seconds"]) for one in measured] == [
+        (1.0, 40, 40.0),
+        (3.0, 40, 120.0),
+    ]
+    assert turns[:4] == [SpectralMap, SpectralFeatureAugmentation, SpectralFeatureAugmentation, SpectralMap]
+    assert len(turns) == 20
     assert (epochs[0], epochs[-1]) == (2, 40)
 
 

@@ -83,7 +83,7 @@ def test_every_figure_of_the_paper_has_its_caption_and_a_finding() -> None:
         if figure.number is not None:
             assert figure.caption
             assert figure.tell
-        assert bool(figure.runs) == (figure.takes is Takes.RUNS)
+        assert bool(figure.datasets) == (figure.takes is Takes.RUNS)
 
 
 def test_toy_views_are_turned_and_else_alike() -> None:

@@ -17,7 +17,7 @@ from sfa.errors import InputError
 from sfa.experiments import default_path
 from sfa.experiments.estimate import duration
 from sfa.experiments.measure import seconds_per_epoch
-from sfa.paper.figures import NamedFigure, NeededRun, Takes, find_figure
+from sfa.paper.figures import NamedFigure, Takes, find_figure
 from sfa.paper.figures.run_time import STUDY, timings
 from sfa.paper.tables import definition as published
 from sfa.paper.tables.make import shipped_entries
@@ -32,6 +32,8 @@ FOLDER = Path("runs/figures")
 """Where the paper's runs are trained; figures that are of the same runs share them."""
 TIMED = 2
 """The paper's table whose data sets run times are measured on, and whose values are shown with them."""
+MAPS = ("none", "sfa")
+"""Of the paper's runs on each data set: without and with SFA."""
 TRIED = 2
 """Epochs that are timed to tell how long all will take."""
 
@@ -58,7 +60,7 @@ def run(
     for file in files:
         check_picture(file)
     if measure and figure.takes is Takes.RUNS:
-        paths = train_needed(figure.runs, data_root=data_root, device=device, display=display)
+        paths = train_needed(figure.datasets, data_root=data_root, device=device, display=display)
     elif measure:
         study(STUDY, list(available({name: Source(name, data_root) for name in _published_ratios()}, display)))
     material = _times(name, ledger) if figure.takes is Takes.TIMES else read_runs(paths)
@@ -74,11 +76,15 @@ def _check(name: str, figure: NamedFigure, paths: Sequence[Path], measure: bool)
         raise InputError("--run trains what the paper's figure is of: leave it out, or the run folders.")
     if measure and "TORCHELASTIC_RUN_ID" in os.environ:
         raise InputError("A figure is measured in one process: start it without torchrun.")
-    if measure or figure.takes.allows(len(paths)):
+    if measure or bool(paths) == (figure.takes is Takes.RUNS):
         return
     if paths:
         raise InputError(f"{title} is drawn from {figure.takes.value}, not from {len(paths)}.")
-    commands = "`, `".join(run.command(str(FOLDER)) for run in figure.runs)
+    commands = "`, `".join(
+        f"sfa train {dataset} --recipe grace/{dataset} --spectral {spectral} --out {_folder(dataset, spectral)}"
+        for dataset in figure.datasets
+        for spectral in MAPS
+    )
     raise InputError(
         f"{title} is drawn from {figure.takes.value}: give run folders, or let `sfa figure {name} --run` train the "
         f"paper's, which is `{commands}`."
@@ -160,28 +166,40 @@ def _files(name: str, out: Path | None) -> list[Path]:
     return [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
 
 
-def train_needed(needed: Sequence[NeededRun], *, data_root: Path | None, device: str, display: Display) -> list[Path]:
+def _folder(dataset: str, spectral: str) -> Path:
+    """Return where a run of the paper is trained: the same whichever figure asks for it."""
+    return FOLDER / f"{dataset}-grace-{spectral}"
+
+
+def train_needed(datasets: Sequence[str], *, data_root: Path | None, device: str, display: Display) -> list[Path]:
     """Train the runs that are not there yet, and return all folders; say why, of those on data that cannot be had."""
-    sources = {run.dataset: Source(run.dataset, data_root) for run in needed}
+    sources = {name: Source(name, data_root) for name in datasets}
     graphs = available(sources, display)
-    there = [run for run in needed if run.dataset in graphs]
-    recipes = {run: load_recipe(run.recipe).updated({"spectral.name": run.spectral}) for run in there}
-    left = {run: _epochs_left(run, recipes[run], graphs[run.dataset]) for run in there}
-    left = {run: epochs for run, epochs in left.items() if epochs}
+    recipes = {
+        _folder(name, spectral): (load_recipe(f"grace/{name}").updated({"spectral.name": spectral}), name)
+        for name in graphs
+        for spectral in MAPS
+    }
+    left = {path: _epochs_left(path, recipe, graphs[name]) for path, (recipe, name) in recipes.items()}
+    left = {path: epochs for path, epochs in left.items() if epochs}
     if left:
-        names = ", ".join(f"{describe(recipes[run])} on {run.dataset}" for run in left)
-        seconds = sum(_seconds(recipes[run], graphs[run.dataset], left[run], device) for run in left)
+        names = ", ".join(f"{describe(recipes[path][0])} on {recipes[path][1]}" for path in left)
+        seconds = 0.0
+        for path, epochs in left.items():
+            recipe, graph = recipes[path][0], graphs[recipes[path][1]]
+            method, prepared, timed = recipe.build_for(graph), recipe.prepare(graph), min(TRIED, epochs)
+            seconds += epochs * seconds_per_epoch(method, prepared, recipe, epochs=timed, device=device)
         display.say(f"{counted(len(left), 'run')} to train in {FOLDER}, about {duration(seconds)}: {names}.")
-    for run in left:
-        path, recipe, graph = FOLDER / run.name, recipes[run], graphs[run.dataset]
+    for path in left:
+        recipe, name = recipes[path]
         try:
             if path.exists():
-                train_run(RunFolder.open(path), recipe, graph, device=device, resume=True, display=display)
+                train_run(RunFolder.open(path), recipe, graphs[name], device=device, resume=True, display=display)
             else:
-                start_run(path, recipe, graph, sources[run.dataset], device=device, display=display)
+                start_run(path, recipe, graphs[name], sources[name], device=device, display=display)
         except Interrupted as error:
             raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
-    return [FOLDER / run.name for run in there]
+    return list(recipes)
 
 
 def available(sources: dict[str, Source], display: Display) -> dict[str, Data]:
@@ -199,22 +217,14 @@ def available(sources: dict[str, Source], display: Display) -> dict[str, Data]:
     return graphs
 
 
-def _epochs_left(run: NeededRun, recipe: Recipe, graph: Data) -> int:
+def _epochs_left(path: Path, recipe: Recipe, graph: Data) -> int:
     """Return how much of a run is still to be trained; raise if its folder holds another."""
-    path = FOLDER / run.name
     if not path.exists():
         return recipe.training.epochs
     folder = RunFolder.open(path)
     if load_recipe(folder.recipe_file) != recipe:
-        raise InputError(
-            f"{path} holds another run than {run.recipe} with {run.spectral}: move it away, and try again."
-        )
+        wanted = f"grace/{path.name.partition('-grace-')[0]} with {recipe.spectral_name}"
+        raise InputError(f"{path} holds another run than {wanted}: move it away, and try again.")
     require_same_data(folder, graph)
     meta = load_tensors(folder.checkpoint)[1] if folder.checkpoint.exists() else {}
     return 0 if meta.get("finished") else recipe.training.epochs - int(meta.get("epoch", 0))
-
-
-def _seconds(recipe: Recipe, graph: Data, epochs: int, device: str) -> float:
-    """Estimate what so many epochs take, by a few."""
-    method, prepared = recipe.build_for(graph), recipe.prepare(graph)
-    return epochs * seconds_per_epoch(method, prepared, recipe, epochs=min(TRIED, epochs), device=device)

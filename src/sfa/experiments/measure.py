@@ -93,9 +93,12 @@ def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Sco
 
 
 def measure_times(
-    recipes: Sequence[Recipe], graph: Data, *, device: str, on_turn: Callable[[float], None]
+    recipes: Sequence[Recipe], graph: Data, *, device: str, on_turn: Callable[[float], None] = lambda epochs: None
 ) -> list[Measured]:
-    """Time recipes by turns; return what each took.
+    """Time recipes by turns of a tenth of their epochs; return what each took.
+
+    What else the machine does slows all of them alike. Every other round goes through the recipes backwards, so that a
+    machine which slows down steadily favors none.
 
     Args:
         recipes: What is timed.
@@ -103,46 +106,19 @@ def measure_times(
         device: Where.
         on_turn: Called after each turn with the epochs that each recipe has done, on average.
     """
+    built = [(recipe.build_for(graph), recipe.prepare(graph), recipe) for recipe in recipes]
     epochs = [max(1, recipe.training.epochs // TURNS) for recipe in recipes]
-    done: list[int] = []
-
-    def count(place: int) -> None:
-        done.append(epochs[place])
-        on_turn(sum(done) / len(recipes))
-
-    measured = []
-    for count_of_turn, seconds in zip(
-        epochs, seconds_by_turns(recipes, graph, epochs, device=device, on_turn=count), strict=True
-    ):
-        total, mean = TURNS * count_of_turn, sum(seconds) / TURNS
-        cost = {"epochs": total, "train_seconds": mean * total, "seconds_per_epoch": mean}
-        measured.append({**cost, "scores": (Score("epochs", RUN_TIME, {"seconds per epoch": tuple(seconds)}),)})
-    return measured
-
-
-def seconds_by_turns(
-    recipes: Sequence[Recipe],
-    graph: Data,
-    epochs: Sequence[int],
-    *,
-    device: str,
-    on_turn: Callable[[int], None] = lambda place: None,
-) -> list[list[float]]:
-    """Measure seconds per epoch of each recipe in each of its turns of so many epochs.
-
-    What else the machine does slows all of them alike. Every other round goes through the recipes backwards, so that a
-    machine which slows down steadily favors none. ``on_turn`` is called with the place of the recipe after each turn.
-    """
-    methods = [recipe.build_for(graph) for recipe in recipes]
-    graphs = [recipe.prepare(graph) for recipe in recipes]
     seconds: list[list[float]] = [[] for _ in recipes]
     for turn in range(TURNS):
         for place in list(range(len(recipes)))[:: 1 if turn % 2 == 0 else -1]:
-            seconds[place].append(
-                seconds_per_epoch(methods[place], graphs[place], recipes[place], epochs=epochs[place], device=device)
-            )
-            on_turn(place)
-    return seconds
+            seconds[place].append(seconds_per_epoch(*built[place], epochs=epochs[place], device=device))
+            on_turn(sum(len(turns) * each for turns, each in zip(seconds, epochs, strict=True)) / len(recipes))
+    measured = []
+    for turns, each in zip(seconds, epochs, strict=True):
+        total, mean = TURNS * each, sum(turns) / TURNS
+        scores = (Score("epochs", RUN_TIME, {"seconds per epoch": tuple(turns)}),)
+        measured.append({"epochs": total, "train_seconds": mean * total, "seconds_per_epoch": mean, "scores": scores})
+    return measured
 
 
 def seconds_per_epoch(method: nn.Module, graph: Data, recipe: Recipe, *, epochs: int, device: str) -> float:

@@ -22,37 +22,6 @@ class Takes(Enum):
     RUNS = "one run or more"
     TIMES = "run times in the ledger"
 
-    def allows(self, count: int) -> bool:
-        """Tell whether so many runs are right."""
-        return count >= 1 if self is Takes.RUNS else count == 0
-
-
-@dataclass(frozen=True)
-class NeededRun:
-    """GRACE by its authors' settings for a data set, without or with SFA."""
-
-    dataset: str
-    spectral: str
-    method: str = "grace"
-
-    @property
-    def name(self) -> str:
-        """Name of its folder: the same whichever figure asks for it, so that one run serves several."""
-        return f"{self.dataset}-{self.method}-{self.spectral}"
-
-    @property
-    def recipe(self) -> str:
-        return f"{self.method}/{self.dataset}"
-
-    def command(self, folder: str) -> str:
-        """Return the command that trains it below ``folder``."""
-        return f"sfa train {self.dataset} --recipe {self.recipe} --spectral {self.spectral} --out {folder}/{self.name}"
-
-
-def plain_and_spectral(*datasets: str) -> tuple[NeededRun, ...]:
-    """Return the runs without and with SFA on each data set."""
-    return tuple(NeededRun(dataset, spectral) for dataset in datasets for spectral in ("none", "sfa"))
-
 
 @dataclass(frozen=True)
 class NamedFigure:
@@ -69,8 +38,8 @@ class NamedFigure:
     """The paper's, in short."""
     tell: Callable[..., str] | None = None
     """Called as ``draw`` is: what is seen, in numbers, and whether that is what the caption says."""
-    runs: tuple[NeededRun, ...] = ()
-    """Those that the paper's figure is of."""
+    datasets: tuple[str, ...] = ()
+    """Of the paper's runs: GRACE by its authors' settings for each of them, without and with SFA."""
 
 
 def find_figure(name: str) -> NamedFigure:
@@ -88,24 +57,15 @@ def find_figure(name: str) -> NamedFigure:
     return figure
 
 
-def _register(
-    name: str,
-    module: str,
-    description: str,
-    *,
-    number: str | None = None,
-    caption: str | None = None,
-    takes: Takes = Takes.NO_RUN,
-    runs: tuple[NeededRun, ...] = (),
-) -> None:
+def _register(name: str, module: str, description: str, *, takes: Takes = Takes.NO_RUN, **more: Any) -> None:
     """Register a figure that ``draw_<name>`` of a module draws and, of the paper's, ``tell_of_<name>`` tells of."""
 
-    def later(prefix: str) -> Callable[..., Any]:
-        function = prefix + name.replace("-", "_")
+    def later(function: str) -> Callable[..., Any]:
         return lambda *material: getattr(import_module(f"{__name__}.{module}"), function)(*material)
 
-    tell = None if name == "surrogate-error" else later("tell_of_")
-    register("figure", name, NamedFigure(description, takes, later("draw_"), number, caption, tell, runs))
+    draw, tell = (later(f"{verb}_{name.replace('-', '_')}") for verb in ("draw", "tell_of"))
+    told = None if name == "surrogate-error" else tell
+    register("figure", name, NamedFigure(description, takes, draw, tell=told, **more))
 
 
 _register(
@@ -168,7 +128,7 @@ _register(
     takes=Takes.RUNS,
     number="5",
     caption="Spectrum of H̃ when training on Cora with SFA: the gap between consecutive singular values decreases.",
-    runs=plain_and_spectral("cora"),
+    datasets=("cora",),
 )
 _register(
     "alignment",
@@ -177,7 +137,7 @@ _register(
     takes=Takes.RUNS,
     number="6",
     caption="Alignment of the feature maps of two views, lower is better: SFA achieves a better one.",
-    runs=plain_and_spectral("cora"),
+    datasets=("cora",),
 )
 _register(
     "variants",
@@ -201,7 +161,7 @@ _register(
     takes=Takes.RUNS,
     number="9",
     caption="Improved alignment on CiteSeer and WikiCS, lower is better.",
-    runs=plain_and_spectral("citeseer", "wikics"),
+    datasets=("citeseer", "wikics"),
 )
 _register(
     "power-law",

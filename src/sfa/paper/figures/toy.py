@@ -129,8 +129,8 @@ def tell_of_push_forward() -> str:
     return (
         f"For k = {few} and {FLAT[0]:g} ≤ σ₁ ≤ {FLAT[1]:g}, φ lies between {phi.min():.2f} and {phi.max():.2f}, flat "
         f"as the caption says, with a deviation of {omega.min():.2f} to {omega.max():.2f}; that the noise declines "
-        f"with k does not hold near the runner-up: at σ₁ = {leading[worst]:.2f} the deviation is {omega[worst]:.2f} for "
-        f"k = {few} and {late[worst]:.2f} for k = {many}."
+        f"with k does not hold near the runner-up: at σ₁ = {leading[worst]:.2f} the deviation is {omega[worst]:.2f} "
+        f"for k = {few} and {late[worst]:.2f} for k = {many}."
     )
 
 
