@@ -10,8 +10,9 @@ from rich.table import Table
 
 from sfa.cli.console import Display, results_console
 from sfa.errors import InputError
+from sfa.experiments import default_path
 from sfa.experiments.entry import Entry
-from sfa.experiments.results import Ledger, default_path
+from sfa.experiments.results import Ledger
 from sfa.experiments.results_files import check_export, read_entries, to_frame, to_text, write_entries
 
 WHOLE = {"key": 16, "mean ± std": 12}

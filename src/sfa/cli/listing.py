@@ -13,11 +13,11 @@ from rich.table import Table
 from sfa.cli.console import results_console
 from sfa.data import DatasetInfo, locate, names
 from sfa.methods import available_methods
+from sfa.paper.tables.definition import filled_by, titles
 from sfa.recipes import shipped_recipes
 from sfa.recipes.parsing import GENTLE
 from sfa.registry import registered
 from sfa.sweep import shipped_ranges
-from sfa.tables.paper_tables import filled_by, titles
 
 CLASSES = {
     "encoders": "encoder",

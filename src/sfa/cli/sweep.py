@@ -19,8 +19,9 @@ from sfa.cli.sweep_table import print_plan, print_report, print_winners
 from sfa.data import fingerprint
 from sfa.errors import InputError
 from sfa.evaluate import default_protocol
+from sfa.experiments import default_path
 from sfa.experiments.plans import starting_point
-from sfa.experiments.results import Ledger, default_path
+from sfa.experiments.results import Ledger
 from sfa.levels import level_of
 from sfa.recipes import Recipe
 from sfa.registry import resolve

@@ -11,8 +11,8 @@ from sfa.cli.console import results_console
 from sfa.cli.run import counted
 from sfa.experiments.estimate import Estimator, duration
 from sfa.experiments.results import Ledger
-from sfa.experiments.results_files import mean_and_std
 from sfa.experiments.summary import Summary
+from sfa.experiments.words import mean_and_std
 from sfa.levels import item_word
 from sfa.recipes.run import describe
 from sfa.sweep import Record, Report, Search

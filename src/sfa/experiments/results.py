@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -13,21 +12,12 @@ from filelock import FileLock, Timeout
 
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
+from sfa.experiments import OLD_DEFAULT
 from sfa.experiments.entry import Entry
 from sfa.experiments.results_files import is_sqlite, read_entries, read_sqlite, write_entries
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
-OLD_DEFAULT = Path("runs/ledger.sqlite")
-"""Where results were kept before, as a SQLite file."""
-
-
-def default_path() -> Path:
-    """Return the file that SFA_LEDGER names, else ``runs/results.json``; the old SQLite file if there is only that."""
-    if named := os.environ.get("SFA_LEDGER"):
-        return Path(named)
-    default = OLD_DEFAULT.with_name("results.json")
-    return OLD_DEFAULT if OLD_DEFAULT.exists() and not default.exists() else default
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -56,9 +46,10 @@ class Ledger(AbstractContextManager["Ledger"]):
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise InputError(f"Cannot make the ledger {path}: {error.strerror or error}.") from error
-            with self._locked():
-                if not path.exists():
-                    self._write([])
+            if not path.exists():
+                with self._locked():
+                    if not path.exists():  # another process may have been first
+                        self._write([])
         self._entries()  # a file that is no ledger is refused before long work
 
     def __exit__(self, *exception: object) -> None:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError
 from sfa.experiments.entry import Entry, make_scores, parse_entries, summary
+from sfa.experiments.words import mean_and_std, run_name
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
 APPLICATION, FORMAT = 0x5346414C, 2
@@ -108,21 +109,6 @@ COLUMNS = ("key", "data set", "run", "seed", "protocol", "metric", "mean ± std"
 def _markdown(frame: pd.DataFrame) -> str:
     escaped = to_text(frame).map(lambda text: " ".join(text.split()).replace("|", "\\|"))
     return f"{escaped.to_markdown(index=False, tablefmt='github', disable_numparse=True)}\n"
-
-
-def run_name(kind: str, method: str | None, spectral: str | None) -> str:
-    """Return a run in a few letters: ``grace + sfa``, ``raw features``."""
-    if kind == "trained" or method is None:
-        return kind if method is None else method if spectral in (None, "none") else f"{method} + {spectral}"
-    return f"{kind}, {run_name('trained', method, spectral)}"
-
-
-def mean_and_std(mean: float | None, std: float | None) -> str:
-    """Return ``83.20 ± 1.05``; small numbers keep three digits."""
-    if mean is None:
-        return ""
-    digits = ".2f" if abs(mean) >= 1 else ".3g"
-    return f"{mean:{digits}}" if std is None else f"{mean:{digits}} ± {std:{digits}}"
 
 
 def _number(value: float | None, spec: str) -> str:

@@ -79,10 +79,11 @@ def table(
     * `sfa table 10 --out table_10.tex`
     * `sfa table all --format md --out tables`
     """
-    from sfa.cli import listing
     from sfa.cli import table as command
 
     if number in (None, "list"):
+        from sfa.cli import listing
+
         listing.run("tables", data_root)
         return
     command.run(
