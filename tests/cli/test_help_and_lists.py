@@ -13,9 +13,9 @@ import pytest
 
 from sfa.data import names as datasets
 from sfa.methods import available_methods
+from sfa.paper.tables.definition import NUMBERS
 from sfa.recipes import shipped_recipes
 from sfa.registry import registered
-from sfa.tables.published import NUMBERS
 
 RunSfa = Callable[..., Any]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sfa.ledger import Ledger
+from sfa.experiments import measure
+from sfa.experiments.results import Ledger
 from sfa.recipes import Recipe
-from sfa.studies import measure
 from sfa.sweep import shipped_ranges
 from sfa.train import Interrupted
 from tests.sweep.tiny import pretended
@@ -61,7 +61,7 @@ def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path,
 def test_arms_side_by_side(
     run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr("sfa.experiments.runner.measure", pretended)
     words = ["sweep", planted_file, *TINY, "--ablate", "spectral=none,sfa", "--trials", 1, "--report-seeds", 1, 2]
     result = run_sfa(*words)
     assert result.code == 0, result.err
@@ -83,11 +83,11 @@ def test_a_report_stopped_by_hand(
         return pretended(cell, *args, **options)
 
     words = ["sweep", planted_file, *TINY, "--trials", 2]
-    monkeypatch.setattr("sfa.studies.runner.measure", stop)
+    monkeypatch.setattr("sfa.experiments.runner.measure", stop)
     result = run_sfa(*words, "--report-seeds", 1, 2)
     assert result.code == 130
     assert result.err.splitlines()[-1].endswith("Stopped; the same command goes on from there.")
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr("sfa.experiments.runner.measure", pretended)
     result = run_sfa(*words, "--report-seeds", 1, 2)
     assert result.code == 0, result.err
     assert "Trained with the fresh seeds 1 2" in result.out
@@ -100,7 +100,7 @@ def test_a_report_stopped_by_hand(
 def test_no_report_before_the_search_is_at_its_end(
     run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfa.studies.runner.measure", pretended)
+    monkeypatch.setattr("sfa.experiments.runner.measure", pretended)
     words = ["sweep", planted_file, *TINY, "--trials"]
     assert run_sfa(*words, 1).code == 0
     result = run_sfa(*words, 3, "--report-seeds", 1, "--timeout", 1e-9, "--quiet")

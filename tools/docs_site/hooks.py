@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 from navigation import expanded
 from repository_pages import linked_pages, with_links
 
-from sfa.tables.shipped import shipped_entries
+from sfa.paper.tables.make import shipped_entries
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -8,12 +8,13 @@ from typing import Any
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.ledger import Entry, mean_and_std
+from sfa.experiments.entry import Entry
+from sfa.experiments.summary import Summary, summary_of
+from sfa.experiments.words import mean_and_std
+from sfa.paper.tables.budgets import Budget
 from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.identity import counts, digest
 from sfa.recipes.legacy import CORRECTED, modernize, uncorrected
-from sfa.studies import Summary, summary_of
-from sfa.tables.budgets import Budget
 
 PLAIN, SFA = "none", "sfa"
 

@@ -9,9 +9,9 @@ from typing import Any
 from markdown_parts import folded, unbroken, yaml_value
 from measured import PLAIN, SFA, Group, Pair, changes, groups, pairs
 
-from sfa.ledger import Entry
-from sfa.tables.ask import Ask
-from sfa.tables.budgets import is_budget
+from sfa.experiments.entry import Entry
+from sfa.paper.tables.budgets import is_budget
+from sfa.paper.tables.selection import Selection
 
 FEATURES = ("raw features", "raw pixels", "label histogram")
 """What is scored with no encoder at all, at each level."""
@@ -127,7 +127,7 @@ def _made_by(name: str, main: Sequence[tuple[Pair, Changes]]) -> str:
         seeds = {seed for group in (pair.plain, pair.other) if group is not None for seed in group.scores}
         spent = {path: own for path, (own, _) in how.items() if path != "training.warmup" and own is not None}
         spent |= pair.any.correction
-        words = "--method", name, *protocol, *Ask(seeds=tuple(sorted(seeds)), changes=spent).words
+        words = "--method", name, *protocol, *Selection(seeds=tuple(sorted(seeds)), changes=spent).words
         sets = commands.setdefault((study, words), [])
         if pair.any.dataset not in sets:
             sets.append(pair.any.dataset)

@@ -13,7 +13,7 @@ from markdown_parts import folded, table
 from measured_tables import measured_section
 from options import description_and_options
 
-from sfa.ledger import Entry
+from sfa.experiments.entry import Entry
 from sfa.levels import ITEMS
 from sfa.methods import Method, available_methods
 from sfa.recipes import Recipe, shipped_recipes

@@ -16,9 +16,9 @@ from sfa.errors import InputError, SfaError, sentence_of
 from sfa.experiments.cells import Cell, Dataset, Plan
 from sfa.experiments.entry import Entry
 from sfa.experiments.estimate import Estimator
+from sfa.experiments.plans import protocols_of
 from sfa.experiments.results import Ledger
 from sfa.experiments.runner import Runner
-from sfa.paper.plans import protocols_of
 from sfa.paper.tables import facts
 from sfa.paper.tables.definition import definition_of, load
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries
