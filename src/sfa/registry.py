@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -178,12 +178,13 @@ def known_names(kind: str) -> list[str]:
 
 
 @cache
-def _installed() -> EntryPoints:
+def _installed() -> Any:
     """Read the entry points of all installed packages, which takes a twentieth of a second, once."""
-    return metadata.entry_points()
+    found: Any = metadata.entry_points()  # which mypy takes for that of Python 3.9
+    return found
 
 
-def entry_points(**which: str) -> EntryPoints:
+def entry_points(**which: Any) -> Any:
     """Return entry points by ``group`` and ``name``."""
     return _installed().select(**which)
 

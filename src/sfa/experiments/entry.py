@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, get_type_hints
 
@@ -111,7 +111,8 @@ def _runs() -> TypeAdapter[Any]:
     columns: Any = {
         field.name: (types[field.name], ... if field.default is MISSING else field.default) for field in fields(Entry)
     }
-    return TypeAdapter(list[create_model("Run", __config__=ConfigDict(extra="forbid", strict=True), **columns)])  # type: ignore[misc]
+    run: Any = create_model("Run", __config__=ConfigDict(extra="forbid", strict=True), **columns)
+    return TypeAdapter(list[run])
 
 
 def parse_entries(content: bytes | str) -> list[Entry]:
@@ -135,13 +136,13 @@ def make_scores(
     values: Iterable[tuple[str, str, str, str, Sequence[float], Sequence[float]]],
 ) -> tuple[Score, ...]:
     """Return scores from protocol, digest of the splits, embedding and metric, each with test and validation values."""
-    found: dict[tuple[str, str, str], tuple[dict[str, Any], dict[str, Any]]] = {}
+    found: dict[tuple[str, str, str], tuple[dict[str, Any], Any]] = {}
     for protocol, splits, embedding, metric, test, validation in values:
         of_test, of_validation = found.setdefault((protocol, splits, embedding), ({}, {}))
         of_test[metric] = tuple(test)
         if validation:
             of_validation[metric] = tuple(validation)
     return tuple(
-        Score(embedding, protocol, test, splits=splits, **({"validation": validation} if validation else {}))
-        for (protocol, splits, embedding), (test, validation) in found.items()
+        replace(Score(embedding, protocol, test, splits=splits), **({"validation": kept} if kept else {}))
+        for (protocol, splits, embedding), (test, kept) in found.items()
     )

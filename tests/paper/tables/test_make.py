@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,11 +121,22 @@ def test_times_are_seconds_with_their_ratio(new_entry: NewEntry) -> None:
     assert with_.difference is None
 
 
-def test_what_cannot_be_measured_says_why() -> None:
-    validation = cells(made(4, []))["GRACE", "Validation"]
-    assert (validation.command, validation.measured) == (None, None)
-    assert "not kept" in (validation.missing or "")
-    assert cells(made(4, []))["GRACE", "Test"].command is not None
+def test_validation_scores_are_shown_where_they_were_kept(new_entry: NewEntry) -> None:
+    places = [("GRACE", "Validation"), ("GRACE", "Test")]
+    validation, test = (cells(made(4, []))[place] for place in places)
+    assert validation.command == test.command is not None
+    grace = variant_of("methods", "grace", "ogbn-arxiv")
+    old = new_entry(grace, dataset="ogbn-arxiv", protocol="public", values=(70.0,))
+    validation, test = (cells(made(4, [old]))[place] for place in places)
+    assert (validation.measured, validation.command) == (None, None)
+    assert "older versions" in (validation.missing or "")
+    assert test.measured is not None
+    kept: Any = {"accuracy": (72.5,)}
+    new = replace(old, scores=(replace(old.scores[0], validation=kept),))
+    validation, test = (cells(made(4, [new]))[place] for place in places)
+    assert validation.measured is not None
+    assert test.measured is not None
+    assert (validation.measured.mean, test.measured.mean) == (72.5, 70.0)
 
 
 def test_a_failure_is_shown_with_the_command_that_tries_again(new_entry: NewEntry) -> None:

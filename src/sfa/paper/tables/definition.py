@@ -184,8 +184,6 @@ class Definition:
     lines: Mapping[str, Line]
     """By the paper's keys, then ours."""
     notes: tuple[str, ...]
-    unmeasured: str = ""
-    """Why a validation score is missing."""
 
     @property
     def level(self) -> Level:
@@ -202,11 +200,10 @@ class Definition:
         """Return columns and rows for data sets and lines."""
         if self.layout == "variants by data sets":
             places = [(dataset, metric) for dataset in datasets for metric in self.metrics]
-            rows = (
+            return [self._column(*place) for place in places], [
                 Header(key, line.label, line.optional, self._points((line, *place) for place in places))
                 for key, line in lines.items()
-            )
-            return [self._column(*place) for place in places], list(rows)
+            ]
         by_noise = self.layout == "data sets by noise"  # the keys of lines with SFA end in -sfa
         kinds = (("", " w/o SFA"), ("-sfa", " with SFA")) if by_noise else (("", ""),)
         columns = [key for key in lines if not by_noise or not key.endswith("-sfa")]
@@ -215,7 +212,7 @@ class Definition:
                 f"{dataset}{suffix}",
                 None if dataset in self.datasets else f"{dataset_title(dataset)}{words}",
                 dataset not in self.datasets,
-                self._points((lines[f"{key}{suffix}"], dataset, *self.metrics) for key in columns),
+                self._points((lines[f"{key}{suffix}"], dataset, next(iter(self.metrics))) for key in columns),
             )
             for dataset in datasets
             for suffix, words in kinds
@@ -248,7 +245,6 @@ def definition_of(number: int) -> Definition | None:
         content.get("metrics", {"": "accuracy"}),
         {},
         tuple(content.get("our_notes", ())),
-        content.get("unmeasured", ""),
     )
     return replace(bare, lines=dict(_lines(content["lines"], bare)))
 

@@ -152,12 +152,10 @@ def settings_table(selection: Selection) -> Table:
 
     def value_of(key: str, column: str) -> Cell:
         name = LINES.get(key, key)
-        values = {
-            "augmentation": lambda: augmentation(name),
-            "spectral": lambda: "✓" if key in LINES else "/",
-            "loss": lambda: loss(name),
-        }
-        return _fact(values[column](), "read from our methods", column)
+        if column == "spectral":
+            return _fact("✓" if key in LINES else "/", "read from our methods", column)
+        found = augmentation(name) if column == "augmentation" else loss(name)
+        return _fact(found, "read from our methods", column)
 
     paper = [row.key for row in load(SETTINGS).rows]
     chosen = [key for key in paper if not selection.methods or LINES.get(key, key) in selection.methods]

@@ -163,8 +163,9 @@ class TableMaker:
         """Return why a cell cannot be measured; ``None`` if it can."""
         if point.line.only and point.dataset not in point.line.only:
             return "the paper gives none for this data set"
-        if point.metric.startswith(VALIDATION) and self._find(point) is None:
-            return self.definition.unmeasured
+        tested = replace(point, metric=point.metric.removeprefix(VALIDATION))
+        if tested != point and self._find(point) is None and self._find(tested) is not None:
+            return "runs of older versions have test values alone"
         return None
 
     def _find_once(self, point: Point) -> Match | None:
@@ -249,7 +250,7 @@ class TableMaker:
             budget=found.words,
             mine=found.mine,
             text=_time(summary) if timed else None,
-            difference=difference and Interval(difference.mean, difference.low, difference.high),
+            difference=Interval(difference.mean, difference.low, difference.high) if difference else None,
             difference_from=self._title(target.variant.baseline) if difference and target.variant.baseline else None,
         )
 
