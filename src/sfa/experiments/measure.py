@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score
-from sfa.evaluate.supervised import supervised_score
+from sfa.evaluate.supervised import Yardstick, supervised_score
 from sfa.evaluate.untrained import UNTRAINED
 from sfa.experiments.cells import RUN_TIME, Cell
 from sfa.recipes import Recipe
@@ -88,7 +88,7 @@ def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Sco
     if z is not None:
         return protocol.evaluate(z, graph, name=cell.variant.name)
     assert isinstance(protocol, Classification)
-    model = "gcn" if cell.variant.kind == "supervised gcn" else "mlp"
+    model: Yardstick = "gcn" if cell.variant.kind == "supervised gcn" else "mlp"
     return supervised_score(graph, protocol, model, name=cell.variant.name, seed=cell.variant.seed)
 
 

@@ -149,8 +149,7 @@ def figure(
     from sfa.cli.run import set_threads
 
     def measure(name: str, datasets: list[str]) -> None:
-        place = {"ledger": ledger, "data_root": data_root, "device": device, "quiet": quiet}
-        study(context, name, datasets, **place)
+        study(context, name, datasets, ledger=ledger, data_root=data_root, device=device, quiet=quiet)
 
     set_threads(threads)
     if name == "all":

@@ -6,14 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sfa.law.spectra import Array
-from sfa.paper.figures.toy import (
-    DECAY,
-    ITERATIONS,
-    SIGMA,
-    draw_mean_and_deviation,
-    leading_values,
-    spectra,
-)
+from sfa.paper.figures.toy import DECAY, ITERATIONS, SIGMA, draw_mean_and_deviation, leading_values, spectra
 from sfa.plots import PLAIN, SPECTRAL, style
 from sfa.theory import (
     PushForward,
@@ -166,7 +159,7 @@ def draw_levelling() -> Figure:
     """
     figure = Figure(figsize=(9.6, 3.1), layout="constrained")
     panels = figure.subplots(1, len(PASSES), sharey=True)
-    index = np.arange(1, len(DECAY) + 1)
+    index = np.arange(1.0, len(DECAY) + 1)
     for panel, passes in zip(panels, PASSES, strict=True):
         panel.plot(index, DECAY, color=PLAIN, linewidth=1.2, label="$\\sigma_i$ of $H$")
         panel.plot(index, _flow(), color="black", linewidth=1, label="flow")

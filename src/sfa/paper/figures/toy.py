@@ -155,14 +155,14 @@ def draw_points(panel: Axes, k: int, color: str) -> None:
 
 def draw_spectrum(panel: Axes, k: int, color: str) -> None:
     """Draw a power-law spectrum, where Algorithm 1 sends its values, and the spectrum that single draws have."""
-    index = np.arange(1, len(DECAY) + 1)
+    index = np.arange(1.0, len(DECAY) + 1)
     result = simulate(DECAY, k, DRAWS)
     panel.plot(index, DECAY, color=PLAIN, linewidth=1.2, label="$\\sigma_i$ of $H$")
     draw_mean_and_deviation(
         panel, index, result.push_forward, markersize=2.5, color=color, label="$u_i^\\top\\widetilde{H} v_i$"
     )
-    mean, line = result.spectrum.mean(axis=0), {"linewidth": 0.9, "linestyle": "--"}
-    panel.plot(index[:-1], mean[:-1], color="black", label="$\\sigma_i$ of $\\widetilde{H}$", **line)
+    mean, label = result.spectrum.mean(axis=0)[:-1], "$\\sigma_i$ of $\\widetilde{H}$"
+    panel.plot(index[:-1], mean, color="black", linewidth=0.9, linestyle="--", label=label)
     panel.set(xlabel="index $i$", xscale="log", ylim=(0, 3.2))
 
 
