@@ -39,6 +39,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         assert third
 
 
+@pytest.mark.multiprocess
 def test_a_lock_ends_with_its_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert run_forked(hold_and_die, path) == -signal.SIGKILL
@@ -47,6 +48,7 @@ def test_a_lock_ends_with_its_holder(tmp_path: Path) -> None:
         assert ours
 
 
+@pytest.mark.multiprocess
 def test_processes_that_wait_take_turns(tmp_path: Path) -> None:
     """Each reads a number, waits, and writes the next: none is lost, though the lock's file comes and goes."""
     counter = tmp_path / "counter"

@@ -29,8 +29,8 @@ from sfa.experiments.summary import summarise
 from sfa.recipes.run import train_recipe
 from sfa.registry import resolve
 from sfa.train import Interrupted, RunFolder, load_checkpoint, versions
-from tests.forks import run_forked, start_forked
 from tests.experiments.tiny import Recorder, results, run_plan, run_until_killed, shortened
+from tests.forks import run_forked, start_forked
 
 NewPlan = Callable[..., Plan]
 Results = list[dict[str, Any]]
@@ -247,6 +247,7 @@ def test_an_interrupted_cell_goes_on_from_its_checkpoint(plan: NewPlan, ledger: 
         ("before the folder is removed", 1, ["k = 1"], 1),
     ],
 )
+@pytest.mark.multiprocess
 def test_a_study_that_is_killed_goes_on(
     plan: NewPlan,
     ledger: Ledger,
@@ -278,6 +279,7 @@ def test_what_another_version_began_is_begun_anew(plan: NewPlan, ledger: Ledger)
     assert [entry.failure for entry in ledger.select()] == [None]
 
 
+@pytest.mark.multiprocess
 def test_processes_share_a_study(ledger: Ledger, planted_file: Path, left_in_peace: Results) -> None:
     processes = [start_forked(run_plan, planted_file, ledger.path, 5) for _ in range(3)]
     for process in processes:

@@ -1,4 +1,4 @@
-"""Which cells a study has, from which recipes, under which keys."""
+"""Which cells a study has, from which recipes, under which keys: of nodes, of graphs, of methods of one's own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import pytest
 
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.experiments.cells import Dataset, Plan
+from sfa.experiments.cells import Dataset, Plan, Variant
 from sfa.experiments.plans import make_plan, protocols_of
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Runner
 from sfa.methods import available_methods
-from sfa.recipes import load_recipe
+from sfa.paper.studies import without_graph_augmentation
+from sfa.recipes import Recipe, load_recipe
 from sfa.registry import resolve
 
 NewPlan = Callable[..., Plan]
@@ -121,3 +124,83 @@ def test_a_data_set_that_does_not_allow_a_protocol_is_refused_at_once(planted_fi
     assert protocols_of(resolve("study", "methods"), "node", ["public"]) == ("public",)
     with pytest.raises(InputError):
         Dataset.of(lambda: load(planted_file), {}, lambda level: ["public"])
+
+
+@pytest.fixture(scope="session")
+def molecules_set(molecules_file: Path) -> Dataset:
+    return Dataset.of(lambda: load(molecules_file), {"data": str(molecules_file)})
+
+
+def test_methods_and_yardsticks_are_those_of_graphs(molecules_set: Dataset) -> None:
+    assert molecules_set.level == "graph"
+    plan = make_plan(resolve("study", "methods"), [molecules_set], [0, 1])
+    assert plan.protocols == ("tu-svm-10fold",)
+    of_graphs = [name for name, method in available_methods().items() if method.level == "graph"]
+    labels = list(dict.fromkeys(cell.variant.label for cell in plan.cells))
+    yardsticks = ["label histogram", "degree histogram", "WL subtree counts", "untrained encoder"]
+    assert labels == yardsticks + [label for name in of_graphs for label in (name, f"{name} + SFA")]
+    seeds = {label: [c.variant.seed for c in plan.cells if c.variant.label == label] for label in labels}
+    assert seeds["WL subtree counts"] == [0], "of the data alone: once, whatever the seeds"
+    assert seeds["untrained encoder"] == seeds["graphcl + SFA"] == [0, 1]
+
+
+def test_studies_of_one_method_start_from_graphcl(molecules_set: Dataset) -> None:
+    plan = make_plan(resolve("study", "iterations"), [molecules_set], [0])
+    assert {cell.variant.recipe.method["name"] for cell in plan.cells} == {"graphcl"}
+
+
+def test_protocols_depend_on_the_level_unless_asked_for() -> None:
+    study = resolve("study", "methods")
+    assert protocols_of(study, "node") == ("honest-10-10-80",)
+    assert protocols_of(study, "graph") == ("tu-svm-10fold",)
+    assert protocols_of(study, "graph", ["tu-linear-10fold"]) == ("tu-linear-10fold",)
+    assert protocols_of(resolve("study", "clustering"), "graph") == ("clustering",)
+
+
+@pytest.mark.parametrize("method", ["graphcl", "graph-bt", "graph-bgrl"])
+def test_without_its_augmentation_a_view_is_the_graph_itself(method: str) -> None:
+    bare = without_graph_augmentation(Recipe.parse({"method": method}))
+    assert bare.augmentation["kinds"] == "identity"
+
+
+def test_a_kind_that_is_none_is_named() -> None:
+    with pytest.raises(InputError, match="Unknown kind of variant 'raw feature': did you mean 'raw features'"):
+        Variant("raw", Recipe.parse({}), kind="raw feature")
+
+
+NAME = "tests.recipes.my_parts:Mine"
+SMALL = {"encoder.hidden": 4, "method.projection": 4, "training.epochs": 2}
+
+
+def test_a_method_by_its_path(dataset: Dataset, tmp_path: Path) -> None:
+    plan = make_plan(resolve("study", "ablation"), [dataset], [0], methods=[NAME], changes=SMALL)
+    assert {cell.variant.recipe.method["name"] for cell in plan.cells} == {NAME}
+    wanted = [cell for cell in plan.cells if cell.variant.label in ("A_G", "A_G + A_F + A_F*")]
+    with Ledger(tmp_path / "ledger.sqlite", create=True) as ledger:
+        runner = Runner(ledger, device="cpu", strict=True)
+        runner.run(Plan(plan.study, plan.protocols, tuple((cell,) for cell in wanted)))
+        entries = ledger.select()
+    assert runner.failures == {}
+    assert {(entry.method, entry.spectral) for entry in entries} == {(NAME, "none"), (NAME, "noise + sfa")}
+    assert all(entry.scores and entry.epochs == 2 for entry in entries)
+
+
+def test_many_methods_with_one_of_ones_own(dataset: Dataset) -> None:
+    plan = make_plan(resolve("study", "methods"), [dataset], [0], methods=["grace", NAME])
+    labels = [cell.variant.label for cell in plan.cells if cell.variant.kind == "trained"]
+    assert labels == ["grace", "grace + SFA", NAME, f"{NAME} + SFA"]
+    with pytest.raises(InputError, match="did you mean 'Mine'"):
+        make_plan(resolve("study", "methods"), [dataset], [0], methods=["tests.recipes.my_parts:Mien"])
+
+
+def test_on_the_command_line(planted_file: Path, run_sfa: Callable[..., Any], tmp_path: Path) -> None:
+    words = [f"{path}={value}" for path, value in SMALL.items()]
+    result = run_sfa(
+        "study", "iterations", "--datasets", planted_file, "--method", NAME, "--ledger", tmp_path / "ledger.sqlite",
+        "--set", *words, "--quiet",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        entries = ledger.select()
+    assert {entry.method for entry in entries} == {NAME}
+    assert len(entries) == 5
