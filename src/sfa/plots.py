@@ -103,14 +103,7 @@ def draw_maps(
     class_names: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Figure:
-    """Draw one t-SNE panel per embedding, nodes colored by label; those without one (``-1``) in gray behind the others.
-
-    Args:
-        embeddings: By title, each ``(n, d)``.
-        y: Labels ``(n,)``.
-        class_names: For the legend.
-        seed: Of t-SNE.
-    """
+    """Draw one t-SNE panel per embedding ``(n, d)``, colored by label; what has none (``-1``) in gray behind."""
     figure = Figure(figsize=(4.8 * len(embeddings), 5.0), layout="constrained")
     panels = figure.subplots(1, len(embeddings), squeeze=False)[0]
     for panel, (title, z) in zip(panels, embeddings.items(), strict=True):

@@ -69,14 +69,7 @@ def list_cells(
 
 
 class Progress(bars.Progress, Watcher):
-    """A live bar over all cells on a terminal, a line every few seconds elsewhere, and a line for each cell measured.
-
-    Args:
-        display: Where.
-        plan: The study.
-        to_do: The cells that are to be measured.
-        estimator: What is known of the time that cells take.
-    """
+    """A live bar over all cells on a terminal, a line every few seconds elsewhere, and a line for each cell."""
 
     def __init__(self, display: Display, plan: Plan, to_do: Sequence[Cell], estimator: Estimator) -> None:
         columns = bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TextColumn("{task.fields[note]}")

@@ -53,9 +53,7 @@ class Estimator:
     def total(self, cells: Iterable[Cell], epochs_done: Mapping[str, float] | None = None) -> str | None:
         """Return what all cells take from here on, in words; ``None`` if nothing is known of any.
 
-        Args:
-            cells: Those left.
-            epochs_done: By key, of those that are under way.
+        ``epochs_done`` is by key, of cells that are under way.
         """
         seconds = [self.seconds(cell, (epochs_done or {}).get(cell.key, 0.0)) for cell in cells]
         known = [value for value in seconds if value is not None]

@@ -41,16 +41,7 @@ def measure(
     device: str,
     callbacks: Sequence[Callback] = (),
 ) -> Measured:
-    """Train and score a run; return what it took and what came out.
-
-    Args:
-        cell: Which.
-        graph: Its data set's.
-        protocols: To score under.
-        path: The run folder in which it is trained, or trained on if it is there.
-        device: Where it is trained.
-        callbacks: As in :func:`sfa.train.train`.
-    """
+    """Train a run in the folder ``path``, or train on if it is there, and score it; return what it took and gave."""
     recipe, kind, cost = cell.variant.recipe, cell.variant.kind, Measured()
     z: Tensor | None = None  # of a classifier that is trained with the labels there are no embeddings
     if kind == "trained":
@@ -98,13 +89,8 @@ def measure_times(
     """Time recipes by turns of a tenth of their epochs; return what each took.
 
     What else the machine does slows all of them alike. Every other round goes through the recipes backwards, so that a
-    machine which slows down steadily favors none.
-
-    Args:
-        recipes: What is timed.
-        graph: On what.
-        device: Where.
-        on_turn: Called after each turn with the epochs that each recipe has done, on average.
+    machine which slows down steadily favors none. After each turn ``on_turn`` is called with the epochs that each
+    recipe has done, on average.
     """
     built = [(recipe.build_for(graph), recipe.prepare(graph), recipe) for recipe in recipes]
     epochs = [max(1, recipe.training.epochs // TURNS) for recipe in recipes]
