@@ -12,9 +12,9 @@ from typing import Any
 from sfa.cli.console import Display
 from sfa.cli.run import Source
 from sfa.cli.study import cells_to_do, list_cells, measure_plan
+from sfa.cli.table import own_entries
 from sfa.errors import InputError, SfaError, sentence_of
 from sfa.experiments.cells import Cell, Dataset, Plan
-from sfa.experiments.entry import Entry
 from sfa.experiments.estimate import Estimator
 from sfa.experiments.plans import protocols_of
 from sfa.experiments.results import Ledger
@@ -33,27 +33,31 @@ class TableRun:
 
     Args:
         path: The ledger.
+        asked: It was named: that it is not there is an error.
         selection: What is selected of tables.
         own: What came with sfa does not count.
         data_root: Where data sets are.
         device: Where methods are trained.
         strict: Raise what makes a cell fail.
         display: Is told how it goes.
+        more_words: Added to every command.
     """
 
     path: Path
+    asked: bool
     selection: Selection
     own: bool
     data_root: Path | None
     device: str
     strict: bool
     display: Display
+    more_words: Sequence[str] = ()
     _counts: dict[str, dict[str, int]] = field(default_factory=dict, init=False)
 
-    def table(self, number: int, entries: Iterable[Entry], more_words: Sequence[str]) -> Table:
+    def table(self, number: int) -> Table:
         """Return a table, that of statistics with what was counted anew."""
-        shipped = () if self.own else None
-        table = make_table(number, entries, selection=self.selection, shipped=shipped, more_words=more_words)
+        entries, shipped = own_entries(self.path, asked=self.asked), () if self.own else None
+        table = make_table(number, entries, selection=self.selection, shipped=shipped, more_words=self.more_words)
         if number == facts.STATISTICS and self._counts:
             table = facts.statistics_table({**facts.shipped_counts(), **self._counts}, self.selection)
         return replace(table, command=f"{table.command} --own") if self.own else table
@@ -69,10 +73,10 @@ class TableRun:
             if alone:
                 raise InputError(f"Table {number} is read from recipes and methods: there is nothing to run.")
             return False
-        known = {entry.key: entry for entry in (Ledger(self.path).select() if self.path.exists() else ())}
+        known = {entry.key: entry for entry in own_entries(self.path, asked=False)}
         measured = [*known.values(), *shipped_entries()]
         maker = TableMaker(definition, self.selection, known.values(), () if self.own else None)
-        datasets, refused = self._datasets(maker.calls())
+        datasets, refused = self._datasets(maker.calls(maker.missing()))
         plans, estimator = maker.plans(datasets, self.device), Estimator(measured)
         to_do = [cells_to_do(plan, known, retry_failed=False) for plan in plans]
         told = f"table {number}: {_how_many([cell for cells in to_do for cell in cells], estimator)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -102,24 +102,23 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def label(self, key: str, study: str, variant: str) -> None:
         """Note that a run in the ledger belongs to a study, under a name."""
-        with self._locked():
-            held, labels = self._entries(), ((study, variant),)
-            self._write([_joined(one, replace(one, labels=labels)) if one.key == key else one for one in held])
+        self._change([key], lambda entry: _joined(entry, replace(entry, labels=((study, variant),))))
 
     def unlabel(self, keys: Iterable[str], study: str) -> None:
         """Note that runs no longer belong to a study."""
-        those = set(keys)
-        with self._locked():
-            kept = (
-                [label for label in one.labels if one.key not in those or label[0] != study] for one in self._entries()
-            )
-            self._write([replace(one, labels=tuple(own)) for one, own in zip(self._entries(), kept, strict=True)])
+        self._change(
+            keys, lambda entry: replace(entry, labels=tuple(label for label in entry.labels if label[0] != study))
+        )
 
     def remove(self, keys: Iterable[str]) -> None:
         """Forget runs with their labels and scores."""
+        self._change(keys, lambda entry: None)
+
+    def _change(self, keys: Iterable[str], change: Callable[[Entry], Entry | None]) -> None:
         those = set(keys)
         with self._locked():
-            self._write([entry for entry in self._entries() if entry.key not in those])
+            changed = (change(entry) if entry.key in those else entry for entry in self._entries())
+            self._write([entry for entry in changed if entry is not None])
 
     def _entries(self) -> list[Entry]:
         """Return what the file holds now, in the order in which it was entered."""

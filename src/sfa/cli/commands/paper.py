@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,33 +81,46 @@ def table(
     * `sfa table all --format md --out tables`
     """
     from sfa.cli import table as command
+    from sfa.cli.console import Display
+    from sfa.errors import InputError
+    from sfa.experiments import default_path
 
     if number in (None, "list"):
         from sfa.cli import listing
 
         listing.run("tables", data_root)
         return
-    command.run(
-        str(number),
-        selected={
-            "datasets": tuple(name.lower() for name in datasets or ()),
-            "methods": tuple(method or ()),
-            "seeds": tuple(dict.fromkeys(seeds or ())),
-            "changes": _changes(set_, epochs),
-        },
-        format=None if format is None else format.value,
-        out=out,
-        measure=run,
-        dry_run=dry_run,
-        missing=missing,
-        own=own,
-        ledger=ledger,
-        data_root=data_root,
-        device=device,
-        threads=threads,
-        strict=bool(context.obj and context.obj["debug"]),
-        quiet=quiet,
-    )
+    numbers = command.parse_number(str(number))
+    if len(numbers) > 1 and (datasets or method):
+        raise InputError("Data sets and methods are named for one table: leave out --datasets and --method.")
+    if missing and (run or dry_run):
+        raise InputError("--missing prints the commands, --run runs them: choose one.")
+    files = command.output_files(numbers, out, None if format is None else format.value)
+    more, changes, path = command.more_words(ledger, data_root), _changes(set_, epochs), ledger or default_path()
+    asked = datasets or method or seeds or changes or run or dry_run or own or more or threads
+    if not asked and not path.exists():  # what came with sfa is shown without the libraries by which it was measured
+        make = command.shipped_table
+    else:
+        from sfa.cli.run import set_threads
+        from sfa.cli.table_run import TableRun
+        from sfa.paper.tables.selection import Selection
+
+        set_threads(threads)
+        names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
+        selection, strict = (
+            Selection(names, tuple(method or ()), distinct, changes),
+            bool((context.obj or {}).get("debug")),
+        )
+        tables = TableRun(path, ledger is not None, selection, own, data_root, device, strict, Display(quiet), more)
+        make = tables.table
+    could_not = False
+    for one in numbers:
+        if run or dry_run:
+            could_not |= tables.measure(one, alone=len(numbers) == 1, dry_run=dry_run)
+        if not dry_run:
+            command.show(make(one), *files[one], Display(quiet), only_commands=missing)
+    if could_not:
+        raise typer.Exit(1)
 
 
 @app.command(no_args_is_help=True)
@@ -211,7 +225,6 @@ def study(
     * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
     """
     import os
-    from functools import partial
 
     from sfa.cli import study as command
     from sfa.cli.console import Display
@@ -300,20 +313,33 @@ def ledger(
     * `sfa ledger remove --failed`
     """
     from sfa.cli import ledger as command
+    from sfa.cli.console import Display
+    from sfa.errors import InputError
+    from sfa.experiments import default_path
 
-    command.run(
-        action.value,
-        path=ledger,
-        file=file,
-        study=study,
-        dataset=dataset,
-        method=method,
-        key=key,
-        failed=failed,
-        out=out,
-        yes=yes,
-        quiet=quiet,
-    )
+    display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)
+    if (action.value == "export") != (out is not None):
+        raise InputError("`sfa ledger export` needs --out, the file to write; nothing else takes it.")
+    if action.value == "import" and file is None:
+        raise InputError("`sfa ledger import` needs the exported file to read.")
+    if action.value != "import" and file is not None:
+        raise InputError(
+            f"`sfa ledger {action.value}` takes no file: --ledger says which ledger; only import reads one."
+        )
+    if action.value == "remove" and not chosen:
+        raise InputError("Say what to remove: --study, --dataset, --method, --key or --failed.")
+    if file is not None and chosen:
+        raise InputError("A file is imported whole: leave out --study, --dataset, --method, --key and --failed.")
+    if file is not None:
+        command.add_runs(file, path, display)
+        return
+    select = partial(command.select, path, study=study, dataset=dataset, method=method, key=key, failed=failed)
+    if out is not None:
+        command.export(select, out, display)
+    elif action.value == "remove":
+        command.remove(select, path, study, display, ask=not yes)
+    else:
+        command.show(select())
 
 
 def _changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:

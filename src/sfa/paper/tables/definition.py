@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -22,56 +22,46 @@ NUMBERS = range(1, 18)
 VALIDATION = "validation "
 """How metrics begin that are of the validation parts."""
 
-DATASET_TITLES = {
-    "wikics": "WikiCS",
-    "computers": "Am-Comput.",
-    "photo": "Am-Photo",
-    "cora": "Cora",
-    "citeseer": "CiteSeer",
-    "pubmed": "PubMed",
-    "nci1": "NCI1",
-    "proteins": "PROTEINS",
-    "dd": "DD",
-    "mutag": "MUTAG",
-    "digits": "Digits",
-    "cifar10": "CIFAR10",
-    "cifar100": "CIFAR100",
-    "cifar10-subset": "CIFAR10, subset",
-    "cifar100-subset": "CIFAR100, subset",
-}
-"""Data sets as tables call them; others are called as on the command line."""
-METHOD_TITLES = {
-    "g-bt": "G-BT",
-    "cca-ssg": "CCA-SSG",
-    "node2vec": "node2vec",
-    "joao-v2": "JOAOv2",
-    "lp-info": "LP-Info",
-    "graph-bt": "Graph-BT",
-    "graph-bgrl": "Graph-BGRL",
-    "barlow-twins": "Barlow Twins",
-}
-"""Methods as tables call them, where that is not the name of the class."""
-
-
-def dataset_title(name: str) -> str:
-    """Return a data set as tables call it."""
-    return DATASET_TITLES.get(name, name)
-
-
-def method_title(name: str) -> str:
-    """Return a method as tables call it."""
-    return METHOD_TITLES.get(name) or str(resolve("method", name).__name__)
-
 
 @cache
+def _read(name: str) -> dict[str, Any]:
+    """Return the file of ours whose name begins so."""
+    file = next(file for file in files("sfa.paper").joinpath("published").iterdir() if file.name.startswith(name))
+    content: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return content
+
+
 def read(number: int) -> dict[str, Any]:
     """Return the file of a table."""
     if number not in NUMBERS:
         raise InputError(f"The paper has no table {number}: they are numbered {NUMBERS[0]} to {NUMBERS[-1]}.")
-    folder = files("sfa.paper").joinpath("published")
-    file = next(entry for entry in folder.iterdir() if entry.name.startswith(f"{number:02d}_"))
-    content: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return content
+    return _read(f"{number:02d}_")
+
+
+def dataset_title(name: str) -> str:
+    """Return a data set as tables call it."""
+    return str(_read("titles")["datasets"].get(name, name))
+
+
+def method_title(name: str) -> str:
+    """Return a method as tables call it."""
+    return str(_read("titles")["methods"].get(name) or resolve("method", name).__name__)
+
+
+def titles() -> dict[int, str]:
+    """Return what each table of the paper is about, by its number."""
+    return {number: read(number)["title"] for number in NUMBERS}
+
+
+def filled_by(number: int) -> str:
+    """Return what fills a table, in a few words."""
+    content = read(number)
+    return f"sfa study {content['study']}" if "study" in content else str(content["filled_by"])
+
+
+def column_keys(number: int) -> list[str]:
+    """Return the keys of the paper's columns; the name of the data set, where a column is of one."""
+    return [column["key"] for column in read(number)["columns"]]
 
 
 @cache
@@ -80,48 +70,30 @@ def load(number: int) -> Table:
 
     Shades of lines and bold type are kept. The blue of some values is not: what it marks differs from table to table.
     """
-    content = read(number)
-    columns, rows = content["columns"], content["rows"]
+    content, keys = read(number), column_keys(number)
     spelt = [
         f"{entry['label']} as {entry['printed']!r}"
-        for entry in (*columns, *rows)
+        for entry in (*content["columns"], *content["rows"])
         if any(letter.isalpha() for letter in entry.get("printed", ""))  # ticks are no slip
     ]
+    rows = []
+    for row in content["rows"]:
+        best, notes = row.get("best", ()), row.get("notes", {})
+        cells = (
+            Cell() if text is None else Cell(text, best=column in best, note=notes.get(column))
+            for column, text in zip(keys, row["cells"], strict=True)
+        )
+        flags = {flag: row.get(flag, False) for flag in ("highlighted", "rule_above")}
+        rows.append(Row(row["label"], cells=tuple(cells), key=row["key"], **flags))
     return Table(
         number,
         content["title"],
         content["caption"],
-        tuple(column["label"] for column in columns),
-        tuple(_published_row(row, [column["key"] for column in columns]) for row in rows),
+        tuple(column["label"] for column in content["columns"]),
+        tuple(rows),
         content["row_header"],
         (*content.get("notes", ()), *([f"The paper spells {', '.join(spelt)}."] if spelt else ())),
     )
-
-
-def _published_row(row: Mapping[str, Any], columns: Sequence[str]) -> Row:
-    best, notes = row.get("best", ()), row.get("notes", {})
-    cells = (
-        Cell() if text is None else Cell(text, best=column in best, note=notes.get(column))
-        for column, text in zip(columns, row["cells"], strict=True)
-    )
-    flags = {flag: row.get(flag, False) for flag in ("highlighted", "rule_above")}
-    return Row(row["label"], cells=tuple(cells), key=row["key"], **flags)
-
-
-def column_keys(number: int) -> list[str]:
-    """Return the keys of the paper's columns; the name of the data set, where a column is of one."""
-    return [column["key"] for column in read(number)["columns"]]
-
-
-def titles() -> dict[int, str]:
-    """Return what each table of the paper is about, by its number."""
-    return {number: load(number).title for number in NUMBERS}
-
-
-def filled_by(number: int) -> str:
-    """Return what fills a table, in a few words."""
-    content = read(number)
-    return f"sfa study {content['study']}" if "study" in content else str(content["filled_by"])
 
 
 @dataclass(frozen=True)
@@ -175,15 +147,15 @@ class Definition:
     protocol: str
     layout: str
     """What rows and columns are: ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``."""
-    datasets: tuple[str, ...]
+    datasets: Sequence[str]
     """The paper's, in its order."""
-    more_datasets: tuple[str, ...]
-    """Ours, shown where something was measured on them."""
-    metrics: Mapping[str, str]
-    """What the columns of a data set are called, if it has several, and what a protocol calls it."""
     lines: Mapping[str, Line]
     """By the paper's keys, then ours."""
-    notes: tuple[str, ...]
+    more_datasets: Sequence[str] = ()
+    """Ours, shown where something was measured on them."""
+    metrics: Mapping[str, str] = field(default_factory=lambda: {"": "accuracy"})
+    """What the columns of a data set are called, if it has several, and what a protocol calls it."""
+    our_notes: Sequence[str] = ()
 
     @property
     def level(self) -> Level:
@@ -235,37 +207,27 @@ def definition_of(number: int) -> Definition | None:
     content = read(number)
     if "study" not in content:
         return None
-    bare = Definition(
-        number,
-        content["study"],
-        content["protocol"],
-        content["layout"],
-        tuple(content["datasets"]),
-        tuple(content.get("more_datasets", ())),
-        content.get("metrics", {"": "accuracy"}),
-        {},
-        tuple(content.get("our_notes", ())),
+    level = resolve("dataset", content["datasets"][0]).level
+    lines = dict(_lines(content["lines"], level))
+    return Definition(
+        **{one.name: content[one.name] for one in fields(Definition) if one.name in content} | {"lines": lines}
     )
-    return replace(bare, lines=dict(_lines(content["lines"], bare)))
 
 
-def _lines(given: Mapping[str, Mapping[str, Any]], definition: Definition) -> Iterator[tuple[str, Line]]:
+def _lines(given: Mapping[str, Mapping[str, Any]], level: Level) -> Iterator[tuple[str, Line]]:
     """Return lines by key. One with no variant is of a method; ``other methods`` are those not named before it."""
     from sfa.methods import available_methods
 
     there = set()
     for key, options in given.items():
         if key == "other methods":
-            for name in available_methods(definition.level):
-                for suffix in ("", " + SFA"):
-                    if f"{name}{suffix}" not in there:
-                        label = f"{method_title(name)}{suffix}"
-                        yield f"{name}{suffix}", Line(f"{name}{suffix}", label, name, **options)
+            for name in available_methods(level):
+                for variant, label in ((name, method_title(name)), (f"{name} + SFA", f"{method_title(name)} + SFA")):
+                    if variant not in there:
+                        yield variant, Line(variant, label, name, **options)
             continue
-        options = {**options, "only": tuple(options.get("only", ()))}
-        with_sfa = options.pop("sfa", False)
-        if "variant" not in options:
-            options = {"method": key, **options}
-            options["variant"] = options["method"] + (" + SFA" if with_sfa else "")
-        there.add(options["variant"])
-        yield key, Line(**options)
+        line = {**({} if "variant" in options else {"method": key}), **options, "only": tuple(options.get("only", ()))}
+        suffix = " + SFA" if line.pop("sfa", False) else ""
+        line.setdefault("variant", f"{line.get('method')}{suffix}")
+        there.add(line["variant"])
+        yield key, Line(**line)

@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 
 STATISTICS, HYPER_PARAMETERS, SETTINGS = 11, 12, 13
 """The numbers of the tables."""
-ACTIVATIONS = {"relu": "ReLU", "prelu": "PReLU", "rrelu": "RReLU", "elu": "ELU"}
-AUGMENTATIONS = {"uniform": "ER+FM", "adaptive": "ER+FM", "diffusion": "PPR", "shuffle": "NS"}
-"""What the paper calls the augmentations by which methods augment a graph."""
-LOSSES = {
-    "nt_xent": "InfoNCE",
-    "info_nce": "InfoNCE",
-    "jensen_shannon": "JSD",
-    "bootstrap_latent": "BL",
-    "barlow_twins": "BT",
-    "multiplet": "margin",
-    "cca": "CCA",
-}
-"""Functions that compute a loss, and what the paper calls it, or would."""
 LINES = {"sfa-infonce": "grace", "sfa-bt": "g-bt"}
 """Methods by the paper's keys, where these are others."""
 
@@ -139,7 +126,7 @@ def hyper_parameters_table(selection: Selection) -> Table:
             "epochs": recipe.training.epochs,
             "k": spectral["iterations"],
             "tau": recipe.method["tau"],
-            "activation": ACTIVATIONS[encoder["activation"]],
+            "activation": read(HYPER_PARAMETERS)["activations"][encoder["activation"]],
         }
         return _fact(values[column], "recipe `paper`", column)
 
@@ -170,14 +157,14 @@ def augmentation(name: str) -> str:
         return "/"
     drops = {"edge_drop": "ER", "feature_drop": "FM"} if section["name"] == "diffusion" else {}
     parts = [word for option, word in drops.items() if any(np.atleast_1d(section[option]))]
-    parts += [AUGMENTATIONS.get(section["name"], str(section["name"]))]
+    parts += [read(SETTINGS)["augmentations"].get(section["name"], str(section["name"]))]
     parts += ["NS"] if "ShuffleFeatures" in _functions(name) else []  # of MVGRL, beside its views
     return "+".join(parts)
 
 
 def loss(name: str) -> str:
     """Return what a method minimises, in the paper's letters."""
-    found = [word for function, word in LOSSES.items() if function in _functions(name)]
+    found = [word for function, word in read(SETTINGS)["losses"].items() if function in _functions(name)]
     return "+".join(dict.fromkeys(found)) or "/"
 
 

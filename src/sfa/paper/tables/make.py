@@ -21,7 +21,6 @@ from sfa.paper.tables.definition import (
     VALIDATION,
     Definition,
     Header,
-    Line,
     Point,
     column_keys,
     definition_of,
@@ -30,7 +29,7 @@ from sfa.paper.tables.definition import (
 )
 from sfa.paper.tables.matching import Match, Measurements, Target, target_of
 from sfa.paper.tables.model import Cell, Interval, Measured, Row, Table
-from sfa.paper.tables.selection import Selection, StudyCall, study_calls
+from sfa.paper.tables.selection import Selection, study_calls
 from sfa.registry import resolve
 
 ALL = Selection()
@@ -96,7 +95,8 @@ class TableMaker:
         self.definition, self.selection, self.more_words = definition, selection, more_words
         self.measurements = Measurements(entries, shipped_entries() if shipped is None else shipped)
         self.target = cache(partial(target_of, definition, selection=selection))
-        self._find = cache(self._find_once)
+        self.find = cache(lambda point: self.measurements.find(self.target(point)))
+        self.calls = partial(study_calls, definition, selection=selection)
         self.columns, self.rows = self._shown()
 
     def table(self) -> Table:
@@ -105,84 +105,60 @@ class TableMaker:
         heads = dict(zip(column_keys(paper.number), paper.columns, strict=True))
         printed = {row.key: row for row in paper.rows}
         rows = [self._row(row, printed.get(row.key)) for row in self.rows]
-        for before, place in zip(rows, range(1, len(rows)), strict=False):  # a rule between the paper's lines and ours
-            if rows[place].ours and not before.ours:
+        for place in range(1, len(rows)):  # a rule between the paper's lines and ours
+            if rows[place].ours and not rows[place - 1].ours:
                 rows[place] = replace(rows[place], rule_above=True)
         return replace(
             paper,
             columns=tuple(column.label or heads[column.key] for column in self.columns),
             rows=tuple(rows),
-            notes=(*self._notes(), *self.definition.notes, *paper.notes, *_data_notes(missing)),
+            notes=(*self._notes(), *self.definition.our_notes, *paper.notes, *_data_notes(missing)),
             command=self.selection.command(paper.number),
-            commands=tuple(call.command(self.selection, self.more_words) for call in self._calls(missing)),
+            commands=tuple(call.command(self.selection, self.more_words) for call in self.calls(missing)),
         )
 
     def plans(self, datasets: Mapping[str, Dataset], device: str = "auto") -> list[Plan]:
-        """Return the runs that are missing, where a study would measure all of its variants.
-
-        Args:
-            datasets: Those that can be had, by the names under which they were asked for.
-            device: Where it is to run.
-        """
+        """Return the runs that are missing on data sets, where a study would measure all of its variants."""
         found = []
-        for call in self.calls():
-            there = {name: datasets[name] for name in call.datasets if name in datasets}
-            if there:
-                plan = make_plan(
-                    resolve("study", call.study),
-                    list(there.values()),
-                    self.selection.seeds or (0,),
-                    methods=call.methods,
-                    recipe=call.recipe,
-                    changes=self.selection.changes,
-                    protocols=call.protocols,
-                    device=device,
-                )
-                wanted = {(there[one.dataset].name, one.line.variant) for one in call.points if one.dataset in there}
-                jobs = (job for job in plan.jobs if wanted & {(one.dataset.name, one.variant.label) for one in job})
-                found.append(replace(plan, jobs=tuple(jobs)))
+        for call in self.calls(point for point in self.missing() if point.dataset in datasets):
+            plan = make_plan(
+                resolve("study", call.study),
+                [datasets[name] for name in call.datasets],
+                self.selection.seeds or (0,),
+                methods=call.methods,
+                recipe=call.recipe,
+                changes=self.selection.changes,
+                protocols=call.protocols,
+                device=device,
+            )
+            wanted = {(datasets[point.dataset].name, point.line.variant) for point in call.points}
+            jobs = (job for job in plan.jobs if wanted & {(cell.dataset.name, cell.variant.label) for cell in job})
+            found.append(replace(plan, jobs=tuple(jobs)))
         return found
-
-    def calls(self) -> list[StudyCall]:
-        """Return the calls of studies that measure what is missing of the cells shown."""
-        return self._calls(self.missing())
-
-    def _calls(self, points: Iterable[Point]) -> list[StudyCall]:
-        return study_calls(self.definition, points, self.selection)
 
     def missing(self) -> list[Point]:
         """Return the cells shown of which not every run is there."""
-        points = (point for row in self.rows for point in row.points)
-        return [
-            point
-            for point in points
-            if self.refusal(point) is None and not self.measurements.is_complete(self.target(point))
-        ]
+        points = (point for row in self.rows for point in row.points if self.refusal(point) is None)
+        return [point for point in points if not self.measurements.is_complete(self.target(point))]
 
     def refusal(self, point: Point) -> str | None:
         """Return why a cell cannot be measured; ``None`` if it can."""
         if point.line.only and point.dataset not in point.line.only:
             return "the paper gives none for this data set"
         tested = replace(point, metric=point.metric.removeprefix(VALIDATION))
-        if tested != point and self._find(point) is None and self._find(tested) is not None:
+        if tested != point and self.find(point) is None and self.find(tested) is not None:
             return "runs of older versions have test values alone"
         return None
 
-    def _find_once(self, point: Point) -> Match | None:
-        return self.measurements.find(self.target(point))
-
-    def _lines(self) -> Mapping[str, Line]:
-        """Return all lines, or those of the methods selected; baselines come with the level's first method."""
-        lines, methods = self.definition.lines, self.selection.methods
-        if not self.definition.many_methods or not methods:
-            return lines
-        first = DEFAULTS[self.definition.level]
-        return {key: line for key, line in lines.items() if (line.method or first) in methods}
-
     def _shown(self) -> tuple[list[Header], list[Header]]:
         """Return columns and rows, optional lines only where something was measured, data sets where half was."""
-        sets = self.selection.datasets or (*self.definition.datasets, *self.definition.more_datasets)
-        columns, every = self.definition.grid(tuple(dict.fromkeys(sets)), self._lines())
+        definition, methods = self.definition, self.selection.methods
+        lines = definition.lines
+        if definition.many_methods and methods:  # baselines come with the level's first method
+            first = DEFAULTS[definition.level]
+            lines = {key: line for key, line in lines.items() if (line.method or first) in methods}
+        sets = self.selection.datasets or (*definition.datasets, *definition.more_datasets)
+        columns, every = definition.grid(tuple(dict.fromkeys(sets)), lines)
         rows = [row for row in every if self._is_wanted(row.optional, row.points)]
         kept = [
             place
@@ -199,12 +175,8 @@ class TableMaker:
         )
         if not optional or named:
             return True
-        there = sum(
-            point.dataset in self.measurements.datasets
-            and self.refusal(point) is None
-            and self._find(point) is not None
-            for point in points
-        )
+        known = (point for point in points if point.dataset in self.measurements.datasets)
+        there = sum(self.refusal(point) is None and self.find(point) is not None for point in known)
         # Some cells of every data set are filled by other tables: they alone do not make a column.
         return 2 * there >= len(points) if len(datasets) == 1 else there > 0
 
@@ -222,7 +194,7 @@ class TableMaker:
         refusal = self.refusal(point)
         if refusal is not None:
             return replace(printed, missing=refusal)
-        target, found = self.target(point), self._find(point)
+        target, found = self.target(point), self.find(point)
         failure = None if found is not None else self.measurements.failure(target)
         again = self.selection
         if found is not None and target.protocol != RUN_TIME:  # as it was measured, its budget and seeds included
@@ -232,7 +204,7 @@ class TableMaker:
         return replace(
             printed,
             measured=None if found is None else self._measured(found, target),
-            command=self._calls([point])[0].command(again, more),
+            command=self.calls([point])[0].command(again, more),
             failure=failure,
         )
 

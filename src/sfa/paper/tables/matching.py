@@ -64,27 +64,21 @@ class Target:
 
 def target_of(definition: Definition, point: Point, selection: Selection) -> Target:
     """Return what a cell of a table is to be filled with. No data are read."""
-    line = point.line
-    every = tuple(name for name in available_methods() if name in selection.methods)  # the level's first is the first
-    methods = (line.method,) if line.recipe and line.method else every
+    line, settings = point.line, selection.settings
+    methods = tuple(name for name in available_methods() if name in selection.methods)  # the level's first comes first
+    if line.recipe and line.method:
+        methods = (line.method,)
 
     def variants(changes: Mapping[str, Any]) -> Mapping[str, Variant]:
         told = json.dumps(changes, default=str)  # a date, as YAML reads it
         return _variants(definition.study, point.dataset, definition.level, methods, line.recipe, told)
 
-    found = variants(selection.settings)
-    variant = found[line.variant]
-    sets_budget = selection.settings.keys() != selection.changes.keys()
-    return Target(
-        point.dataset,
-        variant,
-        definition.protocol,
-        point.metric,
-        study=definition.study,
-        baseline=found.get(variant.baseline or ""),
-        budget=Budget.of(variants(selection.changes)[line.variant].decisive) if sets_budget else None,
-        seeds=selection.seeds,
-    )
+    variant, budget = variants(settings)[line.variant], None
+    if settings.keys() != selection.changes.keys():
+        budget = Budget.of(variants(selection.changes)[line.variant].decisive)
+    baseline = variants(settings).get(variant.baseline or "")
+    place = point.dataset, variant, definition.protocol, point.metric, definition.study
+    return Target(*place, baseline, budget, selection.seeds)
 
 
 @cache
@@ -125,7 +119,8 @@ class Measurements:
     def __init__(self, mine: Iterable[Entry] = (), shipped: Iterable[Entry] = ()) -> None:
         rows = [row for own, entries in ((True, mine), (False, shipped)) for row in _rows(entries, own)]
         self.datasets = {row["dataset"] for row in rows}
-        frame = pd.DataFrame(rows, columns=COLUMNS, dtype=object)
+        columns = [*COLUMNS, "mine", "studies", "essence", "budget", "protocol", "splits", "score"]
+        frame = pd.DataFrame(rows, columns=columns, dtype=object)
         self._nothing = frame[:0]
         self._of = dict(iter(frame.groupby(["dataset", "kind", "essence"], sort=False)))
 
@@ -135,7 +130,7 @@ class Measurements:
         rows = self._of.get((target.dataset.lower(), variant.kind, essence(own)), self._nothing)
         counts = [
             has_fitting_warmup(recipe, own)
-            and (target.budget is None or replace(budget, turns="") == replace(target.budget, turns=""))
+            and (target.budget is None or replace(budget, turns=target.budget.turns) == target.budget)
             and (not target.seeds or seed in target.own_seeds)
             for recipe, budget, seed in zip(rows.recipe, rows.budget, rows.seed, strict=True)
         ]
@@ -187,32 +182,21 @@ class Measurements:
         return found is not None and target.own_seeds <= set(found.seeds)
 
 
+COLUMNS = ["dataset", "kind", "seed", "fingerprint", "created", "failure", "recipe"]
+"""Of an entry."""
+
+
 def _rows(entries: Iterable[Entry], mine: bool) -> Iterator[dict[str, Any]]:
     for entry in entries:
         studies = {study for study, _ in entry.labels}
         if studies == {"sweep"}:
             continue  # its rate and epochs were chosen by a search, and are no budget of the recipe's
-        run = {
-            "mine": mine,
-            "dataset": entry.dataset.lower(),
-            "essence": essence(entry.recipe),
-            "budget": Budget.of(entry.recipe),
-            "studies": studies,
-            **{name: getattr(entry, name) for name in ("kind", "recipe", "seed", "fingerprint", "created", "failure")},
-        }
-        for score in entry.scores or (None,):
-            if score is None:
-                yield run
-            else:
-                yield {**run, "protocol": score.protocol, "splits": score.splits, "score": _with_validation(score)}
-
-
-COLUMNS = ["mine", "dataset", "kind", "essence", "seed", "budget", "fingerprint", "splits", "protocol", "score"]
-COLUMNS += ["recipe", "studies", "created", "failure"]
-
-
-def _with_validation(score: Score) -> Score:
-    """Return a score whose metrics are also those of the validation parts, where they were kept."""
-    kept: Any = score.validation
-    more = {f"{VALIDATION}{metric}": values for metric, values in kept.items()} if isinstance(kept, Mapping) else {}
-    return replace(score, values={**score.values, **more}) if more else score
+        run = {name: getattr(entry, name) for name in COLUMNS} | {"mine": mine, "studies": studies}
+        run |= {"dataset": entry.dataset.lower(), "essence": essence(entry.recipe), "budget": Budget.of(entry.recipe)}
+        for score in entry.scores or (Score("", "", {}),):
+            kept: Any = score.validation or {}
+            values = {
+                **score.values,
+                **{f"{VALIDATION}{metric}": kept[metric] for metric in score.values if metric in kept},
+            }
+            yield {**run, "protocol": score.protocol, "splits": score.splits, "score": replace(score, values=values)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sfa.experiments.words import mean_and_std
 from sfa.paper.tables.model import Cell, Measured, Table
@@ -18,15 +18,13 @@ _SUBSCRIPT = re.compile(r"\b(SFA|A)_([A-Za-z]+\*?)")
 """Names of the paper that have one: SFA_InfoNCE, A_F*."""
 
 
-@dataclass(frozen=True)
-class CellText:
-    """A cell as text; what it does not have is empty."""
+class CellText(NamedTuple):
+    """A cell as text; what it does not have is empty. Marks are those of the explanations below the table."""
 
     published: str
     best: bool
     """Bold in the paper."""
     published_marks: tuple[str, ...]
-    """Of the explanations below the table."""
     measured: str
     leading: bool
     """The best measured one of its column."""
@@ -34,18 +32,15 @@ class CellText:
     difference: str
 
 
-@dataclass(frozen=True)
-class TableText:
-    """A table as text."""
+class TableText(NamedTuple):
+    """A table as text: how its cells are to be read, what each mark stands for, and what fills those not measured."""
 
     labels: tuple[str, ...]
     cells: tuple[tuple[CellText, ...], ...]
     legend: tuple[str, ...]
-    """How cells are to be read."""
     marks: dict[str, str]
-    """What each stands for: letters for how it was measured, numbers for all else."""
+    """Letters for how it was measured, numbers for all else."""
     commands: tuple[str, ...]
-    """What fills the cells that are not measured."""
 
 
 def text_of(table: Table, *, commands_below: bool = True) -> TableText:
