@@ -40,7 +40,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.page.tags.append(tag)
         given = dict(attrs)
-        self.page.classes += (given.get("class") or "").split() if tag == "span" and "th" in self.open else []
+        self.page.classes += (given.get("class") or "").split() if tag == "tr" else []
         self.page.titles += [given["title"] or ""] if "title" in given else []
         self.page.addresses += [given[name] or "" for name in ("src", "href") if name in given]
         if tag == "br":
