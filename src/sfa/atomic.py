@@ -1,12 +1,14 @@
-"""Files that are either the old one or the new one, never half of either."""
+"""Files that are either the old one or the new one, never half of either; and locks."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from sfa.errors import InputError
 
@@ -49,6 +51,24 @@ def ensure_writable(path: Path) -> None:
         os.unlink(name)
     except OSError as error:
         raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold the lock ``path``, and yield whether it is ours: without ``wait`` it may be another process's.
+
+    The operating system lets go of it when its holder ends, however that happens.
+    """
+    lock = FileLock(path)
+    with suppress(Timeout):
+        lock.acquire(timeout=-1 if wait else 0)
+    try:
+        yield lock.is_locked
+    finally:
+        if lock.is_locked:
+            with suppress(OSError):  # while it is held: whoever waits for it finds out and makes a new one
+                path.unlink()
+            lock.release()
 
 
 def _flush_to_disk(path: Path) -> None:

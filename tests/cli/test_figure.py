@@ -151,8 +151,8 @@ def figure_of_planted(planted_file: Path, workplace: Path, monkeypatch: pytest.M
     (workplace / "grace").mkdir()
     tiny = {"name": "grace", "hidden": 8, "projection": 8}
     (workplace / "grace" / "planted.npz").write_text(json.dumps({"method": tiny, "training": {"epochs": 3}}))
-    runs = plain_and_spectral("planted.npz", "missing.npz")
-    replace_part(monkeypatch, "figure", "spectrum", replace(resolve("figure", "spectrum"), runs=runs))
+    datasets = ("planted.npz", "missing.npz")
+    replace_part(monkeypatch, "figure", "spectrum", replace(resolve("figure", "spectrum"), datasets=datasets))
 
 
 @pytest.mark.usefixtures("figure_of_planted")
@@ -237,7 +237,7 @@ def test_without_run_times(refuses: Callable[..., str], monkeypatch: pytest.Monk
     monkeypatch.delenv("SFA_LEDGER", raising=False)
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
     said = refuses("figure", "run-time")
-    assert "runs/ledger.sqlite has none" in said
+    assert "runs/results.json has none" in said
     assert "`sfa figure run-time --run`" in said
     assert "`sfa study run-time-k --datasets cora citeseer wikics`" in said
     assert "nowhere.sqlite" in refuses("figure", 4, ledger="nowhere.sqlite")
@@ -247,13 +247,13 @@ def test_run_times_are_measured_by_their_study(
     run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch, workplace: Path
 ) -> None:
     asked: dict[str, Any] = {}
-    monkeypatch.setattr("sfa.cli.figure.study.run", lambda name, **options: asked.update(options, name=name))
+    monkeypatch.setattr(
+        "sfa.cli.commands.paper.study", lambda context, *names, **options: asked.update(options, names=names)
+    )
     monkeypatch.setattr("sfa.cli.figure.available", lambda sources, display: dict.fromkeys(list(sources)[:2]))
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
     result = run_sfa("figure", 4, "--run", ledger=workplace / "l.sqlite")
-    assert (asked["name"], asked["datasets"], asked["ledger"]) == (
-        "run-time-k", ["cora", "citeseer"], workplace / "l.sqlite",
-    )  # fmt: skip
+    assert (asked["names"], asked["ledger"]) == (("run-time-k", ["cora", "citeseer"]), workplace / "l.sqlite")
     assert result.code == 2, "nothing was measured here"
 
 

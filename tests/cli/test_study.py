@@ -48,13 +48,13 @@ def rows(text: str) -> list[list[str]]:
 def test_a_study_prints_its_table_and_goes_on(run_sfa: RunSfa, planted_file: Path, workplace: Path) -> None:
     result = run_sfa("study", "iterations", "--datasets", planted_file, "--seeds", 0, 1, *TINY)
     assert result.code == 0, result.err
-    assert "iterations: 4 cells, 4 to do, in runs/ledger.sqlite" in result.err
+    assert "iterations: 4 cells, 4 to do, in runs/results.json" in result.err
     assert "4/4  planted, k = 1, seed 1: accuracy" in result.err
     header, zero, one, difference = rows(result.out)
     assert header == ["variant", "baseline", "planted"]
     assert "over 2 seeds, of the means over splits" in result.out
     assert "paired difference from the baseline" in result.out
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
+    with Ledger(workplace / "runs" / "results.json") as ledger:
         entries = {(entry.labels[0][1], entry.seed): entry for entry in ledger.select()}
     assert entries.keys() == {(f"k = {k}", seed) for k in (0, 1) for seed in (0, 1)}
     means = [entries["k = 0", seed].scores[0].mean() for seed in (0, 1)]
@@ -251,7 +251,7 @@ def test_a_kept_cell_is_a_run(run_sfa: RunSfa, planted_file: Path, workplace: Pa
     result = run_sfa("evaluate", folders[0], "--json")
     assert result.code == 0
     values = json.loads(result.out)["scores"][-1]["values"]["accuracy"]
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
+    with Ledger(workplace / "runs" / "results.json") as ledger:
         entry = ledger.get(folders[0].name)
     assert entry is not None
     assert list(entry.scores[0].of()) == values

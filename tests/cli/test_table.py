@@ -75,10 +75,10 @@ def test_the_missing_cells_are_measured(run_sfa: RunSfa, workplace: Path, monkey
     result = run_sfa(*words, "--run", format="csv")
     assert result.code == 0, result.err
     assert "table 1: 2 runs to do, " in result.err
-    assert "in runs/ledger.sqlite" in result.err
+    assert "in runs/results.json" in result.err
     plain, sfa = csv_rows(result.out)
     assert (plain["row"], sfa["row"]) == ("G-BT", "SFA_BT")
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
+    with Ledger(workplace / "runs" / "results.json") as ledger:
         entries = {entry.spectral: entry for entry in ledger.select()}
     assert float(plain["measured_mean"]) == pytest.approx(entries["none"].scores[0].mean())
     assert float(sfa["measured_mean"]) == pytest.approx(entries["sfa"].scores[0].mean())
@@ -166,19 +166,19 @@ def test_every_command_is_of_an_option_that_there_is(run_sfa: RunSfa) -> None:
 
 
 def test_nothing_but_the_commands(run_sfa: RunSfa) -> None:
-    result = run_sfa("table", 8, "--missing", "--own", "--datasets", "cora", ledger="mine.sqlite")
+    result = run_sfa("table", 8, "--missing", "--own", "--datasets", "cora", ledger="mine.json")
     assert result.code == 2
-    assert "There is no ledger at mine.sqlite" in result.err
+    assert "There is no ledger at mine.json" in result.err
     result = run_sfa("table", 8, "--missing", "--own", "--datasets", "cora")
     assert (result.code, result.err) == (0, "")
     assert result.out == "sfa study iterations --datasets cora\n"
 
 
 def test_ones_own_ledger_is_named_in_the_commands(run_sfa: RunSfa, workplace: Path) -> None:
-    with Ledger(workplace / "mine.sqlite", create=True) as ledger:
+    with Ledger(workplace / "mine.json", create=True) as ledger:
         ledger.add(entry_by(1, "aa11"))
-    result = run_sfa("table", 8, "--missing", "--own", "--datasets", "cora", ledger="mine.sqlite")
-    assert result.out == "sfa study iterations --datasets cora --ledger mine.sqlite\n"
+    result = run_sfa("table", 8, "--missing", "--own", "--datasets", "cora", ledger="mine.json")
+    assert result.out == "sfa study iterations --datasets cora --ledger mine.json\n"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_all_of_them_in_a_folder(run_sfa: RunSfa, workplace: Path, monkeypatch: 
         (["8", "--epochs", "0"], "epochs"),
         (["8", "--out", "t.docx"], ".tex"),
         (["8", "--out", "nowhere/t.md"], "nowhere"),
-        (["8", "--ledger", "nowhere.sqlite"], "There is no ledger at nowhere.sqlite"),
+        (["8", "--ledger", "nowhere.json"], "There is no ledger at nowhere.json"),
         (["8", "--missing", "--run"], "choose one"),
         (["12", "--run"], "nothing to run"),
         (["all", "--datasets", "cora"], "leave out --datasets"),
@@ -224,17 +224,17 @@ def test_refused(refuses: Callable[..., str], words: list[str], says: str) -> No
 
 
 def test_import(run_sfa: RunSfa, workplace: Path) -> None:
-    with Ledger(workplace / "theirs.sqlite", create=True) as ledger:
+    with Ledger(workplace / "their_results.json", create=True) as ledger:
         ledger.add_all([entry_by(1, "aa11"), entry_by(2, "bb22")])
-    assert run_sfa("ledger", "export", ledger="theirs.sqlite", out="theirs.json.gz").code == 0
-    with Ledger(workplace / "mine.sqlite", create=True) as ledger:
+    assert run_sfa("ledger", "export", ledger="their_results.json", out="theirs.json.gz").code == 0
+    with Ledger(workplace / "mine.json", create=True) as ledger:
         ledger.add(entry_by(3, "aa11"))
-    result = run_sfa("ledger", "import", "theirs.json.gz", ledger="mine.sqlite")
+    result = run_sfa("ledger", "import", "theirs.json.gz", ledger="mine.json")
     assert (result.code, result.out) == (0, "")
-    assert "2 runs of theirs.json.gz, 1 of them new, in mine.sqlite" in result.err
-    with Ledger(workplace / "mine.sqlite") as ledger:
+    assert "2 runs of theirs.json.gz, 1 of them new, in mine.json" in result.err
+    with Ledger(workplace / "mine.json") as ledger:
         assert {entry.key: entry.recipe["writer"] for entry in ledger.select()} == {"aa11": 3, "bb22": 2}
-    assert run_sfa("ledger", "import", "theirs.json.gz", ledger="new/folder/mine.sqlite").code == 0
+    assert run_sfa("ledger", "import", "theirs.json.gz", ledger="new/folder/mine.json").code == 0
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_import(run_sfa: RunSfa, workplace: Path) -> None:
         (["import"], "needs the exported file"),
         (["show", "x.json"], "`sfa ledger show` takes no file: --ledger says which ledger"),
         (["import", "nowhere.json"], "cannot be read"),
-        (["import", "foreign.json"], "is not a ledger as sfa exports it"),
+        (["import", "foreign.json"], "is not a ledger of sfa"),
         (["import", "foreign.json", "--study", "kappa"], "imported whole"),
     ],
 )

@@ -1,62 +1,70 @@
-"""``sfa figure``: a picture of the paper by number or name, of runs, run times or theory, in a file."""
+"""What ``sfa figure`` does: a picture of the paper by number or name, of runs, run times or theory, in a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfa.cli import study
-from sfa.cli.console import Display
-from sfa.cli.figure_runs import FOLDER, available, train_needed
-from sfa.cli.run import Source, set_threads
-from sfa.cli.table import own_entries
-from sfa.errors import InputError
-from sfa.figures import NamedFigure, Takes, check_picture, find_figure, read_runs, save_figure
-from sfa.figures.run_time import STUDY, timings
-from sfa.ledger import Entry, default_path
-from sfa.registry import registered
-from sfa.tables import published
-from sfa.tables.shipped import shipped_entries
+from torch_geometric.data import Data
 
-ALL = "all"
+from sfa.cli.console import Display
+from sfa.cli.run import Source, counted, require_same_data
+from sfa.cli.table import own_entries
+from sfa.cli.train import start_run, train_run
+from sfa.errors import InputError
+from sfa.experiments import default_path
+from sfa.experiments.estimate import duration
+from sfa.experiments.measure import seconds_per_epoch
+from sfa.paper.figures import NamedFigure, Takes, find_figure
+from sfa.paper.figures.run_time import STUDY, timings
+from sfa.paper.tables import definition as published
+from sfa.paper.tables.make import shipped_entries
+from sfa.plots import check_picture, save_figure
+from sfa.recipes import Recipe, load_recipe
+from sfa.recipes.run import describe
+from sfa.registry import registered
+from sfa.train import Interrupted, RunFolder, load_tensors
+from sfa.train.run_log import read_runs
+
+FOLDER = Path("runs/figures")
+"""Where the paper's runs are trained; figures that are of the same runs share them."""
 TIMED = 2
 """The paper's table whose data sets run times are measured on, and whose values are shown with them."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where numbers come from and where work is done."""
-
-    ledger: Path | None
-    data_root: Path | None
-    device: str
-    threads: int | None
-
-    @property
-    def ledger_path(self) -> Path:
-        return default_path() if self.ledger is None else self.ledger
+MAPS = ("none", "sfa")
+"""Of the paper's runs on each data set: without and with SFA."""
+TRIED = 2
+"""Epochs that are timed to tell how long all will take."""
 
 
 def run(
-    name: str, paths: Sequence[Path], *, out: Path | None, measure: bool, place: Place, strict: bool, quiet: bool
+    name: str,
+    paths: Sequence[Path],
+    *,
+    out: Path | None,
+    measure: bool,
+    ledger: Path | None,
+    data_root: Path | None,
+    device: str,
+    study: Callable[[str, list[str]], None],
+    display: Display,
 ) -> None:
-    """Draw and write; with ``measure`` the runs or times that the paper's figure is of are got first."""
-    display = Display(quiet)
-    if name == ALL:
-        _draw_all(paths, out, measure, display)
-        return
+    """Draw and write; with ``measure`` the runs or times that the paper's figure is of are got first.
+
+    ``study`` measures the times: it is called with a study's name and data sets.
+    """
     figure = find_figure(name)
     _check(name, figure, paths, measure)
     files = _files(_stem(name), out)
     for file in files:
         check_picture(file)
-    set_threads(place.threads)
-    if measure:
-        paths = _measure(figure, place, strict, display)
-    _draw(name, figure, _material(name, figure, paths, place), files, display)
+    if measure and figure.takes is Takes.RUNS:
+        paths = train_needed(figure.datasets, data_root=data_root, device=device, display=display)
+    elif measure:
+        study(STUDY, list(available({name: Source(name, data_root) for name in _published_ratios()}, display)))
+    material = _times(name, ledger) if figure.takes is Takes.TIMES else read_runs(paths)
+    _draw(name, figure, material, files, display)
 
 
 def _check(name: str, figure: NamedFigure, paths: Sequence[Path], measure: bool) -> None:
@@ -68,64 +76,38 @@ def _check(name: str, figure: NamedFigure, paths: Sequence[Path], measure: bool)
         raise InputError("--run trains what the paper's figure is of: leave it out, or the run folders.")
     if measure and "TORCHELASTIC_RUN_ID" in os.environ:
         raise InputError("A figure is measured in one process: start it without torchrun.")
-    if measure or figure.takes.allows(len(paths)):
+    if measure or bool(paths) == (figure.takes is Takes.RUNS):
         return
     if paths:
         raise InputError(f"{title} is drawn from {figure.takes.value}, not from {len(paths)}.")
-    commands = "`, `".join(run.command(str(FOLDER)) for run in figure.runs)
+    commands = "`, `".join(
+        f"sfa train {dataset} --recipe grace/{dataset} --spectral {spectral} --out {_folder(dataset, spectral)}"
+        for dataset in figure.datasets
+        for spectral in MAPS
+    )
     raise InputError(
         f"{title} is drawn from {figure.takes.value}: give run folders, or let `sfa figure {name} --run` train the "
         f"paper's, which is `{commands}`."
     )
 
 
-def _measure(figure: NamedFigure, place: Place, strict: bool, display: Display) -> list[Path]:
-    """Train the runs that are missing, or time what is; the folders of the runs."""
-    if figure.takes is Takes.RUNS:
-        return train_needed(figure.runs, data_root=place.data_root, device=place.device, display=display)
-    sources = {row.key: Source(row.key, place.data_root) for row in published.load(TIMED).rows}
-    study.run(
-        STUDY,
-        datasets=list(available(sources, display)),
-        seeds=[0],
-        methods=[],
-        recipe=None,
-        changes={},
-        protocols=[],
-        ledger=place.ledger,
-        data_root=place.data_root,
-        device=place.device,
-        threads=place.threads,
-        dry_run=False,
-        retry_failed=False,
-        keep_runs=False,
-        strict=strict,
-        quiet=display.console.quiet,
+def _times(name: str, ledger: Path | None) -> list[Any]:
+    """Return the run times to draw, the user's or those that came with sfa, and the ratios that the paper prints."""
+    path = default_path() if ledger is None else ledger
+    for entries in (own_entries(path, asked=ledger is not None), shipped_entries()):
+        if timings(entries):
+            return [entries, _published_ratios()]
+    raise InputError(
+        f"{_title(name)} is drawn from {Takes.TIMES.value}, and {path} has none: `sfa figure {name} --run` measures "
+        f"them, or `sfa study {STUDY} --datasets {' '.join(_published_ratios())}`."
     )
-    return []
-
-
-def _material(name: str, figure: NamedFigure, paths: Sequence[Path], place: Place) -> list[Any]:
-    """What the figure is drawn from."""
-    if figure.takes is not Takes.TIMES:
-        return list(read_runs(paths))
-    entries: Sequence[Entry] = own_entries(place.ledger_path, asked=place.ledger is not None)
-    if not timings(entries):
-        entries = shipped_entries()
-    if not timings(entries):
-        datasets = " ".join(row.key for row in published.load(TIMED).rows)
-        raise InputError(
-            f"{_title(name)} is drawn from {figure.takes.value}, and {place.ledger_path} has none: "
-            f"`sfa figure {name} --run` measures them, or `sfa study {STUDY} --datasets {datasets}`."
-        )
-    return [entries, _published_ratios()]
 
 
 def _published_ratios() -> dict[str, float]:
-    """By data set, how many times longer an epoch with SFA takes, as the paper's table has it."""
+    """Return by data set how many times longer an epoch with SFA takes, as the paper's table has it."""
     ratios = {}
     for row in published.load(TIMED).rows:
-        without, with_sfa = (float(cell.text) for cell in row.cells if cell is not None)
+        without, with_sfa = (float(cell.published) for cell in row.cells if cell.published)
         ratios[row.key] = with_sfa / without
     return ratios
 
@@ -143,8 +125,8 @@ def _draw(name: str, figure: NamedFigure, material: Sequence[Any], files: Sequen
         display.say(f"Here: {figure.tell(*material)}")
 
 
-def _draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: Display) -> None:
-    """Every figure that needs neither runs nor times, in one folder."""
+def draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: Display) -> None:
+    """Draw every figure that needs neither runs nor times, in one folder."""
     if paths or measure:
         raise InputError("`sfa figure all` draws what needs no run: leave out --run and run folders.")
     folder = Path("figures") if out is None else out
@@ -155,15 +137,16 @@ def _draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: D
     except OSError as error:
         raise InputError(f"Cannot make the folder {folder}: {error.strerror or error}.") from error
     figures = registered("figure")
-    drawn = {name: figure for name, figure in figures.items() if figure.takes is Takes.NO_RUN}
-    stems = {name: name if figure.number is None else _stem(figure.number) for name, figure in drawn.items()}
-    files = {name: _files(stem, folder) for name, stem in stems.items()}
-    for each in files.values():
-        for file in each:
-            check_picture(file)
-    for name, figure in drawn.items():
-        _draw(name, figure, [], files[name], display)
-    rest = [figure.number or name for name, figure in figures.items() if figure.takes is not Takes.NO_RUN]
+    files = {
+        name: _files(name if figure.number is None else _stem(figure.number), folder)
+        for name, figure in figures.items()
+        if figure.takes is Takes.NO_RUN
+    }
+    for file in (file for both in files.values() for file in both):
+        check_picture(file)
+    for name, both in files.items():
+        _draw(name, figures[name], [], both, display)
+    rest = [figure.number or name for name, figure in figures.items() if name not in files]
     display.say(f"Not drawn, as they need runs or run times: {', '.join(rest)} (`sfa figure {rest[0]} --run`).")
 
 
@@ -176,8 +159,72 @@ def _stem(name: str) -> str:
 
 
 def _files(name: str, out: Path | None) -> list[Path]:
-    """One file if its format is given; else two, to look at and to print, in the folder or under the name given."""
+    """Return one file if its format is given; else two, to look at and to print, in the folder or under the name."""
     if out is not None and out.suffix and not out.is_dir():
         return [out]
     stem = Path(name) if out is None else out / name if out.is_dir() else out
     return [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
+
+
+def _folder(dataset: str, spectral: str) -> Path:
+    """Return where a run of the paper is trained: the same whichever figure asks for it."""
+    return FOLDER / f"{dataset}-grace-{spectral}"
+
+
+def train_needed(datasets: Sequence[str], *, data_root: Path | None, device: str, display: Display) -> list[Path]:
+    """Train the runs that are not there yet, and return all folders; say why, of those on data that cannot be had."""
+    sources = {name: Source(name, data_root) for name in datasets}
+    graphs = available(sources, display)
+    recipes = {
+        _folder(name, spectral): (load_recipe(f"grace/{name}").updated({"spectral.name": spectral}), name)
+        for name in graphs
+        for spectral in MAPS
+    }
+    left = {path: _epochs_left(path, recipe, graphs[name]) for path, (recipe, name) in recipes.items()}
+    left = {path: epochs for path, epochs in left.items() if epochs}
+    if left:
+        names = ", ".join(f"{describe(recipes[path][0])} on {recipes[path][1]}" for path in left)
+        seconds = 0.0
+        for path, epochs in left.items():
+            recipe, graph = recipes[path][0], graphs[recipes[path][1]]
+            method, prepared, timed = recipe.build_for(graph), recipe.prepare(graph), min(TRIED, epochs)
+            seconds += epochs * seconds_per_epoch(method, prepared, recipe, epochs=timed, device=device)
+        display.say(f"{counted(len(left), 'run')} to train in {FOLDER}, about {duration(seconds)}: {names}.")
+    for path in left:
+        recipe, name = recipes[path]
+        try:
+            if path.exists():
+                train_run(RunFolder.open(path), recipe, graphs[name], device=device, resume=True, display=display)
+            else:
+                start_run(path, recipe, graphs[name], sources[name], device=device, display=display)
+        except Interrupted as error:
+            raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
+    return list(recipes)
+
+
+def available(sources: dict[str, Source], display: Display) -> dict[str, Data]:
+    """Load the data that can be had; raise if none can."""
+    graphs, reasons = {}, {}
+    for name, source in sources.items():
+        try:
+            graphs[name] = source.load(display)
+        except InputError as error:
+            reasons[name] = error
+    if not graphs:
+        raise next(iter(reasons.values()))
+    for name, reason in reasons.items():
+        display.say(f"Without {name}: {reason}")
+    return graphs
+
+
+def _epochs_left(path: Path, recipe: Recipe, graph: Data) -> int:
+    """Return how much of a run is still to be trained; raise if its folder holds another."""
+    if not path.exists():
+        return recipe.training.epochs
+    folder = RunFolder.open(path)
+    if load_recipe(folder.recipe_file) != recipe:
+        wanted = f"grace/{path.name.partition('-grace-')[0]} with {recipe.spectral_name}"
+        raise InputError(f"{path} holds another run than {wanted}: move it away, and try again.")
+    require_same_data(folder, graph)
+    meta = load_tensors(folder.checkpoint)[1] if folder.checkpoint.exists() else {}
+    return 0 if meta.get("finished") else recipe.training.epochs - int(meta.get("epoch", 0))

@@ -1,104 +1,44 @@
-"""``sfa study``: the cells that the ledger lacks, measured one after another, and the table of all."""
+"""What ``sfa study`` shows: the cells there are, how far it is, and the table of all."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from functools import partial
+import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import typer
+from rich import progress as bars
 from rich.table import Table
 
+from sfa.cli import console
 from sfa.cli.console import Display, results_console
-from sfa.cli.run import Source, set_threads
-from sfa.cli.study_progress import Progress
-from sfa.cli.study_table import print_table
-from sfa.errors import InputError
-from sfa.ledger import Entry, Ledger, default_path
+from sfa.evaluate import Clustering, Score
+from sfa.experiments.cells import RUN_TIME, Cell, Plan
+from sfa.experiments.entry import Entry
+from sfa.experiments.estimate import Estimator, duration
+from sfa.experiments.results import Ledger
+from sfa.experiments.runner import Runner, Watcher, cells_folder, missing_protocols
+from sfa.experiments.summary import Summary, metrics_of, summarise
+from sfa.experiments.words import mean_and_std
 from sfa.registry import resolve
-from sfa.studies import (
-    Cell,
-    Dataset,
-    Estimator,
-    Plan,
-    Runner,
-    cells_folder,
-    duration,
-    make_plan,
-    missing_protocols,
-    protocols_of,
-)
 from sfa.train import Interrupted
 
 
-def run(
-    name: str,
-    *,
-    datasets: Sequence[str],
-    seeds: Sequence[int],
-    methods: Sequence[str],
-    recipe: str | None,
-    changes: Mapping[str, Any],
-    protocols: Sequence[str],
-    ledger: Path | None,
-    data_root: Path | None,
-    device: str,
-    threads: int | None,
-    dry_run: bool,
-    retry_failed: bool,
-    keep_runs: bool,
-    strict: bool,
-    quiet: bool,
-) -> None:
-    """Run a study as asked on the command line."""
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        raise InputError("A study runs in one process: start it without torchrun, more than once if you like.")
-    set_threads(threads)
-    study = resolve("study", name)
-    sources = [Source(data, data_root) for data in dict.fromkeys(datasets)]
-    allowed = partial(protocols_of, study, asked=protocols)
-    graphs = [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]
-    plan = make_plan(
-        study, graphs, seeds, methods=methods, recipe=recipe, changes=changes, protocols=protocols, device=device
-    )
-    path = default_path() if ledger is None else ledger
-    if dry_run and not path.exists():
-        list_cells(plan, {}, [], path, retry_failed)
-        return
-    with Ledger(path, create=not dry_run) as opened:
-        if dry_run:
-            list_cells(plan, entries_of(plan, opened), opened.select(), path, retry_failed)
-            return
-        display = Display(quiet)
-        to_do = cells_to_do(plan, entries_of(plan, opened), retry_failed)
-        display.say(f"{study.name}: {len(plan.cells)} cells, {len(to_do)} to do, in {path}")
-        with Progress(display, plan, to_do, Estimator(opened.select())) as progress:
-            runner = Runner(
-                opened,
-                device=device,
-                keep_runs=keep_runs,
-                retry_failed=retry_failed,
-                strict=strict,
-                watcher=progress,
-            )
-            try:
-                runner.run(plan)
-            except KeyboardInterrupt:
-                raise Interrupted("Stopped; the same command goes on from there.") from None
-        entries = entries_of(plan, opened)
-    print_table(plan, entries)
-    _tell_of_failures(runner.failures)
+def measure_plan(plan: Plan, runner: Runner, to_do: Sequence[Cell], display: Display, estimator: Estimator) -> None:
+    """Run a plan, and show how far it is."""
+    with Progress(display, plan, to_do, estimator) as runner.watcher:
+        try:
+            runner.run(plan)
+        except KeyboardInterrupt:
+            raise Interrupted("Stopped; the same command goes on from there.") from None
 
 
 def entries_of(plan: Plan, ledger: Ledger) -> dict[str, Entry]:
-    """What a ledger has of a plan, by key."""
+    """Return what a ledger has of a plan, by key."""
     return {entry.key: entry for entry in ledger.select(keys=[cell.key for cell in plan.cells])}
 
 
 def cells_to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) -> list[Cell]:
-    """The cells that will be measured, each run once."""
+    """Return the cells that will be measured, each run once."""
     missing = {
         cell.key: cell
         for cell in plan.cells
@@ -110,37 +50,123 @@ def cells_to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) ->
 def list_cells(
     plan: Plan, entries: Mapping[str, Entry], measured: Sequence[Entry], path: Path, retry_failed: bool
 ) -> None:
-    """What there is and what there is to do, with how long that will take where it can be told."""
-    estimator, to_do = Estimator(measured), {cell.key for cell in cells_to_do(plan, entries, retry_failed)}
+    """Print what there is and what there is to do, with how long that will take where it can be told."""
+    estimator, to_do = Estimator(measured), {cell.key: cell for cell in cells_to_do(plan, entries, retry_failed)}
     table = Table("data set", "variant", "seed", "state", "about", "key")
     for cell in plan.cells:
-        seconds = estimator.seconds(cell) if cell.key in to_do else None
-        table.add_row(
-            cell.dataset.name,
-            cell.variant.label,
-            str(cell.variant.seed),
-            _state(cell, entries.get(cell.key), cell.key in to_do, path),
-            "" if seconds is None else duration(seconds),
-            cell.key,
-        )
-    console = results_console()
-    console.print(table, markup=False)
-    cells = {cell.key: cell for cell in plan.cells if cell.key in to_do}
-    left = estimator.total(cells.values())
-    console.print(f"{len(plan.cells)} cells, {len(to_do)} to do{'' if left is None else f', {left}'}.", markup=False)
+        entry, seconds, state = entries.get(cell.key), None, "done"
+        if cell.key in to_do:
+            seconds = estimator.seconds(cell)
+            state = "begun" if (cells_folder(path) / cell.key).exists() else "to do"
+        if entry is not None and entry.failure is not None:
+            state = f"failed: {entry.failure}"
+        about = "" if seconds is None else duration(seconds)
+        table.add_row(cell.dataset.name, cell.variant.label, str(cell.variant.seed), state, about, cell.key)
+    out = results_console()
+    out.print(table, markup=False)
+    left = estimator.total(to_do.values())
+    out.print(f"{len(plan.cells)} cells, {len(to_do)} to do{'' if left is None else f', {left}'}.", markup=False)
 
 
-def _state(cell: Cell, entry: Entry | None, to_do: bool, path: Path) -> str:
-    if entry is not None and entry.failure is not None:
-        return f"failed: {entry.failure}"
-    if not to_do:
-        return "done"
-    return "begun" if (cells_folder(path) / cell.key).exists() else "to do"
+class Progress(bars.Progress, Watcher):
+    """A live bar over all cells on a terminal, a line every few seconds elsewhere, and a line for each cell."""
+
+    def __init__(self, display: Display, plan: Plan, to_do: Sequence[Cell], estimator: Estimator) -> None:
+        columns = bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TextColumn("{task.fields[note]}")
+        self.on_terminal = display.console.is_terminal
+        super().__init__(*columns, console=display.console, disable=not self.on_terminal)
+        self.display, self.estimator, self.title = display, estimator, plan.study
+        self.left, self.done, self.total = {cell.key: cell for cell in to_do}, 0, len(plan.cells)
+        self.task, self.shown = self.add_task(self.title, total=self.total, note=""), time.monotonic()
+
+    def begin(self, cell: Cell) -> None:
+        self.cell = cell
+        self._show(cell.title, 0.0)
+
+    def step(self, epochs: float, loss: float | None) -> None:
+        notes = [self.cell.title, f"epoch {epochs:.4g}/{self.cell.epochs}"]
+        self._show("  ".join(notes if loss is None else [*notes, f"loss {loss:.4g}"]), epochs)
+
+    def end(self, cell: Cell, entry: Entry, *, measured: bool) -> None:
+        self.done += 1
+        self.left.pop(cell.key, None)
+        if measured:
+            self.estimator.learn(entry)
+            outcome = "failed: " + entry.failure if entry.failure else "; ".join(map(_outcome, entry.scores))
+            self.display.say(f"{self.done}/{self.total}  {cell.title}: {outcome}")
+        self.update(self.task, completed=self.done)
+
+    def wait(self, cell: Cell) -> None:
+        self.display.say(f"{cell.title}: waiting for the process that is at it.")
+
+    def _show(self, text: str, epochs: float) -> None:
+        now = time.monotonic()
+        if not self.on_terminal and now - self.shown < console.PLAIN_INTERVAL:
+            return
+        self.shown = now
+        left = self.estimator.total(self.left.values(), {self.cell.key: epochs})
+        notes = "  ".join([f"{self.done}/{self.total}", text, *([] if left is None else [f"{left} left"])])
+        if self.on_terminal:
+            done = self.done + min(epochs / self.cell.epochs if self.cell.epochs else 0.0, 1.0)
+            self.update(self.task, completed=done, note=notes)
+        else:
+            self.display.say(f"{self.title}  {notes}")
 
 
-def _tell_of_failures(failures: Mapping[str, str]) -> None:
-    for title, failure in failures.items():
-        Display().say(f"Failed: {title}: {failure}")
-    if failures:
-        Display().say("--retry-failed tries again.")
-        raise typer.Exit(1)
+def _outcome(score: Score) -> str:
+    return f"{score.main} {mean_and_std(score.mean(), score.std() if len(score.of()) > 1 else None)}"
+
+
+def print_table(plan: Plan, entries: Mapping[str, Entry]) -> None:
+    """Print one table for each protocol and metric: variants by data sets."""
+    out = results_console()
+    baselines = {cell.variant.label: cell.variant.baseline or "" for cell in plan.cells}
+    datasets = list(dict.fromkeys(cell.dataset.name for cell in plan.cells))
+    for protocol, metric in metrics_of(plan, entries):
+        summaries = summarise(plan, entries, protocol, metric)
+        title = f"{plan.study}: {metric}" + ("" if protocol == RUN_TIME else f", {protocol}")
+        caption = _caption(summaries.values(), protocol)
+        table = Table("variant", "baseline", title=title, caption=caption, title_justify="left", caption_justify="left")
+        for dataset in datasets:
+            table.add_column(dataset, justify="right")
+        for label, baseline in baselines.items():
+            values = (_value(summaries.get((label, dataset), Summary()), protocol) for dataset in datasets)
+            table.add_row(label, baseline, *values)
+        out.print(table, markup=False)
+    versions = [entries[cell.key].versions for cell in plan.cells if cell.key in entries]
+    for name in versions[0] if versions else ():
+        different = sorted({str(those.get(name)) for those in versions})
+        if len(different) > 1:
+            out.print(f"Measured with different versions of {name}: {', '.join(different)}.", markup=False)
+
+
+def _value(summary: Summary, protocol: str) -> str:
+    if summary.mean is None:
+        return "failed" if summary.failed else "–"
+    text, difference = mean_and_std(summary.mean, summary.std), summary.difference
+    if summary.seeds < summary.planned:
+        text += f" ({summary.seeds} of {summary.planned} seeds)"
+    if difference is None:
+        return text
+    if protocol != RUN_TIME:
+        return f"{text}\n{difference}"
+    mean, low, high = (1 + change / 100 for change in (difference.mean, difference.low, difference.high))
+    return f"{text}\n× {mean:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _caption(summaries: Collection[Summary], protocol: str) -> str:
+    """Say what the numbers are."""
+    if summaries and all(summary.std is None for summary in summaries):
+        return "One split and one seed: no deviation; several --seeds give one."
+    is_time = protocol == RUN_TIME
+    is_clustering = not is_time and isinstance(resolve("protocol", protocol), Clustering)
+    repeats = "turns" if is_time else "runs" if is_clustering else "splits"
+    seeds = max((summary.seeds for summary in summaries), default=0)
+    over = f"{seeds} seeds, of the means over {repeats}" if seeds > 1 else f"the {repeats} of one seed"
+    text = f"Mean ± standard deviation over {over}"
+    if seeds > 1 and any(summary.seeds == 1 for summary in summaries):
+        text += f" (over {repeats} where there is but one)"
+    if any(summary.difference for summary in summaries):
+        what = "ratio to" if is_time else "difference from"
+        text += f"; below, the paired {what} the baseline and its 95 % interval, over the same"
+    return text + "."

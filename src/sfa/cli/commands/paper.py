@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -80,31 +81,46 @@ def table(
     * `sfa table all --format md --out tables`
     """
     from sfa.cli import table as command
-    from sfa.cli.train import parse_assignments
-    from sfa.tables import Ask
+    from sfa.cli.console import Display
+    from sfa.errors import InputError
+    from sfa.experiments import default_path
 
-    changes = {**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})}
-    command.run(
-        number,
-        ask=Ask(
-            tuple(name.lower() for name in datasets or ()),
-            tuple(method or ()),
-            tuple(dict.fromkeys(seeds or ())),
-            changes,
-        ),
-        format=None if format is None else format.value,
-        out=out,
-        measure=run,
-        dry_run=dry_run,
-        missing=missing,
-        own=own,
-        ledger=ledger,
-        data_root=data_root,
-        device=device,
-        threads=threads,
-        strict=bool(context.obj and context.obj["debug"]),
-        quiet=quiet,
-    )
+    if number in (None, "list"):
+        from sfa.cli import listing
+
+        listing.run("tables", data_root)
+        return
+    numbers = command.parse_number(str(number))
+    if len(numbers) > 1 and (datasets or method):
+        raise InputError("Data sets and methods are named for one table: leave out --datasets and --method.")
+    if missing and (run or dry_run):
+        raise InputError("--missing prints the commands, --run runs them: choose one.")
+    files = command.output_files(numbers, out, None if format is None else format.value)
+    more, changes, path = command.more_words(ledger, data_root), _changes(set_, epochs), ledger or default_path()
+    asked = datasets or method or seeds or changes or run or dry_run or own or more or threads
+    if not asked and not path.exists():  # what came with sfa is shown without the libraries by which it was measured
+        make = command.shipped_table
+    else:
+        from sfa.cli.run import set_threads
+        from sfa.cli.table_run import TableRun
+        from sfa.paper.tables.selection import Selection
+
+        set_threads(threads)
+        names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
+        selection, strict = (
+            Selection(names, tuple(method or ()), distinct, changes),
+            bool((context.obj or {}).get("debug")),
+        )
+        tables = TableRun(path, ledger is not None, selection, own, data_root, device, strict, Display(quiet), more)
+        make = tables.table
+    could_not = False
+    for one in numbers:
+        if run or dry_run:
+            could_not |= tables.measure(one, alone=len(numbers) == 1, dry_run=dry_run)
+        if not dry_run:
+            command.show(make(one), *files[one], Display(quiet), only_commands=missing)
+    if could_not:
+        raise typer.Exit(1)
 
 
 @app.command(no_args_is_help=True)
@@ -143,15 +159,26 @@ def figure(
     * `sfa figure all --out figures`: all that need no run
     """
     from sfa.cli import figure as command
+    from sfa.cli.console import Display
+    from sfa.cli.run import set_threads
 
+    def measure(name: str, datasets: list[str]) -> None:
+        study(context, name, datasets, ledger=ledger, data_root=data_root, device=device, quiet=quiet)
+
+    set_threads(threads)
+    if name == "all":
+        command.draw_all(runs or [], out, run, Display(quiet))
+        return
     command.run(
         name,
         runs or [],
         out=out,
         measure=run,
-        place=command.Place(ledger, data_root, device, threads),
-        strict=bool(context.obj and context.obj["debug"]),
-        quiet=quiet,
+        ledger=ledger,
+        data_root=data_root,
+        device=device,
+        study=measure,
+        display=Display(quiet),
     )
 
 
@@ -197,27 +224,56 @@ def study(
     * `sfa study methods --datasets nci1 proteins dd --method graphcl --seeds 0 1 2 3 4`: graph classification
     * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
     """
-    from sfa.cli import study as command
-    from sfa.cli.train import parse_assignments
+    import os
 
-    command.run(
-        name,
-        datasets=datasets,
-        seeds=seeds or [0],
+    from sfa.cli import study as command
+    from sfa.cli.console import Display
+    from sfa.cli.run import Source, set_threads
+    from sfa.cli.train import parse_assignments
+    from sfa.errors import InputError
+    from sfa.experiments import default_path
+    from sfa.experiments.cells import Dataset
+    from sfa.experiments.estimate import Estimator
+    from sfa.experiments.plans import make_plan, protocols_of
+    from sfa.experiments.results import Ledger
+    from sfa.experiments.runner import Runner
+    from sfa.registry import resolve
+
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        raise InputError("A study runs in one process: start it without torchrun, more than once if you like.")
+    set_threads(threads)
+    found, strict = resolve("study", name), bool(context.obj and context.obj["debug"])
+    sources = [Source(data, data_root) for data in dict.fromkeys(datasets)]
+    allowed = partial(protocols_of, found, asked=protocol or [])
+    plan = make_plan(
+        found,
+        [Dataset.of(source.load, source.as_dict(), allowed) for source in sources],
+        seeds or [0],
         methods=method or [],
         recipe=recipe,
         changes={**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})},
         protocols=protocol or [],
-        ledger=ledger,
-        data_root=data_root,
         device=device,
-        threads=threads,
-        dry_run=dry_run,
-        retry_failed=retry_failed,
-        keep_runs=keep_runs,
-        strict=bool(context.obj and context.obj["debug"]),
-        quiet=quiet,
     )
+    path = default_path() if ledger is None else ledger
+    if dry_run and not path.exists():
+        command.list_cells(plan, {}, [], path, retry_failed)
+        return
+    with Ledger(path, create=not dry_run) as opened:
+        entries, measured = command.entries_of(plan, opened), opened.select()
+        if dry_run:
+            command.list_cells(plan, entries, measured, path, retry_failed)
+            return
+        display, to_do = Display(quiet), command.cells_to_do(plan, entries, retry_failed)
+        display.say(f"{name}: {len(plan.cells)} cells, {len(to_do)} to do, in {opened.path}")
+        runner = Runner(opened, device=device, keep_runs=keep_runs, retry_failed=retry_failed, strict=strict)
+        command.measure_plan(plan, runner, to_do, display, Estimator(measured))
+        command.print_table(plan, command.entries_of(plan, opened))
+    for title, failure in runner.failures.items():
+        Display().say(f"Failed: {title}: {failure}")
+    if runner.failures:
+        Display().say("--retry-failed tries again.")
+        raise typer.Exit(1)
 
 
 class LedgerAction(str, Enum):
@@ -257,17 +313,40 @@ def ledger(
     * `sfa ledger remove --failed`
     """
     from sfa.cli import ledger as command
+    from sfa.cli.console import Display
+    from sfa.errors import InputError
+    from sfa.experiments import default_path
 
-    command.run(
-        action.value,
-        path=ledger,
-        file=file,
-        study=study,
-        dataset=dataset,
-        method=method,
-        key=key,
-        failed=failed,
-        out=out,
-        yes=yes,
-        quiet=quiet,
-    )
+    display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)
+    if (action.value == "export") != (out is not None):
+        raise InputError("`sfa ledger export` needs --out, the file to write; nothing else takes it.")
+    if action.value == "import" and file is None:
+        raise InputError("`sfa ledger import` needs the exported file to read.")
+    if action.value != "import" and file is not None:
+        raise InputError(
+            f"`sfa ledger {action.value}` takes no file: --ledger says which ledger; only import reads one."
+        )
+    if action.value == "remove" and not chosen:
+        raise InputError("Say what to remove: --study, --dataset, --method, --key or --failed.")
+    if file is not None and chosen:
+        raise InputError("A file is imported whole: leave out --study, --dataset, --method, --key and --failed.")
+    if file is not None:
+        command.add_runs(file, path, display)
+        return
+    select = partial(command.select, path, study=study, dataset=dataset, method=method, key=key, failed=failed)
+    if out is not None:
+        command.export(select, out, display)
+    elif action.value == "remove":
+        command.remove(select, path, study, display, ask=not yes)
+    else:
+        command.show(select())
+
+
+def _changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:
+    """Return the recipe keys that --set and --epochs change."""
+    changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
+    if assignments:
+        from sfa.cli.train import parse_assignments
+
+        changes = {**parse_assignments(assignments), **changes}
+    return changes

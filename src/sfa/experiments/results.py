@@ -1,0 +1,160 @@
+"""Results: one entry a run, with its labels and scores, in a JSON file that several processes may fill."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from sfa.errors import InputError, SfaError
+from sfa.evaluate import Score
+from sfa.experiments import OLD_DEFAULT
+from sfa.experiments.entry import Entry
+from sfa.experiments.results_files import is_sqlite, read_entries, read_sqlite, write_entries
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that is writing."""
+
+
+class Ledger(AbstractContextManager["Ledger"]):
+    """A file of results. An entry appears in it whole or not at all, and stays as it was first made.
+
+    Who runs what is settled elsewhere; what was run twice is kept once. The runs of an old SQLite file are read as they
+    are; before anything is written they are copied to a JSON file beside it, which is used from then on.
+
+    Args:
+        path: The file; :attr:`path` is the one that is written to.
+        create: Make it, and its folder, if it is not there.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path, self._old = path, None
+        self._read: tuple[object, list[Entry]] | None = None
+        if path.is_dir():
+            raise InputError(f"The ledger {path} is a folder: name a file in it.")
+        if is_sqlite(path):
+            self._old = path
+            self.path = path.with_name("results.json" if path.name == OLD_DEFAULT.name else f"{path.stem}.results.json")
+        elif not create and not path.exists():
+            raise InputError(f"There is no ledger at {path}: `sfa study` makes one; name another by --ledger.")
+        elif create:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(f"Cannot make the ledger {path}: {error.strerror or error}.") from error
+            if not path.exists():
+                with self._locked():
+                    if not path.exists():  # another process may have been first
+                        self._write([])
+        self._entries()  # a file that is no ledger is refused before long work
+
+    def __exit__(self, *exception: object) -> None:
+        """Do nothing: the file is open while it is read or written only."""
+
+    def add(self, entry: Entry) -> Entry:
+        """Enter a run; return what the ledger then holds of it. See :meth:`add_all`."""
+        return self.add_all([entry])[0]
+
+    def add_all(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Enter runs with their labels and scores, all or none; return what the ledger then holds of them.
+
+        Of a run that is in already the values stay as they are; labels and scores under other protocols, or on other
+        splits, are added. A failure gives way to whatever comes after it, but takes the place of nothing.
+        """
+        with self._locked():
+            held = {entry.key: entry for entry in self._entries()}
+            for entry in entries:
+                known = held.get(entry.key)
+                if known is not None and known.failure is not None:
+                    entry, known = replace(entry, labels=(*known.labels, *entry.labels)), None
+                    del held[entry.key]
+                held[entry.key] = _joined(known or replace(entry, labels=(), scores=()), entry)
+            self._write(list(held.values()))
+            return [held[entry.key] for entry in entries]
+
+    def get(self, key: str) -> Entry | None:
+        """Return the run of this key, if it is in."""
+        return next((entry for entry in self._entries() if entry.key == key), None)
+
+    def select(
+        self,
+        *,
+        study: str | None = None,
+        dataset: str | None = None,
+        method: str | None = None,
+        keys: Iterable[str] | None = None,
+    ) -> list[Entry]:
+        """Return the runs of a study, on a data set, of a method, with these keys: all that is given. Oldest first."""
+        wanted = None if keys is None else set(keys)
+        found = (
+            entry
+            for entry in self._entries()
+            if (wanted is None or entry.key in wanted)
+            and dataset in (None, entry.dataset)
+            and method in (None, entry.method)
+            and (study is None or study in dict(entry.labels))
+        )
+        return sorted(found, key=lambda entry: entry.created)
+
+    def label(self, key: str, study: str, variant: str) -> None:
+        """Note that a run in the ledger belongs to a study, under a name."""
+        self._change([key], lambda entry: _joined(entry, replace(entry, labels=((study, variant),))))
+
+    def unlabel(self, keys: Iterable[str], study: str) -> None:
+        """Note that runs no longer belong to a study."""
+        self._change(
+            keys, lambda entry: replace(entry, labels=tuple(label for label in entry.labels if label[0] != study))
+        )
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forget runs with their labels and scores."""
+        self._change(keys, lambda entry: None)
+
+    def _change(self, keys: Iterable[str], change: Callable[[Entry], Entry | None]) -> None:
+        those = set(keys)
+        with self._locked():
+            changed = (change(entry) if entry.key in those else entry for entry in self._entries())
+            self._write([entry for entry in changed if entry is not None])
+
+    def _entries(self) -> list[Entry]:
+        """Return what the file holds now, in the order in which it was entered."""
+        if self._old is not None and not self.path.exists():
+            return read_sqlite(self._old)
+        try:
+            status = self.path.stat()
+            state = status.st_ino, status.st_mtime_ns, status.st_size
+            if self._read is None or self._read[0] != state:
+                self._read = state, read_entries(self.path) if status.st_size else []
+        except OSError as error:
+            raise InputError(f"The ledger {self.path} cannot be used: {error.strerror or error}.") from error
+        return self._read[1]
+
+    def _write(self, entries: Sequence[Entry]) -> None:
+        if self._old is not None and not self.path.exists():
+            logging.getLogger(__name__).warning("The runs of %s are kept in %s from now on.", self._old, self.path)
+        write_entries(self.path, entries, suffix=".json.gz" if self.path.suffix == ".gz" else ".json")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from writing."""
+        try:
+            with FileLock(f"{self.path}.lock", timeout=PATIENCE):
+                yield
+        except Timeout as error:
+            raise SfaError(
+                f"The ledger {self.path} is locked: another process has been writing to it for {PATIENCE:.0f} s."
+            ) from error
+        except OSError as error:
+            raise InputError(f"The ledger {self.path} cannot be used: {error.strerror or error}.") from error
+
+
+def _joined(entry: Entry, other: Entry) -> Entry:
+    """Return an entry with the labels and scores of another that it does not have."""
+    scores: dict[tuple[str, str, str], Score] = {}
+    for score in (*entry.scores, *other.scores):
+        scores.setdefault((score.protocol, score.splits, score.name), score)
+    return replace(entry, labels=tuple(dict.fromkeys((*entry.labels, *other.labels))), scores=tuple(scores.values()))

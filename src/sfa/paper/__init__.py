@@ -1,0 +1,1 @@
+"""Everything about reproducing the paper: studies, results, tables and figures."""

@@ -1,0 +1,116 @@
+"""Seconds per epoch by the number of power iterations (the paper's Figure 4), from stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from matplotlib.figure import Figure
+
+from sfa.errors import InputError
+from sfa.evaluate import Difference, Score, paired_difference
+from sfa.experiments.entry import Entry
+from sfa.plots import PLAIN, color_of, logarithmic_y, style
+
+STUDY = "run-time-k"
+"""The study that measures what is drawn; where a data set has none of it ``run-time`` will do, with k = 1 alone."""
+
+Published = Mapping[str, float]
+"""By data set, the ratio of the times with and without SFA (``k = 1``) that the paper prints."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Recipes that were timed by turns on one data set: what else the machine did slowed all of them alike."""
+
+    setting: Entry
+    """One of the runs: its data set, method, device and threads are those of all."""
+    without: tuple[float, ...]
+    """Seconds per epoch without SFA, turn by turn."""
+    by_iterations: Mapping[int, tuple[float, ...]]
+
+    def ratio(self, k: int) -> Difference:
+        """Compute time with SFA over time without it, paired turn by turn, with its 95 % interval."""
+        ratios = tuple(ours / theirs for ours, theirs in zip(self.by_iterations[k], self.without, strict=True))
+        zeros = Score("", "", {"ratio": (0.0,) * len(ratios)})
+        return paired_difference(Score("", "", {"ratio": ratios}), zeros)
+
+
+def timings(entries: Sequence[Entry]) -> list[Timing]:
+    """Find the times of each data set: of those with the most numbers of iterations, the last."""
+    jobs: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in entries:
+        if entry.kind == "timed" and entry.failure is None:
+            beside = tuple(entry.recipe.get("beside", ()))
+            key = entry.dataset, entry.fingerprint, entry.seed, entry.device, entry.threads, beside
+            jobs.setdefault(key, []).append(entry)
+    found: dict[str, tuple[tuple[int, str], Timing]] = {}
+    for job in jobs.values():
+        turns = {
+            (entry.recipe["spectral"]["name"], entry.recipe["spectral"].get("iterations")): entry.scores[0].of()
+            for entry in job
+        }
+        without = next((seconds for (name, _), seconds in turns.items() if name == "none"), None)
+        by_iterations = {int(k): seconds for (name, k), seconds in turns.items() if name == "sfa"}
+        if without is None or not by_iterations or len(by_iterations) + 1 < len(turns):
+            continue  # timed beside other maps than SFA, or without the plain method
+        rank = len(by_iterations), max(entry.created for entry in job)
+        timing = Timing(job[0], without, dict(sorted(by_iterations.items())))
+        best = found.setdefault(job[0].dataset, (rank, timing))
+        found[job[0].dataset] = (rank, timing) if rank > best[0] else best
+    return [timing for _, timing in found.values()]
+
+
+@style()
+def draw_run_time(entries: Sequence[Entry], published: Published) -> Figure:
+    """Draw seconds per epoch without SFA and with k iterations. Right: the ratio, with the paper's for k = 1."""
+    measured = timings(entries)
+    if not measured:
+        raise InputError("The ledger has no run times to draw: `sfa figure 4 --run` measures them.")
+    figure = Figure(figsize=(9.0, 3.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    ks = sorted({1, *(k for timing in measured for k in timing.by_iterations)})
+    slowest = []
+    for number, timing in enumerate(measured):
+        one, color = timing.setting, color_of(number)
+        means = {0: fmean(timing.without)}
+        means |= {1 + ks.index(k): fmean(turns) for k, turns in timing.by_iterations.items()}
+        slowest.append(max(means.values()))
+        label = f"{one.dataset}, {one.method}, {one.device}, {one.threads} thread{'' if one.threads == 1 else 's'}"
+        left.plot(list(means), list(means.values()), "o-", color=color, linewidth=1.5, markersize=4, label=label)
+        aside = 0.12 * (number - (len(measured) - 1) / 2)  # that intervals do not hide each other
+        for k in timing.by_iterations:
+            ratio = timing.ratio(k)
+            interval = [[ratio.mean - ratio.low], [ratio.high - ratio.mean]]
+            place = ks.index(k) + aside
+            right.errorbar(place, ratio.mean, interval, fmt="o", color=color, markersize=4, linewidth=1.2)
+        if one.dataset in published:
+            diamond = {"markerfacecolor": "white", "markeredgecolor": color, "markersize": 6}
+            right.plot(aside - 0.3, published[one.dataset], "D", **diamond)
+    left.set_xticks(range(len(ks) + 1), ["no SFA", *(f"$k = {k}$" for k in ks)])
+    left.set(title="seconds per epoch", ylabel="seconds")
+    if max(slowest) > 5 * min(slowest):
+        logarithmic_y(left)
+    else:
+        left.set_ylim(0, 1.15 * max(slowest))
+    left.legend(loc="best", fontsize=8)
+    right.axhline(1, color=PLAIN, linewidth=0.9)
+    right.set_xticks(range(len(ks)), [f"$k = {k}$" for k in ks])
+    right.set(title="the same over that without SFA", ylabel="ratio", xlim=(-0.5, len(ks) - 0.5))
+    right.plot([], [], "D", markerfacecolor="white", markeredgecolor="black", label="published, $k = 1$")
+    right.errorbar([], [], [], fmt="o", color="black", markersize=4, label="mean of the turns, 95 % interval")
+    right.legend(loc="upper left", fontsize=8)
+    return figure
+
+
+def tell_of_run_time(entries: Sequence[Entry], published: Published) -> str:
+    """Say the ratios of the smallest and the largest number of iterations, and the paper's."""
+    told = []
+    for timing in timings(entries):
+        name, ks = timing.setting.dataset, list(timing.by_iterations)
+        ratios = {k: timing.ratio(k) for k in (ks[0], ks[-1])}
+        text = ", ".join(f"× {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}] for k = {k}" for k, one in ratios.items())
+        theirs = f" (published × {published[name]:.3f})" if name in published else ""
+        told.append(f"{name}: an epoch takes {text}{theirs}.")
+    return " ".join(told)

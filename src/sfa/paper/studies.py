@@ -1,0 +1,212 @@
+"""The studies of the paper, and some beside them, each a function from where it starts to the variants it compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sfa.errors import InputError
+from sfa.evaluate.baselines import BASELINES
+from sfa.experiments.cells import RUN_TIME, Variant
+from sfa.experiments.plans import Base, Study
+from sfa.recipes import Recipe
+from sfa.registry import register, registered
+
+ITERATIONS = (0, 1, 2, 4, 8)
+NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
+EDGE_NOISES = (0.05, 0.1, 0.2, 0.4)
+PASSES = (8, 16, 64)
+LEVELLING = 8.0
+"""Directions' worth that so many passes take together, whatever the strength of one."""
+KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
+
+Variants = Callable[[Base], Iterator[Variant]]
+Maps = dict[str, tuple[str, dict[str, Any]]]
+"""By label, a spectral map and its options."""
+
+
+def _study(name: str, **settings: Any) -> Callable[[Variants], Variants]:
+    """Register a function as a study, in the order of `sfa list studies`."""
+
+    def decorate(variants: Variants) -> Variants:
+        register("study", name, Study(name, variants, **settings))
+        return variants
+
+    return decorate
+
+
+def _timed_study(name: str) -> Callable[[Variants], Variants]:
+    return _study(name, protocols=(RUN_TIME,), epochs=50)
+
+
+def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:
+    """Return the recipe with another spectral map; what it says of that map already holds on."""
+    own = recipe.spectral if isinstance(recipe.spectral, dict) and recipe.spectral_name == spectral else {}
+    return recipe.updated({"spectral": {**own, "name": spectral, **options}})
+
+
+def _with_maps(recipe: Recipe, maps: Maps, *, baseline: str, kind: str = "trained") -> Iterator[Variant]:
+    """Yield a variant for each label with its map and options, all but the baseline compared with it."""
+    for label, (spectral, options) in maps.items():
+        changed = _with_map(recipe, spectral, **options)
+        yield Variant(label, changed, baseline=None if label == baseline else baseline, kind=kind)
+
+
+def _without_and_with_sfa(recipe: Recipe, label: str, separator: str) -> Iterator[Variant]:
+    yield from _with_maps(recipe, {label: ("none", {}), f"{label}{separator}SFA": ("sfa", {})}, baseline=label)
+
+
+@_study("ablation")
+def ablation(base: Base) -> Iterator[Variant]:
+    """Graph augmentation A_G (dropped edges, masked features), channel noise A_F and SFA, A_F*, alone and together.
+
+    "Ablations on Augmentations".
+    """
+    augmented = base.recipe
+    bare = without_graph_augmentation(augmented)
+    for graph, recipe in (("", bare), ("A_G", augmented)):
+        for feature, spectral in (("", "none"), ("A_F", "noise"), ("A_F*", "sfa")):
+            label = " + ".join(part for part in (graph, feature) if part) or "none"
+            baseline = graph if graph and feature else "none"
+            yield Variant(label, _with_map(recipe, spectral), baseline=None if label == "none" else baseline)
+    both = augmented.updated({"spectral": ["noise", _with_map(augmented, "sfa").spectral]})
+    yield Variant("A_G + A_F + A_F*", both, baseline="A_G")
+
+
+def without_graph_augmentation(recipe: Recipe) -> Recipe:
+    """Return the recipe with views that are the data themselves."""
+    section = recipe.augmentation if isinstance(recipe.augmentation, dict) else {}
+    nothing = {"kinds": "identity", "strength": "identity", "edge_drop": [0.0, 0.0], "feature_drop": [0.0, 0.0]}
+    options = [key for key in nothing if key in section]
+    if section.get("kinds") in (None, "all") and section.get("name") not in ("uniform", "adaptive", "image"):
+        raise InputError(f"The graph augmentation of {recipe.method['name']} is part of it, and cannot be taken away.")
+    if "kinds" in section:
+        options = ["kinds"]
+    return recipe.updated({f"augmentation.{key}": nothing[key] for key in options})
+
+
+@_study("iterations")
+def iterations(base: Base) -> Iterator[Variant]:
+    """Power iterations k of SFA; k = 0 subtracts a random direction.
+
+    "Effect of Number of Iterations".
+    """
+    maps: Maps = {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS}
+    return _with_maps(base.recipe, maps, baseline="k = 0")
+
+
+@_study("passes")
+def passes(base: Base) -> Iterator[Variant]:
+    """What SFA balances and what it disturbs, apart: the same levelling by gentler passes, and without chance.
+
+    Not in the paper. One pass, then so many that 8 directions' worth are taken: the more, the less noise.
+    """
+    maps: Maps = {"none": ("none", {})}
+    for count, total in ((1, 1.0), *((count, LEVELLING) for count in PASSES)):
+        for name in ("sfa", "expectation") if count in (1, PASSES[-1]) else ("sfa",):
+            label = f"{name}, {count} pass{'es' if count > 1 else ''} of {total / count:g}"
+            maps[label] = name, {"passes": count, "strength": total / count}
+    return _with_maps(base.recipe, maps, baseline="none")
+
+
+@_study("noisy-features")
+def noisy_features(base: Base) -> Iterator[Variant]:
+    """Noise ε N(0, I) added to the features, without and with SFA.
+
+    "Robustness to Noisy Features".
+    """
+    for noise in NOISES:
+        yield from _without_and_with_sfa(base.recipe.updated({"feature_noise": noise}), f"ε = {noise:g}", ", ")
+
+
+@_study("noisy-edges")
+def noisy_edges(base: Base) -> Iterator[Variant]:
+    """A share of the edges replaced by random ones, without and with SFA.
+
+    Not in the paper, whose claim of robustness is of features.
+    """
+    for noise in EDGE_NOISES:
+        noisy = base.recipe.updated({"edge_noise": noise})
+        yield from _without_and_with_sfa(noisy, f"{100 * noise:g} % random edges", ", ")
+
+
+@_study("spectral-maps")
+def spectral_maps(base: Base) -> Iterator[Variant]:
+    """Every spectral map, the paper's rivals also without their noise.
+
+    "Other Variants of Spectral Augmentation" and "Matrix Preconditioning".
+    """
+    maps: Maps = {name: (name, {}) for name in registered("spectral")}
+    maps |= {f"{name}, no noise": (name, {"noise": 0.0}) for name in ("maxexp", "power-norm", "grassmann")}
+    maps["grassmann, randomised"] = "grassmann", {"method": "randomised"}
+    return _with_maps(base.recipe, maps, baseline="none")
+
+
+@_study("kappa")
+def kappa(base: Base) -> Iterator[Variant]:
+    """The κ singular values that Grassmann feature maps keep, without noise, beside SFA.
+
+    "Matrix Preconditioning", the table of the impact of the subspace size.
+    """
+    maps: Maps = {"sfa": ("sfa", {})}
+    maps |= {f"κ = {count}": ("grassmann", {"kappa": count, "noise": 0.0}) for count in KAPPAS}
+    return _with_maps(base.recipe, maps, baseline="sfa")
+
+
+@_study("clustering", protocols=("clustering",), many_methods=True)
+def clustering(base: Base) -> Iterator[Variant]:
+    """k-means on the embeddings of methods without and with SFA, and on what needs no training.
+
+    "Node Clustering".
+    """
+    for name in BASELINES[base.level]:
+        yield Variant(name, base.recipe, kind=name)
+    for name in base.methods:
+        yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")
+
+
+@_timed_study(RUN_TIME)
+def run_time(base: Base) -> Iterator[Variant]:
+    """Seconds per epoch without and with SFA, measured by turns so that both see the same machine.
+
+    "Runtimes".
+    """
+    maps: Maps = {"without SFA": ("none", {}), "with SFA": ("sfa", {})}
+    return _with_maps(base.recipe, maps, baseline="without SFA", kind="timed")
+
+
+@_timed_study("run-time-k")
+def run_time_by_iterations(base: Base) -> Iterator[Variant]:
+    """Seconds per epoch without SFA and with each number of power iterations k, measured by turns.
+
+    "Runtimes", the figure.
+    """
+    maps: Maps = {"without SFA": ("none", {})}
+    maps |= {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS if k > 0}
+    return _with_maps(base.recipe, maps, baseline="without SFA", kind="timed")
+
+
+@_timed_study("map-run-time")
+def map_run_time(base: Base) -> Iterator[Variant]:
+    """Seconds per epoch of SFA beside Grassmann feature maps by SVD and by randomised SVD, measured by turns.
+
+    "Runtimes", the table of SVD.
+    """
+    maps: Maps = {"none": ("none", {}), "sfa": ("sfa", {})}
+    maps |= {f"grassmann, {method}": ("grassmann", {"method": method}) for method in ("svd", "randomised")}
+    return _with_maps(base.recipe, maps, baseline="sfa", kind="timed")
+
+
+@_study("methods", many_methods=True)
+def methods(base: Base) -> Iterator[Variant]:
+    """Methods without and with SFA, beside what needs no training and, of nodes, what learns from the labels.
+
+    "Node Classification", Table 1, and "Graph Classification".
+    """
+    unsupervised, supervised = [*BASELINES[base.level], "untrained encoder"], ["MLP", "GCN"]
+    for name in unsupervised:
+        yield Variant(name, base.recipe, kind=name)
+    for name in supervised if base.level == "node" else ():
+        yield Variant(f"supervised {name}", base.recipe, kind=f"supervised {name.lower()}")
+    for name in base.methods:
+        yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")

@@ -1,0 +1,102 @@
+"""Budgets: how long, in what batches and at what rate a run was trained, apart from what it is a run of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfa.recipes.identity import recipe_hash
+from sfa.recipes.parsing import stretched_warmup
+
+LENGTHS = ("epochs", "warmup", "lr")
+"""Keys of training that a shorter run changes: the warm-up shrinks with the epochs, and a rate meant for thousands of
+them may diverge in a few."""
+MACHINE = ("beside", "device", "threads")
+"""What a timed run notes of where it was measured, and by turns with what."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Epochs that were planned (none of what is not trained), batches and learning rate, where a run was timed.
+
+    Runs are pooled, and compared, if theirs is the same. Sections of the recipe are JSON, which can be hashed.
+    """
+
+    epochs: int | None
+    sampler: str
+    lr: float | None = None
+    turns: str = "{}"
+    """Of a timed run: where and with what."""
+
+    @classmethod
+    def of(cls, recipe: Mapping[str, Any]) -> Budget:
+        """Return the budget of a run with this complete recipe."""
+        training, machine = recipe.get("training", {}), {key: recipe[key] for key in MACHINE if key in recipe}
+        sampler, turns = (json.dumps(section, sort_keys=True) for section in (recipe.get("sampler"), machine))
+        return cls(training.get("epochs"), sampler, training.get("lr"), turns)
+
+    @property
+    def batches(self) -> dict[str, Any]:
+        """The sampler."""
+        return json.loads(self.sampler) or {}
+
+    @property
+    def machine(self) -> str:
+        """Where a timed run was measured, in words."""
+        noted = json.loads(self.turns)
+        return f"{noted['device']}, {noted['threads']} thread{'' if noted['threads'] == 1 else 's'}" if noted else ""
+
+    def size(self, own: Budget) -> tuple[int, bool, bool, int, bool]:
+        """Return by what budgets are ordered: epochs; the batches of the recipe, ``own``; the whole graph; large ones.
+
+        All else equal, the recipe's own learning rate goes first.
+        """
+        is_whole, batch = self.batches.get("name") == "whole", int(self.batches.get("batch_size") or 0)
+        return self.epochs or 0, self.sampler == own.sampler, is_whole, batch, self.lr == own.lr
+
+    def words(self, own: Budget) -> str | None:
+        """Tell what differs from the method's own recipe, ``None`` if nothing does."""
+        parts = []
+        if self.epochs != own.epochs:
+            more = (self.epochs or 0) > (own.epochs or 0)
+            parts.append(
+                f"{self.epochs} epochs in place of {own.epochs}" if more else f"{self.epochs} of {own.epochs} epochs"
+            )
+        if self.sampler != own.sampler:
+            size, name = self.batches.get("batch_size"), self.batches.get("name")
+            parts.append("full batch" if name == "whole" else f"batches of {size} ({name})" if size else f"by {name}")
+        if self.lr != own.lr:
+            parts.append(f"learning rate {self.lr:g} in place of {own.lr:g}")
+        return ", ".join(parts) or None
+
+    def changes(self, own: Budget) -> dict[str, Any]:
+        """Return the recipe keys that make it of the method's own budget."""
+        changed: dict[str, Any] = {} if self.epochs == own.epochs else {"training.epochs": self.epochs}
+        if self.sampler != own.sampler:
+            changed |= {f"sampler.{key}": value for key, value in self.batches.items() if value is not None}
+        return changed if self.lr == own.lr else {**changed, "training.lr": self.lr}
+
+
+def essence(recipe: Mapping[str, Any]) -> str:
+    """Hash all that decides a run but for its budget and its seed."""
+    kept = {key: value for key, value in recipe.items() if key not in ("sampler", *MACHINE)}
+    if "training" in kept:
+        kept["training"] = {key: value for key, value in kept["training"].items() if key not in LENGTHS}
+    return recipe_hash(kept)
+
+
+def has_fitting_warmup(recipe: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Tell whether a run warmed up for the share of its epochs that its method's own recipe has."""
+    if "training" not in own:
+        return True
+    (epochs, warmup), (own_epochs, own_warmup) = (
+        (one["training"]["epochs"], one["training"].get("warmup", 0)) for one in (recipe, own)
+    )
+    return bool(warmup == (own_warmup and stretched_warmup(own_warmup, own_epochs, epochs)))
+
+
+def is_budget(path: str) -> bool:
+    """Tell whether a recipe key, given by its path, is of the budget."""
+    return path.split(".")[0] == "sampler" or path in [f"training.{key}" for key in LENGTHS]

@@ -1,0 +1,116 @@
+"""What is selected of a table, on which data, of which methods, with which settings; and the commands that fill it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfa.data import names
+from sfa.errors import InputError, unknown_name
+from sfa.experiments.plans import protocols_of
+from sfa.levels import DATA, Level
+from sfa.methods import DEFAULTS, available_methods
+from sfa.paper.tables.budgets import is_budget
+from sfa.paper.tables.definition import Definition, Point
+from sfa.registry import resolve
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is selected of a table.
+
+    Attributes:
+        datasets: Those to show, by name; the paper's, and others that were measured, if there are none.
+        methods: Those to show, where lines are methods; else the one that the study is of.
+        seeds: Those that count; any, if there are none.
+        changes: Recipe keys set in every recipe. Such of the budget, epochs and batches, select that budget alone.
+    """
+
+    datasets: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The changes that are not of the budget."""
+        return {path: value for path, value in self.changes.items() if not is_budget(path)}
+
+    @property
+    def words(self) -> list[str]:
+        """Settings and seeds as the command line has them."""
+        changes, words = dict(self.changes), list[str]()
+        if "training.epochs" in changes:
+            words += ["--epochs", str(changes.pop("training.epochs"))]
+        if changes:  # as YAML reads them
+            values = {path: one if isinstance(one, str) else json.dumps(one) for path, one in changes.items()}
+            words += ["--set", *(f"{path}={value}" for path, value in values.items())]
+        if self.seeds:
+            words += ["--seeds", *map(str, self.seeds)]
+        return words
+
+    def command(self, number: int, more: Sequence[str] = ()) -> str:
+        """Return what shows a table so."""
+        words = ["sfa", "table", str(number)]
+        words += ["--datasets", *self.datasets] if self.datasets else []
+        words += ["--method", *self.methods] if self.methods else []
+        return shlex.join([*words, *self.words, *more])
+
+    def check(self, number: int, level: Level, *, many_methods: bool) -> None:
+        """Raise unless this can be selected of a table of such data."""
+        levels = {dataset.name: dataset.level for dataset in names()}
+        for dataset in self.datasets:
+            if dataset not in levels:
+                raise unknown_name("data set of a table", dataset, levels)
+            found = levels[dataset]
+            if found is not None and found != level:
+                raise InputError(f"Table {number} is of {DATA[level]}, and {dataset} is {DATA[found]}.")
+        for method in self.methods:
+            if resolve("method", method).level != level:
+                fitting = ", ".join(available_methods(level))
+                raise InputError(f"{method} is no method for table {number}: it has {fitting}.")
+        if not many_methods and len(self.methods) > 1:
+            raise InputError(f"Table {number} is of one method, not of {', '.join(self.methods)}.")
+
+
+@dataclass
+class StudyCall:
+    """One call of a study that measures some cells."""
+
+    study: str
+    protocols: tuple[str, ...]
+    """To ask for; none where they are the study's own."""
+    methods: tuple[str, ...]
+    recipe: str | None
+    datasets: list[str] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+
+    def command(self, selection: Selection, more: Sequence[str] = ()) -> str:
+        """Return what to type for it; ``more`` words go to the end."""
+        words = ["sfa", "study", self.study, "--datasets", *self.datasets]
+        words += ["--method", *self.methods] if self.methods else []
+        words += ["--recipe", self.recipe] if self.recipe is not None else []
+        words += ["--protocol", *self.protocols] if self.protocols else []
+        return shlex.join([*words, *selection.words, *more])
+
+
+def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
+    """Return calls that measure cells: one for all data sets on which the same methods are missing."""
+    own = protocols_of(resolve("study", definition.study), definition.level)
+    protocols = () if own == (definition.protocol,) else (definition.protocol,)
+    by_set: dict[tuple[str | None, str], list[Point]] = {}
+    for point in points:
+        by_set.setdefault((point.line.recipe, point.dataset), []).append(point)
+    calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
+    for (recipe, dataset), those in by_set.items():
+        methods = selection.methods
+        if definition.many_methods:  # what is no method's stands beside the level's first, whose features it has
+            wanted = {point.line.method or DEFAULTS[definition.level] for point in those}
+            methods = tuple(name for name in available_methods() if name in wanted)
+        call = calls.setdefault((recipe, methods), StudyCall(definition.study, protocols, methods, recipe))
+        call.datasets.append(dataset)
+        call.points += those
+    return list(calls.values())

@@ -1,0 +1,116 @@
+"""Every value of the paper has its counterpart in a study, or a reason why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfa.experiments.cells import RUN_TIME
+from sfa.paper.tables.definition import NUMBERS, Definition, Grid, column_keys, definition_of, load
+from sfa.paper.tables.make import TableMaker
+from sfa.paper.tables.matching import target_of
+from sfa.paper.tables.selection import Selection
+from sfa.registry import registered
+from tests.paper.tables.conftest import variant_of
+
+WITHOUT_STUDY = {11, 12, 13}
+DEFINITIONS = {number: found for number in NUMBERS if (found := definition_of(number)) is not None}
+
+
+def grid_of(definition: Definition) -> Grid:
+    """Of the paper's data sets alone."""
+    return definition.grid(definition.datasets, definition.lines)
+
+
+def test_every_table_is_there() -> None:
+    assert set(DEFINITIONS) | WITHOUT_STUDY == set(NUMBERS)
+
+
+@pytest.mark.parametrize("number", DEFINITIONS)
+def test_rows_and_columns_are_the_papers_in_its_order(number: int) -> None:
+    definition, paper = DEFINITIONS[number], load(number)
+    grid_columns, grid_rows = grid_of(definition)
+    rows, columns = [row.key for row in grid_rows], [column.key for column in grid_columns]
+    keys = column_keys(number)
+    assert rows[: len(paper.rows)] == [row.key for row in paper.rows]
+    assert columns[: len(keys)] == keys
+    assert all(band.label is None for band in grid_rows[: len(paper.rows)]), "it is the paper's"
+    assert all(band.label for band in grid_rows[len(paper.rows) :]), "ours have labels of their own"
+    assert all(column.label for column in grid_columns[len(keys) :])
+    assert len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("number", DEFINITIONS)
+def test_every_line_is_a_variant_of_its_study(number: int) -> None:
+    definition = DEFINITIONS[number]
+    assert definition.study in registered("study")
+    assert definition.protocol == RUN_TIME or definition.protocol in registered("protocol")
+    maker = TableMaker(definition, shipped=())
+    refused = {}
+    for band in grid_of(definition)[1]:
+        for point in band.points:
+            reason = maker.refusal(point)
+            if reason is None:
+                target = maker.target(point)
+                assert target.variant.label == point.line.variant
+                assert (target.baseline is None) == (target.variant.baseline is None)
+            else:
+                refused[band.key, point.metric] = reason
+    assert refused.keys() == ({("paper", "accuracy")} if number == 1 else set())
+    assert all(refused.values())
+
+
+def test_numbers_of_the_paper_are_those_of_the_studies() -> None:
+    """κ, k and ε are in the paper's keys, and must be in the recipes."""
+    for key, line in DEFINITIONS[17].lines.items():
+        if key.isdecimal():
+            spectral = variant_of("kappa", line.variant).recipe.spectral
+            assert (spectral["kappa"], spectral["noise"]) == (int(key), 0.0)
+    for key, line in DEFINITIONS[8].lines.items():
+        assert variant_of("iterations", line.variant).recipe.spectral["iterations"] == int(key.removeprefix("k"))
+    for key, line in DEFINITIONS[9].lines.items():
+        recipe = variant_of("noisy-features", line.variant).recipe
+        assert recipe.feature_noise == float(key.removesuffix("-sfa"))
+        assert (recipe.spectral["name"] == "sfa") == key.endswith("-sfa")
+    sixteen = {key: variant_of("spectral-maps", line.variant) for key, line in DEFINITIONS[16].lines.items()}
+    assert sixteen["grassmann-no-noise"].recipe.spectral["kappa"] == 15
+    assert sixteen["grassmann-no-noise"].recipe.spectral["noise"] == 0
+    assert sixteen["pca"].recipe.spectral["kappa"] == 20
+
+
+def test_ablation_ticks() -> None:
+    lines = DEFINITIONS[7].lines
+    for key, edges, spectral in (
+        ("none", False, "none"),
+        ("graph", True, "none"),
+        ("spectral", False, "sfa"),
+        ("graph-spectral", True, "sfa"),
+        ("graph-feature", True, "noise"),
+        ("feature", False, "noise"),
+        ("graph-feature-spectral", True, "noise + sfa"),
+    ):
+        recipe = variant_of("ablation", lines[key].variant).recipe
+        assert (sum(recipe.augmentation["edge_drop"]) > 0, recipe.spectral_name) == (edges, spectral)
+
+
+def test_the_papers_hyper_parameters_have_a_line() -> None:
+    definition = DEFINITIONS[1]
+    points = {row.key: row.points for row in grid_of(definition)[1]}["paper"]
+    maker = TableMaker(definition, shipped=())
+    assert [point.dataset for point in points if maker.refusal(point)] == ["pubmed"], "it is not in the paper's table"
+    found = {point.dataset: target_of(definition, point, Selection()).variant.recipe for point in points}
+    for row in load(12).rows:
+        recipe = found[row.key]
+        values = {key: cell.published or "" for key, cell in zip(column_keys(12), row.cells, strict=True)}
+        assert recipe.training.epochs == int(values["epochs"].replace(",", ""))
+        assert recipe.spectral["iterations"] == int(values["k"])
+    _, elsewhere = definition.grid(["coauthor-cs"], {"paper": definition.lines["paper"]})
+    assert maker.refusal(elsewhere[0].points[0]) == "the paper gives none for this data set"
+
+
+def test_every_method_with_and_without_sfa_is_in_the_main_table() -> None:
+    from sfa.methods import available_methods
+
+    variants = [line.variant for line in DEFINITIONS[1].lines.values() if line.recipe is None]
+    of_nodes = [name for name, method in available_methods().items() if method.level == "node"]
+    assert {f"{name}{suffix}" for name in of_nodes for suffix in ("", " + SFA")} <= set(variants)
+    assert len(set(variants)) == len(variants)
