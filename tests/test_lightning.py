@@ -21,7 +21,7 @@ from sfa.data import load
 from sfa.errors import InputError, TrainingError
 from sfa.evaluate import diagnose
 from sfa.lightning import NAMES, LightningMethod, SpectralDiagnostics, name_in_use
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralMap
 from sfa.train import train
 from tests.callbacks import on_epoch

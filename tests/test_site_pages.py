@@ -13,8 +13,8 @@ import pytest
 
 from sfa.evaluate import Score
 from sfa.experiments.entry import Entry
-from sfa.recipes import load_recipe
-from sfa.recipes.identity import recipe_hash
+from sfa.run import load_recipe
+from sfa.run.identity import recipe_hash
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "tools" / "docs_site"

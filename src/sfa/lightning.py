@@ -25,7 +25,7 @@ from sfa.errors import InputError
 from sfa.evaluate import diagnose
 from sfa.methods.base import FeatureMaps, Method, Observer
 from sfa.ranges import check_whole
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.sampling import Sampler
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralMap

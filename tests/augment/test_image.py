@@ -21,7 +21,7 @@ from sfa.augment.image import Strength, random_view
 from sfa.augment.image_ops import blur_images, crop_boxes, crop_images, jitter_colors, solarize, to_gray
 from sfa.errors import InputError
 from sfa.nn.image_encoder import to_float
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from tests.methods.whole_steps import images
 
 NOTHING = STRENGTHS["identity"][0]

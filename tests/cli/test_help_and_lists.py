@@ -14,8 +14,8 @@ import pytest
 from sfa.data import names as datasets
 from sfa.methods import available_methods
 from sfa.paper.tables.definition import NUMBERS
-from sfa.recipes import shipped_recipes
 from sfa.registry import registered
+from sfa.run import shipped_recipes
 
 RunSfa = Callable[..., Any]
 

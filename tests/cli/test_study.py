@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sfa.cli import console
-from sfa.cli.console import Display
-from sfa.cli.many_values import spread
+from sfa.cli.options import spread
 from sfa.cli.study import Progress
 from sfa.experiments import measure
 from sfa.experiments.cells import Plan
 from sfa.experiments.estimate import Estimator
 from sfa.experiments.results import Ledger
 from sfa.experiments.runner import Runner
-from sfa.recipes import Recipe
-from sfa.recipes.run import Run
+from sfa.run import Recipe
+from sfa.run import display as console
+from sfa.run.display import Display
+from sfa.run.run import Run
 from tests.studies.tiny import shortened, tiny_plan
 
 RunSfa = Callable[..., Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sweep import Search, shipped_ranges
 from sfa.sweep import search as module
 from sfa.train import Interrupted

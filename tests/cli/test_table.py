@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from sfa.cli.run import Source
 from sfa.errors import InputError
 from sfa.experiments.measure import measure
 from sfa.experiments.results import Ledger
 from sfa.paper.tables.definition import DEFINITIONS, NUMBERS
 from sfa.paper.tables.make import make_table
 from sfa.paper.tables.selection import Selection
+from sfa.run.source import Source
 from tests.ledger.writers import entry_by
 
 RunSfa = Callable[..., Any]

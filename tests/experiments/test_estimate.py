@@ -8,7 +8,7 @@ from typing import Any
 from sfa.experiments.cells import Cell, Plan
 from sfa.experiments.entry import Entry
 from sfa.experiments.estimate import Estimator
-from sfa.recipes.identity import recipe_hash
+from sfa.run.identity import recipe_hash
 
 NewPlan = Callable[..., Plan]
 

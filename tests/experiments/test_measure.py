@@ -17,7 +17,7 @@ from sfa.experiments.cells import Plan
 from sfa.experiments.measure import clear_peak_memory, peak_memory
 from sfa.experiments.results import Ledger
 from sfa.experiments.runner import Runner
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation
 from sfa.spectral.base import SpectralMap
 from sfa.train import Callback

@@ -17,8 +17,8 @@ from sfa.experiments.results import Ledger
 from sfa.experiments.runner import Runner
 from sfa.methods import available_methods
 from sfa.paper.studies import without_graph_augmentation
-from sfa.recipes import Recipe, load_recipe
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe
 
 NewPlan = Callable[..., Plan]
 

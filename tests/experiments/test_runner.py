@@ -26,8 +26,8 @@ from sfa.experiments.plans import Study, make_plan
 from sfa.experiments.results import Ledger
 from sfa.experiments.runner import Runner, cells_folder
 from sfa.experiments.summary import summarise
-from sfa.recipes.run import train_recipe
 from sfa.registry import resolve
+from sfa.run.train_recipe import train_recipe
 from sfa.train import Interrupted, RunFolder, load_checkpoint, versions
 from tests.experiments.tiny import Recorder, results, run_plan, run_until_killed, shortened
 from tests.forks import run_forked, start_forked

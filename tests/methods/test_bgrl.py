@@ -15,7 +15,7 @@ from sfa import distributed
 from sfa.augment import Identity, UniformDrop
 from sfa.methods import BGRL
 from sfa.nn import GCN
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
 from tests.augment.views import random_views

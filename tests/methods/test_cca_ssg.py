@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.methods import CCASSG
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from tests.augment.views import random_views
 

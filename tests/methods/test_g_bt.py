@@ -12,7 +12,7 @@ from sfa.losses import barlow_twins
 from sfa.methods import GBT
 from sfa.nn import GCN
 from sfa.nn.layers import BatchNorm
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from tests.augment.views import random_views
 from tests.graph.dense_diffusion import dense_adjacency

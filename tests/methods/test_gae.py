@@ -16,7 +16,7 @@ from sfa.graph import draws as non_edges
 from sfa.graph.draws import ones_and_zeros
 from sfa.methods import GAE, VGAE, Method
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

@@ -10,8 +10,8 @@ import pytest
 from sfa.errors import InputError
 from sfa.experiments.cells import Variant
 from sfa.experiments.plans import Base
-from sfa.recipes import Recipe
 from sfa.registry import registered, resolve
+from sfa.run import Recipe
 
 
 def base(method: str = "grace", **changes: Any) -> Base:

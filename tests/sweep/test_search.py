@@ -20,9 +20,9 @@ from sfa.data import build_images, load, stochastic_block_model
 from sfa.errors import InputError
 from sfa.evaluate import Score
 from sfa.evaluate.inputs import labels_of
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.identity import LATER
-from sfa.recipes.legacy import STEPS, flatten
+from sfa.run import Recipe, load_recipe
+from sfa.run.identity import LATER
+from sfa.run.legacy import STEPS, flatten
 from sfa.sweep import Record, Search, SearchCallback, Settings, Space, best_of, recipe_of
 from sfa.sweep import search as module
 from sfa.sweep.development import development_part

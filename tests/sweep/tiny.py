@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.data import fingerprint, load
 from sfa.evaluate import Protocol, Score, default_protocol
 from sfa.levels import level_of
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sweep import Record, Search, SearchCallback, Settings, parse_range
 
 TINY: dict[str, dict[str, Any]] = {

@@ -12,9 +12,9 @@ from sfa.experiments.entry import Entry
 from sfa.experiments.summary import Summary, summary_of
 from sfa.experiments.words import mean_and_std
 from sfa.paper.tables.budgets import Budget
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.identity import counts, digest
-from sfa.recipes.legacy import CORRECTED, modernize, uncorrected
+from sfa.run import Recipe, load_recipe
+from sfa.run.identity import counts, digest
+from sfa.run.legacy import CORRECTED, modernize, uncorrected
 
 PLAIN, SFA = "none", "sfa"
 

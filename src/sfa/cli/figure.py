@@ -9,10 +9,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
-from sfa.cli.run import Source, counted, require_same_data
 from sfa.cli.table import own_entries
-from sfa.cli.train import start_run, train_run
 from sfa.errors import InputError
 from sfa.experiments import default_path
 from sfa.experiments.estimate import duration
@@ -22,9 +19,12 @@ from sfa.paper.figures.run_time import STUDY, timings
 from sfa.paper.tables import definition as published
 from sfa.paper.tables.make import shipped_entries
 from sfa.plots import check_picture, save_figure
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.run import describe
 from sfa.registry import registered
+from sfa.run import Recipe, load_recipe
+from sfa.run.display import Display, counted
+from sfa.run.run import describe
+from sfa.run.source import Source, require_same_data
+from sfa.run.train_recipe import start_run, train_in
 from sfa.train import Interrupted, RunFolder, load_tensors
 from sfa.train.run_log import read_runs
 
@@ -194,7 +194,7 @@ def train_needed(datasets: Sequence[str], *, data_root: Path | None, device: str
         recipe, name = recipes[path]
         try:
             if path.exists():
-                train_run(RunFolder.open(path), recipe, graphs[name], device=device, resume=True, display=display)
+                train_in(RunFolder.open(path), recipe, graphs[name], device=device, resume=True, display=display)
             else:
                 start_run(path, recipe, graphs[name], sources[name], device=device, display=display)
         except Interrupted as error:

@@ -8,11 +8,11 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from sfa.cli.console import Display, results_console
 from sfa.errors import InputError
 from sfa.experiments.entry import Entry
 from sfa.experiments.results import Ledger
 from sfa.experiments.results_files import check_export, read_entries, to_frame, to_text, write_entries
+from sfa.run.display import Display, results_console
 
 WHOLE = {"key": 16, "mean ± std": 12}
 """Columns that are never cut, and how wide they are."""

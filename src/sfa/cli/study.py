@@ -9,8 +9,6 @@ from pathlib import Path
 from rich import progress as bars
 from rich.table import Table
 
-from sfa.cli import console
-from sfa.cli.console import Display, results_console
 from sfa.evaluate import Clustering, Score
 from sfa.experiments.cells import RUN_TIME, Cell, Plan
 from sfa.experiments.entry import Entry
@@ -20,6 +18,8 @@ from sfa.experiments.runner import Runner, Watcher, cells_folder, missing_protoc
 from sfa.experiments.summary import Summary, metrics_of, summarise
 from sfa.experiments.words import mean_and_std
 from sfa.registry import resolve
+from sfa.run import display as console
+from sfa.run.display import Display, results_console
 from sfa.train import Interrupted
 
 

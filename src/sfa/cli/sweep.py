@@ -13,13 +13,13 @@ import typer
 from rich.table import Table
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display, Tracker, results_console
-from sfa.cli.run import Source, counted, set_threads, tell_of_data
 from sfa.errors import InputError
 from sfa.experiments.estimate import duration
 from sfa.levels import item_word
-from sfa.recipes import Recipe
-from sfa.recipes.run import describe
+from sfa.run import Recipe
+from sfa.run.display import Display, Tracker, counted, results_console
+from sfa.run.run import describe, set_threads
+from sfa.run.source import Source, tell_of_data
 from sfa.sweep import (
     Range,
     Record,

@@ -12,13 +12,13 @@ import typer
 from rich.console import Console
 
 from sfa.atomic import ensure_writable, write_text
-from sfa.cli.console import PLAIN_WIDTH, Display, results_console
 from sfa.errors import InputError
 from sfa.experiments import default_path
 from sfa.paper.tables.definition import NUMBERS, read
 from sfa.paper.tables.model import Table
 from sfa.paper.tables.shipped import shipped_table as shipped_table
 from sfa.paper.tables.terminal import to_rich
+from sfa.run.display import PLAIN_WIDTH, Display, results_console
 
 if TYPE_CHECKING:
     from sfa.experiments.entry import Entry

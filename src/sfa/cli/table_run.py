@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sfa.cli.console import Display
-from sfa.cli.run import Source
 from sfa.cli.study import cells_to_do, list_cells, measure_plan
 from sfa.cli.table import own_entries
 from sfa.errors import InputError, SfaError, sentence_of
@@ -25,6 +23,8 @@ from sfa.paper.tables.make import TableMaker, make_table, shipped_entries
 from sfa.paper.tables.model import Table
 from sfa.paper.tables.selection import Selection, StudyCall
 from sfa.registry import resolve
+from sfa.run.display import Display
+from sfa.run.source import Source
 
 
 @dataclass

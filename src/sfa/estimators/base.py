@@ -20,9 +20,9 @@ from sfa.atomic import ensure_writable
 from sfa.errors import InputError
 from sfa.levels import Level
 from sfa.methods import Method
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.parsing import class_of_method, with_required_options
-from sfa.recipes.sections import names_of
+from sfa.run import Recipe, load_recipe
+from sfa.run.parsing import class_of_method, with_required_options
+from sfa.run.sections import names_of
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from sfa.evaluate import Protocol
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SETTINGS
 from sfa.levels import Level, level_of
-from sfa.recipes import Recipe
-from sfa.recipes.identity import recipe_hash, run_key
-from sfa.recipes.run import describe
 from sfa.registry import resolve
+from sfa.run import Recipe
+from sfa.run.identity import recipe_hash, run_key
+from sfa.run.run import describe
 
 RUN_TIME = "run-time"
 """The protocol under which the results hold seconds per epoch."""

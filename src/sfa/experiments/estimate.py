@@ -7,7 +7,7 @@ from statistics import median
 
 from sfa.experiments.cells import Cell
 from sfa.experiments.entry import Entry
-from sfa.recipes.identity import recipe_hash
+from sfa.run.identity import recipe_hash
 
 Traits = Sequence[tuple[object, ...]]
 """What runs may have in common, most telling first."""

@@ -19,8 +19,8 @@ from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SupervisedModel, supervised_score
 from sfa.experiments.cells import RUN_TIME, Cell
-from sfa.recipes import Recipe
-from sfa.recipes.run import record_of, train_recipe
+from sfa.run import Recipe
+from sfa.run.train_recipe import record_of, train_recipe
 from sfa.train import Callback, LambdaCallback, RunFolder, train
 
 TURNS = 10

@@ -14,8 +14,8 @@ from sfa.evaluate.splits import RandomSplits
 from sfa.experiments.cells import RUN_TIME, Dataset, Job, Plan, Variant, make_jobs
 from sfa.levels import DATA, Level
 from sfa.methods import DEFAULTS, available_methods
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.train import make_fabric
 
 

@@ -17,7 +17,7 @@ from sfa.experiments.cells import Cell, Dataset, Job, Plan
 from sfa.experiments.entry import Entry
 from sfa.experiments.measure import Measured, measure, measure_times
 from sfa.experiments.results import Ledger
-from sfa.recipes.identity import recipe_hash
+from sfa.run.identity import recipe_hash
 from sfa.train import Interrupted, LambdaCallback, make_fabric, versions
 
 KEEP = "keep"

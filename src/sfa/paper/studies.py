@@ -9,8 +9,8 @@ from sfa.errors import InputError
 from sfa.evaluate.baselines import BASELINES
 from sfa.experiments.cells import RUN_TIME, Variant
 from sfa.experiments.plans import Base, Study
-from sfa.recipes import Recipe
 from sfa.registry import register, registered
+from sfa.run import Recipe
 
 ITERATIONS = (0, 1, 2, 4, 8)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)

@@ -11,7 +11,7 @@ from typing import Any
 from sfa.atomic import write_text
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Difference, Score, paired_difference
-from sfa.recipes.identity import recipe_hash
+from sfa.run.identity import recipe_hash
 from sfa.sweep.search import Search, SearchCallback, best_of_each, is_fatal, recipe_of
 from sfa.sweep.trials import REPORT, Record
 

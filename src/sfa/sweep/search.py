@@ -19,11 +19,11 @@ from sfa.atomic import write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Classification, Score
-from sfa.recipes import Recipe
-from sfa.recipes.identity import run_key
-from sfa.recipes.run import record_of, train_recipe
-from sfa.recipes.schema import Training
 from sfa.registry import resolve
+from sfa.run import Recipe
+from sfa.run.identity import run_key
+from sfa.run.recipe import Training
+from sfa.run.train_recipe import record_of, train_recipe
 from sfa.sweep import trials as storage
 from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
 from sfa.sweep.settings import Settings

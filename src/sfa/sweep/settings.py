@@ -12,8 +12,8 @@ from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.levels import Level
 from sfa.methods import DEFAULTS
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.sweep.ranges import Range, parse_range
 from sfa.sweep.space import Space
 from sfa.sweep.trials import PrunerName, SamplerName

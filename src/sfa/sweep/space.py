@@ -9,10 +9,10 @@ from typing import Any
 
 from sfa.errors import InputError, unknown_name
 from sfa.levels import ITEMS
-from sfa.recipes import Recipe
-from sfa.recipes.identity import INDIFFERENT, LATER
-from sfa.recipes.legacy import STEPS, flatten, modern_paths
 from sfa.registry import resolve
+from sfa.run import Recipe
+from sfa.run.identity import INDIFFERENT, LATER
+from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.sweep.ranges import Choices, Interval, Range
 
 NAMES = ("method", "encoder", "augmentation", "spectral", "sampler")

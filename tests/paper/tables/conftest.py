@@ -14,8 +14,8 @@ from sfa.evaluate import Score
 from sfa.experiments.cells import Variant
 from sfa.experiments.entry import Entry
 from sfa.experiments.plans import starting_point
-from sfa.recipes.identity import recipe_hash
 from sfa.registry import resolve
+from sfa.run.identity import recipe_hash
 
 NewEntry = Callable[..., Entry]
 

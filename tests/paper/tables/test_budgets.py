@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sfa.paper.tables.budgets import Budget, essence, is_budget
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 
 
 def budget(**changes: Any) -> Budget:

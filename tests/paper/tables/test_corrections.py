@@ -15,7 +15,7 @@ from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries
 from sfa.paper.tables.model import Cell
 from sfa.paper.tables.selection import Selection
-from sfa.recipes.legacy import CORRECTED, uncorrected
+from sfa.run.legacy import CORRECTED, uncorrected
 from tests.paper.tables.conftest import NewEntry, variant_of
 
 TITLES = {"g-bt": "G-BT", "gca": "GCA", "dgi": "DGI", "mvgrl": "MVGRL"}

@@ -14,8 +14,8 @@ from sfa.paper.tables.budgets import MACHINE
 from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import shipped_entries
 from sfa.paper.tables.shipped import made_tables, shipped_table
-from sfa.recipes import Recipe
-from sfa.recipes.identity import recipe_hash, run_key
+from sfa.run import Recipe
+from sfa.run.identity import recipe_hash, run_key
 
 
 @pytest.mark.slow

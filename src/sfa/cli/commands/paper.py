@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import PAIR, ManyValues
-from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 
 
 class TableFormat(str, Enum):
@@ -81,9 +80,9 @@ def table(
     * `sfa table all --format md --out tables`
     """
     from sfa.cli import table as command
-    from sfa.cli.console import Display
     from sfa.errors import InputError
     from sfa.experiments import default_path
+    from sfa.run.display import Display
 
     if number in (None, "list"):
         from sfa.cli import listing
@@ -101,9 +100,9 @@ def table(
     if not asked and not path.exists():  # what came with sfa is shown without the libraries by which it was measured
         make = command.shipped_table
     else:
-        from sfa.cli.run import set_threads
         from sfa.cli.table_run import TableRun
         from sfa.paper.tables.selection import Selection
+        from sfa.run.run import set_threads
 
         set_threads(threads)
         names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
@@ -159,8 +158,8 @@ def figure(
     * `sfa figure all --out figures`: all that need no run
     """
     from sfa.cli import figure as command
-    from sfa.cli.console import Display
-    from sfa.cli.run import set_threads
+    from sfa.run.display import Display
+    from sfa.run.run import set_threads
 
     def measure(name: str, datasets: list[str]) -> None:
         study(context, name, datasets, ledger=ledger, data_root=data_root, device=device, quiet=quiet)
@@ -227,9 +226,6 @@ def study(
     import os
 
     from sfa.cli import study as command
-    from sfa.cli.console import Display
-    from sfa.cli.run import Source, set_threads
-    from sfa.cli.train import parse_assignments
     from sfa.errors import InputError
     from sfa.experiments import default_path
     from sfa.experiments.cells import Dataset
@@ -238,6 +234,10 @@ def study(
     from sfa.experiments.results import Ledger
     from sfa.experiments.runner import Runner
     from sfa.registry import resolve
+    from sfa.run.display import Display
+    from sfa.run.recipe_choice import parse_assignments
+    from sfa.run.run import set_threads
+    from sfa.run.source import Source
 
     if "TORCHELASTIC_RUN_ID" in os.environ:
         raise InputError("A study runs in one process: start it without torchrun, more than once if you like.")
@@ -313,9 +313,9 @@ def ledger(
     * `sfa ledger remove --failed`
     """
     from sfa.cli import ledger as command
-    from sfa.cli.console import Display
     from sfa.errors import InputError
     from sfa.experiments import default_path
+    from sfa.run.display import Display
 
     display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)
     if (action.value == "export") != (out is not None):
@@ -346,7 +346,7 @@ def _changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any
     """Return the recipe keys that --set and --epochs change."""
     changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
     if assignments:
-        from sfa.cli.train import parse_assignments
+        from sfa.run.recipe_choice import parse_assignments
 
         changes = {**parse_assignments(assignments), **changes}
     return changes

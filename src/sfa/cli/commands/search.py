@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import PAIR, ManyValues
-from sfa.cli.options import DataRoot, Device, Quiet, Threads
+from sfa.cli.options import PAIR, DataRoot, Device, ManyValues, Quiet, Threads
 
 
 class SamplerName(str, Enum):
@@ -96,13 +95,13 @@ def sweep(
     * `sfa train cora --recipe sweeps/mine/best.yaml`
     """
     from sfa.cli import sweep as command
-    from sfa.cli.console import Display
-    from sfa.cli.run import Source
-    from sfa.cli.train import parse_assignments
     from sfa.data import fingerprint
     from sfa.errors import InputError
     from sfa.evaluate import default_protocol
     from sfa.levels import level_of
+    from sfa.run.display import Display
+    from sfa.run.recipe_choice import parse_assignments
+    from sfa.run.source import Source
     from sfa.sweep import Search, Settings, fresh_seeds, parse_range, starting_recipe
     from sfa.sweep.trials import check_installed
 

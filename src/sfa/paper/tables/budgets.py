@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfa.recipes.identity import recipe_hash
-from sfa.recipes.parsing import stretched_warmup
+from sfa.run.identity import recipe_hash
+from sfa.run.parsing import stretched_warmup
 
 LENGTHS = ("epochs", "warmup", "lr")
 """Keys of training that a shorter run changes: the warm-up shrinks with the epochs, and a rate meant for thousands of

@@ -18,8 +18,8 @@ from sfa.methods import Method
 from sfa.paper.tables.definition import column_keys, dataset_title, load, method_title, read
 from sfa.paper.tables.model import Cell, Measured, Row, Table
 from sfa.paper.tables.selection import Selection
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe, shipped_recipes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

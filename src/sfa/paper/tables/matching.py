@@ -21,8 +21,8 @@ from sfa.methods import available_methods
 from sfa.paper.tables.budgets import Budget, essence, has_fitting_warmup
 from sfa.paper.tables.definition import VALIDATION, Definition, Point
 from sfa.paper.tables.selection import Selection
-from sfa.recipes.legacy import uncorrected
 from sfa.registry import resolve
+from sfa.run.legacy import uncorrected
 
 POOLED = ["mine", "budget", "fingerprint", "splits"]
 """What runs with several seeds must have in common."""
@@ -48,7 +48,7 @@ class Target:
 
     @property
     def before_correction(self) -> Target | None:
-        """The same of the method as it was before it was corrected (:data:`sfa.recipes.legacy.CORRECTED`)."""
+        """The same of the method as it was before it was corrected (:data:`sfa.run.legacy.CORRECTED`)."""
         old, baseline = (one and replace(one, recipe=uncorrected(one.recipe)) for one in (self.variant, self.baseline))
         return None if old in (None, self.variant) else replace(self, variant=old, baseline=baseline)
 
