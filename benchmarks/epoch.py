@@ -27,7 +27,7 @@ from sfa.data import load
 from sfa.graph.features import normalise_features
 from sfa.losses import nt_xent
 from sfa.methods import GRACE
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 
 ROUNDS = 10
 

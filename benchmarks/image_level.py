@@ -25,7 +25,7 @@ from sfa.augment import STRENGTHS
 from sfa.augment.image import random_view
 from sfa.data import build_images
 from sfa.methods import Method
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.sampling import Images
 from sfa.train.optimizers import make_optimizer
 

@@ -25,7 +25,7 @@ from sfa.data.block_model import stochastic_block_model
 from sfa.evaluate import Classification
 from sfa.evaluate.probes import LogisticProbe
 from sfa.evaluate.splits import RandomSplits
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import train
 
 probe = LogisticProbe(cs=(1.0, 10.0))
@@ -50,7 +50,7 @@ report(scores=scores, train=seconds, embed=embedded, highest=highest)
 STEPS = """
 import torch
 from sfa.data.block_model import stochastic_block_model
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.seeding import batch_generator, plan_generator, step_generator
 
 graph = stochastic_block_model(nodes, 7 * nodes, 128, 40)

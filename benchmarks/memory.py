@@ -32,7 +32,7 @@ report(seconds=time.perf_counter() - started, bytes=peak() - before, loss=value.
 
 EPOCH = """
 from sfa.data.block_model import stochastic_block_model
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import train
 graph = stochastic_block_model(19717, 44324, 500, 3)
 method, encoder = {"name": "grace", "projection": 256}, {"name": "gcn", "hidden": 256}

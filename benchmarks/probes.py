@@ -24,7 +24,7 @@ from sfa.evaluate.k_means import k_means
 from sfa.evaluate.logistic_regression import logistic_regression
 from sfa.evaluate.splits import random_splits
 from sfa.graph.features import normalise_features
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 from sfa.train import train
 
 CS = tuple(float(c) for c in np.logspace(-2, 4, 10))

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from sfa.data import load
 from sfa.graph.features import normalise_features
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 
 WIDTH = 256

@@ -41,7 +41,7 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
 def test_the_recipe_in_the_guide_is_valid() -> None:
     import yaml
 
-    from sfa.recipes import Recipe
+    from sfa.run import Recipe
 
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)

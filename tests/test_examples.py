@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfa import registry
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -22,7 +22,7 @@ from sfa.errors import InputError, TrainingError
 from sfa.evaluate import diagnose
 from sfa.lightning import LightningMethod, SpectralDiagnostics
 from sfa.lightning.installed import NAMES, name_in_use
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralMap
 from sfa.train import train
 from tests.callbacks import on_epoch

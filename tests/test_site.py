@@ -19,7 +19,7 @@ import typer
 
 import sfa
 from sfa.methods import available_methods
-from sfa.recipes import Recipe, shipped_recipes
+from sfa.run import Recipe, shipped_recipes
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))

@@ -13,7 +13,7 @@ import pytest
 
 from sfa.evaluate import Score
 from sfa.ledger import Entry, recipe_hash
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "tools" / "docs_site"

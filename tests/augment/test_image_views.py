@@ -9,7 +9,7 @@ from torch import Tensor
 from sfa.augment import STRENGTHS, ImageViews, Strengths, image
 from sfa.errors import InputError
 from sfa.image.pixels import to_float
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from tests.methods.whole_steps import images, seeded
 
 

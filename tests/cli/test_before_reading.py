@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfa.cli.run import Source
+from sfa.run.source import Source
 
 RunSfa = Callable[..., Any]
 IMAGE_METHODS = "Allowed: barlow-twins, byol, simclr, simsiam, swav."
@@ -26,7 +26,7 @@ def unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def read(*_: object, **__: object) -> None:
         raise AssertionError("it was read")
 
-    monkeypatch.setattr("sfa.cli.run.load", read)
+    monkeypatch.setattr("sfa.run.source.load", read)
     return folder
 
 

@@ -137,7 +137,7 @@ def test_a_full_disk_does_not_take_the_result(
     def fail(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("sfa.cli.kept_scores.write_text", fail)
+    monkeypatch.setattr("sfa.run.score_cache.write_text", fail)
     result = run_sfa("compare", *runs, protocol="knn")
     assert result.code == 0
     assert "could not be kept" in result.err

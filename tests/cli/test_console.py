@@ -8,8 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
-from sfa.cli import console
-from sfa.cli.console import Display
+from sfa.run import display as console
+from sfa.run.display import Display
 
 
 def shown(*, terminal: bool, quiet: bool = False, total: int = 3, first: int = 1) -> str:

@@ -14,8 +14,8 @@ import pytest
 from matplotlib.image import imread
 
 from sfa.evaluate.probes import LogisticProbe
-from sfa.recipes import load_recipe
 from sfa.registry import resolve
+from sfa.run import load_recipe
 from tests.parts import replace_part
 
 

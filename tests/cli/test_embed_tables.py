@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfa.cli.run import open_run
+from sfa.run.source import open_run
 
 RunSfa = Callable[..., Any]
 

@@ -14,12 +14,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
 from sfa.cli.evaluate import _trained_anew
-from sfa.cli.run import open_run
 from sfa.evaluate import Classification
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe
 from sfa.registry import registered
+from sfa.run.display import Display
+from sfa.run.source import open_run
 from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
@@ -90,7 +90,7 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
 def test_a_narrow_terminal_gets_the_table_on_its_side(
     run: Path, run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfa.cli.console.PLAIN_WIDTH", 80)
+    monkeypatch.setattr("sfa.run.display.PLAIN_WIDTH", 80)
     result = run_sfa(
         "evaluate", run, "--protocol", "knn", "--protocol", "clustering", "--protocol", "grace-10-90", "-q"
     )

@@ -42,7 +42,7 @@ def test_scores_are_printed_even_if_they_cannot_be_kept(
     def fail(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("sfa.cli.kept_scores.write_text", fail)
+    monkeypatch.setattr("sfa.run.score_cache.write_text", fail)
     result = run_sfa("evaluate", trained_run, "--json")
     assert result.code == 0
     assert len(json.loads(result.out)["scores"]) == 4

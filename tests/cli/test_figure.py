@@ -14,11 +14,11 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from sfa.cli.console import LineTracker
 from sfa.cli.figure import _published_ratios
 from sfa.figures import NamedFigure, Takes
 from sfa.figures.needed_run import plain_and_spectral
 from sfa.registry import registered, resolve
+from sfa.run.display import LineTracker
 from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]

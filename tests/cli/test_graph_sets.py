@@ -14,7 +14,7 @@ import pandas
 import pytest
 
 from sfa.cli import main
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 
 RunSfa = Callable[..., Any]
 TINY = ["--hidden", "4", "--set", "method.layers=2"]

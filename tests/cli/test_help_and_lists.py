@@ -13,8 +13,8 @@ import pytest
 
 from sfa.data import names as datasets
 from sfa.methods import available_methods
-from sfa.recipes import shipped_recipes
 from sfa.registry import registered
+from sfa.run import shipped_recipes
 from sfa.tables.published import NUMBERS
 
 RunSfa = Callable[..., Any]

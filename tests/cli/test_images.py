@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from sfa.cli import main
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 
 RunSfa = Callable[..., Any]
 TINY = ["--hidden", "4", "--set", "method.head_hidden=16", "--set", "method.head_width=8", "--batch-size", "16"]

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from sfa import registry
-from sfa.cli.run import open_run
-from sfa.recipes import load_recipe
 from sfa.registry import registered
+from sfa.run import load_recipe
+from sfa.run.source import open_run
 
 RunSfa = Callable[..., Any]
 Refuses = Callable[..., str]

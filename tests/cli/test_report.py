@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfa.cli import main, open_page
+from sfa.cli import main
 from sfa.registry import resolve
 from sfa.report import page
+from sfa.run import display as open_page
 from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
@@ -105,7 +106,7 @@ def test_the_scores_are_those_of_sfa_evaluate(runs: tuple[Path, Path], run_sfa: 
 
 
 def test_nothing_is_scored_twice(runs: tuple[Path, Path], run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfa.cli import shared_scores
+    from sfa.run import score_cache as shared_scores
 
     scored: list[int] = []
     real = shared_scores.score_all
@@ -262,7 +263,7 @@ def test_scores_that_cannot_be_kept_are_shown(
     def read_only(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("sfa.cli.kept_scores.write_text", read_only)
+    monkeypatch.setattr("sfa.run.score_cache.write_text", read_only)
     result = run_sfa("report", runs[0], out=tmp_path / "page.html", protocol="knn")
     assert result.code == 0
     assert "could not be kept" in result.err

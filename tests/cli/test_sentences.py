@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from sfa.cli.evaluate import _of_other_levels
-from sfa.cli.run import counted
 from sfa.cli.train import _of_probe
 from sfa.evaluate import possible
 from sfa.registry import registered, resolve
+from sfa.run.source import counted
 from sfa.train import RunFolder, load_tensors, save_tensors
 
 RunSfa = Callable[..., Any]

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sfa.cli import console
-from sfa.cli.console import Display
-from sfa.cli.many_values import spread
+from sfa.cli.options import spread
 from sfa.cli.study_progress import Progress
 from sfa.ledger import Ledger
-from sfa.recipes import Recipe
-from sfa.recipes.run import Run
+from sfa.run import Recipe
+from sfa.run import display as console
+from sfa.run.display import Display
+from sfa.run.run import Run
 from sfa.studies import Estimator, Plan, Runner, measure
 from tests.studies.tiny import shortened, tiny_plan
 

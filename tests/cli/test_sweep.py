@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sfa.ledger import Ledger
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.studies import measure
 from sfa.sweep import shipped_ranges
 from sfa.train import Interrupted

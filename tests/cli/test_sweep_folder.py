@@ -6,7 +6,7 @@ import pytest
 from torch_geometric.data import Data
 
 from sfa.cli.sweep import _folder
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

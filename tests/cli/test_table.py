@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from sfa.cli.run import Source
 from sfa.errors import InputError
 from sfa.ledger import Ledger
+from sfa.run.source import Source
 from sfa.studies.measure import measure
 from sfa.tables import Ask, make_table
 from sfa.tables.definitions import DEFINITIONS

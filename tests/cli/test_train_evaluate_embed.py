@@ -17,11 +17,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.cli.run import Source, open_run
 from sfa.data import build_graph
 from sfa.graph.propagation import propagation_of
-from sfa.recipes import Recipe, load_recipe
 from sfa.registry import registered, resolve
+from sfa.run import Recipe, load_recipe
+from sfa.run.source import Source, open_run
 from sfa.train import RunFolder, load_tensors
 
 RunSfa = Callable[..., Any]

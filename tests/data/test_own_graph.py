@@ -19,7 +19,7 @@ import sfa
 from sfa.data import as_graph, build_graph, fingerprint, load
 from sfa.errors import InputError
 from sfa.export import write_embeddings
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import train
 
 RunSfa = Callable[..., Any]

@@ -24,7 +24,7 @@ from sfa import GraphEmbedder
 from sfa.data import as_graphs, load
 from sfa.errors import InputError
 from sfa.estimators.base import FORMAT
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 from sfa.train import load_tensors, save_tensors, train
 from tests.callbacks import on_epoch
 

@@ -20,7 +20,7 @@ import sfa
 from sfa import ImageEmbedder
 from sfa.data import build_images
 from sfa.errors import InputError
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.train import train
 
 NARROW = {"method.head_hidden": 16, "method.head_width": 8}

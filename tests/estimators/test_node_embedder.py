@@ -23,7 +23,7 @@ from sfa import NodeEmbedder
 from sfa.errors import InputError
 from sfa.estimators.base import FORMAT
 from sfa.graph.propagation import propagation_of
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.train import load_tensors, save_tensors, train
 from tests.callbacks import on_epoch
 

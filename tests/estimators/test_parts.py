@@ -363,7 +363,7 @@ def test_a_whole_method_of_another_level(molecule_list: list[Data]) -> None:
 def test_a_whole_method_without_a_map_and_one_of_nodes(planted: Data) -> None:
     plain = NodeEmbedder(GRACE(gat()), **SMALL).fit(planted)
     assert plain.recipe_.spectral == {"name": "none"}
-    walk = sfa.recipes.Recipe.parse({"method": {"name": "deepwalk", "hidden": 4}}).build(8, 60)
+    walk = sfa.run.Recipe.parse({"method": {"name": "deepwalk", "hidden": 4}}).build(8, 60)
     embedder = NodeEmbedder(walk, **SMALL).fit(planted)
     assert embedder.recipe_.method["name"] == "<deepwalk>"
     assert embedder.embedding_.shape == (60, 4)
@@ -379,7 +379,7 @@ def test_parts_of_a_recipe_can_be_exchanged(planted: Data) -> None:
         "augmentation": {"name": "<Identity>"},
         "spectral": {"name": "<Whiten>"},
     }
-    assert embedder.recipe_.method == sfa.recipes.load_recipe("paper/cora").method
+    assert embedder.recipe_.method == sfa.run.load_recipe("paper/cora").method
     embedder.set_params(encoder="mlp", hidden=4, augmentation=None, spectral="whiten").fit(planted)
     assert (embedder.recipe_.encoder["name"], embedder.recipe_.spectral["name"]) == ("mlp", "whiten")
     assert embedder.embedding_.shape == (60, 4)

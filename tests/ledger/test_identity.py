@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from sfa.ledger import recipe_hash, run_key
 from sfa.ledger.identity import LATER
-from sfa.recipes import Recipe
-from sfa.recipes.legacy import STEPS, flatten
+from sfa.run import Recipe
+from sfa.run.legacy import STEPS, flatten
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

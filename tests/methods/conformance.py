@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 
 from sfa.levels import Level
 from sfa.methods import Method, available_methods
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralMap
 from sfa.train import BatchPlan
 

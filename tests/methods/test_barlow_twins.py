@@ -11,7 +11,7 @@ from torch import Tensor
 from sfa.augment import ImageViews
 from sfa.methods import BarlowTwins
 from sfa.nn import small
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 
 SHORT_RUN: dict[str, Any] = {

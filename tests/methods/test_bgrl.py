@@ -16,7 +16,7 @@ from sfa.augment import Identity, UniformDrop
 from sfa.augment.node import random_views
 from sfa.methods import BGRL
 from sfa.nn import GCN
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sfa.augment import ImageViews
 from sfa.methods import BYOL, bootstrapped
 from sfa.nn import small
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
 
 SHORT_RUN: dict[str, Any] = {

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from sfa.augment.node import random_views
 from sfa.methods import CCASSG
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 
 SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "training.lr": 5e-3, "training.epochs": 10}

@@ -17,8 +17,8 @@ from sfa.errors import InputError
 from sfa.methods import COSTA
 from sfa.methods.base import FeatureMaps
 from sfa.nn import GCN
-from sfa.recipes import Recipe
 from sfa.registry import resolve
+from sfa.run import Recipe
 from sfa.spectral import Costa, SpectralFeatureAugmentation, costa, power_iteration
 from sfa.train import train
 

@@ -18,7 +18,7 @@ from sfa.errors import InputError
 from sfa.estimators import NodeEmbedder
 from sfa.graph.walks import Transitions
 from sfa.methods import DeepWalk, Node2Vec, deepwalk
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
 from sfa.train import RunFolder, load_tensors, train

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.methods import DGI, Method
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import LambdaCallback, train
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder

@@ -22,7 +22,7 @@ from sfa.levels import num_items
 from sfa.methods import GRACE, available_methods
 from sfa.methods.base import FeatureMaps
 from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
 from sfa.train import train

@@ -13,7 +13,7 @@ from sfa.losses import barlow_twins
 from sfa.methods import GBT
 from sfa.nn import GCN
 from sfa.nn.batch_norm import BatchNorm
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency
 

@@ -15,7 +15,7 @@ from sfa.errors import InputError
 from sfa.graph import non_edges
 from sfa.graph.non_edges import ones_and_zeros
 from sfa.methods import GAE, VGAE, Method
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

@@ -14,7 +14,7 @@ from sfa.errors import InputError
 from sfa.graph.centrality import CENTRALITIES, Centrality
 from sfa.methods import GCA, GRACE
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation
 
 SHORT_RUN: dict[str, Any] = {

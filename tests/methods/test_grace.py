@@ -12,7 +12,7 @@ from sfa.errors import InputError
 from sfa.losses import nt_xent
 from sfa.methods import GRACE
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 
 SHORT_RUN: dict[str, Any] = {

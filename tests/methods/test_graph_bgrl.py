@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from sfa.augment import RandomChoice
 from sfa.methods import GraphBGRL
 from sfa.nn import GIN
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import train
 

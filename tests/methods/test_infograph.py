@@ -14,7 +14,7 @@ from sfa.errors import InputError
 from sfa.methods import InfoGraph
 from sfa.nn import GIN
 from sfa.nn.discriminators import ResidualDiscriminator
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 
 SHORT_RUN: dict[str, Any] = {"training.epochs": 3}

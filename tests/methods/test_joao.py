@@ -17,7 +17,7 @@ from sfa.augment.graph import AUGMENTATIONS, draw_choices
 from sfa.errors import InputError, TrainingError
 from sfa.methods import JOAO, JOAOv2
 from sfa.nn import GIN
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

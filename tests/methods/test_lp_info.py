@@ -14,7 +14,7 @@ from sfa.data import load
 from sfa.errors import InputError
 from sfa.methods import LPInfo
 from sfa.nn import GIN
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import train
 from tests.methods.slow_contrast import slow_contrast

@@ -11,7 +11,7 @@ from sfa.augment import Diffusion
 from sfa.augment.node import random_view
 from sfa.methods import MERIT
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_pagerank
 

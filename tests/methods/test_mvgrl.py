@@ -14,7 +14,7 @@ from sfa.errors import InputError
 from sfa.graph.diffusion import personalised_pagerank
 from sfa.methods import MVGRL
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank
 

@@ -12,7 +12,7 @@ from sfa.augment import ImageViews
 from sfa.errors import InputError
 from sfa.methods import SimCLR
 from sfa.nn import small
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from tests.methods.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
 
 SHORT_RUN: dict[str, Any] = {

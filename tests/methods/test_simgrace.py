@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from sfa.errors import InputError
 from sfa.methods import SimGRACE
 from sfa.nn import GIN
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.methods.slow_contrast import slow_contrast
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from sfa.augment import ImageViews
 from sfa.methods import SimSiam
 from sfa.nn import small
-from sfa.recipes import load_recipe
+from sfa.run import load_recipe
 from tests.methods.whole_steps import Changes, changed, cosine, gradients, images, pixels, seeded
 
 SHORT_RUN: dict[str, Any] = {

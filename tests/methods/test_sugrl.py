@@ -17,7 +17,7 @@ from sfa.matrices import csr_matrix
 from sfa.methods import SUGRL
 from sfa.nn import MLP
 from sfa.nn.dropout import dropout
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

@@ -16,7 +16,7 @@ from sfa.augment import ImageViews
 from sfa.errors import InputError
 from sfa.methods import SwAV
 from sfa.nn import small
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.spectral import SpectralMap
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

@@ -19,7 +19,7 @@ from sfa.estimators import NodeEmbedder
 from sfa.levels import settings_of
 from sfa.methods import GRACE, FeatureMaps, GraphCL, Method, SimCLR, TwoViewMethod, available_methods
 from sfa.nn import GCN, projection_head
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from sfa.train import train
 from tests.callbacks import on_epoch

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.methods import VGAE
 from sfa.nn import GCN
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.methods.auto_encoders import build, ones_of, seeded, take_all_zeros, weighted_cross_entropy
 

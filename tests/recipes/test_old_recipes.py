@@ -19,9 +19,9 @@ from torch_geometric.data import Data
 from sfa.data import load
 from sfa.ledger import recipe_hash
 from sfa.methods import Method
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe
+from sfa.run.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.train import LambdaCallback, train
 
 RECORDED = json.loads(gzip.decompress((Path(__file__).parent / "old_recipes.json.gz").read_bytes()))

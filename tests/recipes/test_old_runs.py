@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from sfa.cli.run import open_run
+from sfa.run.source import open_run
 from sfa.train import load_tensors
 
 FOLDER = Path(__file__).parent / "old_runs"

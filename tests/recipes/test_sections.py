@@ -16,9 +16,9 @@ from sfa.errors import InputError
 from sfa.ledger import recipe_hash
 from sfa.levels import settings_of
 from sfa.methods import TwoViewMethod
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.run import describe
-from sfa.recipes.sections import complete, options_of, takes_anything
+from sfa.run import Recipe, load_recipe
+from sfa.run.run import describe
+from sfa.run.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
 from sfa.spectral.sequential import Sequential
 from sfa.train import train

@@ -17,12 +17,12 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Score, paired_difference
-from sfa.recipes import Recipe
-from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
 from sfa.report.facts import command_line, data_rows
 from sfa.report.history import LOOKS
+from sfa.run import Recipe
+from sfa.run.run import Run, record_of, train_recipe
 from sfa.train import RunFolder
 
 KNN = resolve("protocol", "knn").with_splits(3)

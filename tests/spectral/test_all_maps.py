@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 import sfa
-from sfa.recipes import Recipe
 from sfa.registry import register, registered, resolve
+from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, Whiten
 from sfa.testing import CHECKS, check_spectral_map
 from tests.spectral.maps import random_map

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sfa.errors import InputError
-from sfa.recipes import Recipe
 from sfa.registry import registered, resolve
+from sfa.run import Recipe
 from sfa.studies.variants import Base, Variant
 
 

@@ -9,8 +9,8 @@ import pytest
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.methods import available_methods
-from sfa.recipes import Recipe
 from sfa.registry import resolve
+from sfa.run import Recipe
 from sfa.studies import Dataset, make_plan, protocols_of
 from sfa.studies.definitions import without_graph_augmentation
 from sfa.studies.variants import Variant

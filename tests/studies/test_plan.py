@@ -12,8 +12,8 @@ import pytest
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.methods import available_methods
-from sfa.recipes import load_recipe
 from sfa.registry import resolve
+from sfa.run import load_recipe
 from sfa.studies import Dataset, Plan, make_plan, protocols_of
 
 NewPlan = Callable[..., Plan]

@@ -20,8 +20,8 @@ from sfa.evaluate import supervised as supervised_module
 from sfa.evaluate.supervised import supervised
 from sfa.evaluate.untrained import UNTRAINED
 from sfa.ledger import Ledger
-from sfa.recipes.run import train_recipe
 from sfa.registry import resolve
+from sfa.run.run import train_recipe
 from sfa.studies import Dataset, Plan, Runner, Study, cells_folder, make_plan, summarise
 from sfa.studies import measure as measure_module
 from sfa.studies.lock import locked

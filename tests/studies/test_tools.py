@@ -12,7 +12,7 @@ import pytest
 from torch_geometric.data import Data
 
 from sfa.ledger import Ledger
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.studies import Plan, Runner, peak_memory, timing
 from sfa.studies.lock import locked
 from sfa.studies.peak_memory import PeakMemory

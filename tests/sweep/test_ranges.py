@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfa.errors import InputError
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sweep import Space, load_ranges, merged, parse_range, shipped_ranges
 from sfa.sweep.ranges import Choices, Interval
 

@@ -20,8 +20,8 @@ from sfa.errors import InputError
 from sfa.evaluate.labels import labels_of
 from sfa.ledger import Ledger
 from sfa.ledger.identity import LATER
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.legacy import STEPS, flatten
+from sfa.run import Recipe, load_recipe
+from sfa.run.legacy import STEPS, flatten
 from sfa.studies import measure
 from sfa.sweep import Record, Search, SearchWatcher, Settings, best_of, recipe_of
 from sfa.sweep import search as module

@@ -14,7 +14,7 @@ from sfa.data import fingerprint, load
 from sfa.evaluate import Protocol, Score, default_protocol
 from sfa.ledger import Ledger
 from sfa.levels import level_of
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.studies import Cell
 from sfa.sweep import Record, Search, SearchWatcher, Settings, parse_range
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.tables.budgets import Budget, essence, is_budget
 
 

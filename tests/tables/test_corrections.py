@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfa.ledger import Entry
-from sfa.recipes.legacy import CORRECTED, uncorrected
+from sfa.run.legacy import CORRECTED, uncorrected
 from sfa.studies.variants import Variant
 from sfa.tables import Ask, Cell, make_table
 from sfa.tables.budgets import essence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfa.ledger import Entry, recipe_hash, run_key
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.studies.variants import Variant
 from sfa.tables.budgets import MACHINE
 from sfa.tables.shipped import shipped_entries

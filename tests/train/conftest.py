@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import RunFolder
 
 

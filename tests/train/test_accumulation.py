@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa import processes
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sampling import Clusters, Neighbours, WholeGraph
 from sfa.train import BatchPlan, train
 from tests.callbacks import on_step

@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.errors import InputError, TrainingError
 from sfa.methods import Method, available_methods
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sampling import Clusters, Neighbours, RandomWalks, WholeGraph
 from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, load_checkpoint, load_tensors, train
 from sfa.train.callbacks import checkpoint

@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.errors import InputError
-from sfa.recipes import Recipe
-from sfa.recipes.run import train_recipe
+from sfa.run import Recipe
+from sfa.run.run import train_recipe
 from sfa.train import (
     Callback,
     Interrupted,

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.errors import TrainingError
 from sfa.evaluate import diagnose
 from sfa.methods.base import FeatureMaps
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.seeding import step_generator
 from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch

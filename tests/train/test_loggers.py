@@ -13,8 +13,8 @@ import pytest
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.recipes import Recipe
 from sfa.registry import registered, resolve
+from sfa.run import Recipe
 from sfa.train import LoggerCallback, train
 from sfa.train.loggers import Logger, Loggers, Row, TensorBoard, WeightsAndBiases
 from tests.parts import replace_part

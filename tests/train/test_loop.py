@@ -20,7 +20,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
 from sfa.methods import Method
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sampling.neighbours import Neighbours
 from sfa.train import Interrupted, Progress, RunFolder, load_checkpoint, train
 from sfa.train.schedule import learning_rate

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import Interrupted, RunFolder, load_tensors, loop, make_fabric, train
 from tests.callbacks import on_epoch, on_step
 

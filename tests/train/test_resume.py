@@ -13,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import TrainingError
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import Progress, RunFolder, load_checkpoint, load_tensors, train
 from tests.callbacks import on_epoch
 

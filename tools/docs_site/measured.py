@@ -10,8 +10,8 @@ from sfa.errors import InputError
 from sfa.evaluate import Score
 from sfa.ledger import Entry, mean_and_std
 from sfa.ledger.identity import counts, digest
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.legacy import CORRECTED, modernize, uncorrected
+from sfa.run import Recipe, load_recipe
+from sfa.run.legacy import CORRECTED, modernize, uncorrected
 from sfa.studies import Summary, summary_of
 from sfa.tables.budgets import Budget
 

@@ -16,8 +16,8 @@ from options import description_and_options
 from sfa.ledger import Entry
 from sfa.levels import ITEMS
 from sfa.methods import Method, available_methods
-from sfa.recipes import Recipe, shipped_recipes
 from sfa.registry import resolve
+from sfa.run import Recipe, shipped_recipes
 
 METHODS = available_methods()
 

@@ -14,7 +14,7 @@ import docstrings
 import griffe
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from sfa.recipes.sections import options_of
+from sfa.run.sections import options_of
 
 NUMBERS = {int: "whole number", float: "number"}
 WORDS = {Ge: "from {:g} on", Gt: "above {:g}", Le: "at most {:g}", Lt: "below {:g}"}

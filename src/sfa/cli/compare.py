@@ -10,15 +10,15 @@ from typing import Any
 
 from rich.table import Table
 
-from sfa.cli.console import Display, results_console
 from sfa.cli.evaluate import score_run, tell_if_trained_anew
-from sfa.cli.kept_scores import keep_scores, kept_score
-from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Protocol, Score, score_difference
 from sfa.evaluate.protocols import default_protocol
 from sfa.levels import level_of
 from sfa.registry import resolve
+from sfa.run.display import Display, results_console
+from sfa.run.score_cache import keep_scores, kept_score
+from sfa.run.source import Run, open_run, require_common_data, set_threads, tell_if_unfinished
 
 CAVEAT = (
     "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."

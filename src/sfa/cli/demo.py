@@ -11,17 +11,16 @@ from rich.table import Table
 from torch import Tensor
 
 from sfa.atomic import write_text
-from sfa.cli.console import Display, results_console
-from sfa.cli.open_page import open_page
 from sfa.cli.report import make_report
-from sfa.cli.run import Run, Source, set_threads
-from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT, free_path, start_run
 from sfa.evaluate import Score, paired_difference
 from sfa.figures import draw_maps, draw_spectra, save_figure
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.parsing import label_of
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe
+from sfa.run.display import Display, open_page, results_console
+from sfa.run.parsing import label_of
+from sfa.run.score_cache import score_together
+from sfa.run.source import Run, Source, set_threads
 from sfa.train import RunFolder
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from rich.table import Table
 
-from sfa.cli.console import results_console
 from sfa.cli.listing import availability
 from sfa.data import data_root as find_data_root
 from sfa.data import names
 from sfa.errors import InputError
+from sfa.run.display import results_console
 from sfa.train import versions
 
 

@@ -9,8 +9,6 @@ import yaml
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
-from sfa.cli.run import Run, Source, counted, open_run, recorded_source, set_threads, tell_if_unfinished, tell_of_data
 from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.labels import labels_of
@@ -19,6 +17,17 @@ from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.levels import item_word, level_of
 from sfa.registry import resolve
 from sfa.report.predictions import predict
+from sfa.run.display import Display
+from sfa.run.source import (
+    Run,
+    Source,
+    counted,
+    open_run,
+    recorded_source,
+    set_threads,
+    tell_if_unfinished,
+    tell_of_data,
+)
 from sfa.train import RunFolder
 
 PARTS = ("train", "validation", "test", None)

@@ -9,9 +9,6 @@ from pathlib import Path
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display, results_console
-from sfa.cli.kept_scores import keep_scores, scores_record
-from sfa.cli.run import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score, possible
@@ -20,6 +17,9 @@ from sfa.evaluate.supervised import Yardstick, can_be_supervised, supervised_sco
 from sfa.evaluate.untrained import UNTRAINED
 from sfa.levels import ITEMS, Level, item_word, level_of
 from sfa.registry import registered, resolve
+from sfa.run.display import Display, results_console
+from sfa.run.score_cache import keep_scores, scores_record
+from sfa.run.source import Run, counted, open_run, set_threads, tell_if_unfinished
 from sfa.train import LambdaCallback, train
 
 ALL = "all"

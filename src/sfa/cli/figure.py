@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from sfa.cli import study
-from sfa.cli.console import Display
 from sfa.cli.figure_runs import FOLDER, available, train_needed
-from sfa.cli.run import Source, set_threads
 from sfa.cli.table import own_entries
 from sfa.errors import InputError
 from sfa.figures import NamedFigure, Takes, check_picture, find_figure, read_runs, save_figure
 from sfa.figures.run_time import STUDY, timings
 from sfa.ledger import Entry, default_path
 from sfa.registry import registered
+from sfa.run.display import Display
+from sfa.run.source import Source, set_threads
 from sfa.tables import published
 from sfa.tables.shipped import shipped_entries
 

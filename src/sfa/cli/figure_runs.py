@@ -8,13 +8,13 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
-from sfa.cli.run import Source, counted, require_same_data
 from sfa.cli.train import start_run, train_run
 from sfa.errors import InputError
 from sfa.figures import NeededRun
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.run import describe
+from sfa.run import Recipe, load_recipe
+from sfa.run.display import Display
+from sfa.run.run import describe
+from sfa.run.source import Source, counted, require_same_data
 from sfa.studies import duration
 from sfa.studies.timing import seconds_per_epoch
 from sfa.train import Interrupted, RunFolder, load_tensors

@@ -8,10 +8,10 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from sfa.cli.console import Display, results_console
 from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, check_export, default_path, read_entries, write_entries
 from sfa.ledger.export import COLUMNS, cells_of, table_rows
+from sfa.run.display import Display, results_console
 
 WHOLE = {"key": 16, "mean ± std": 12}
 """Columns that are never cut, and how wide they are."""

@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.table import Table
 
-from sfa.cli.console import results_console
 from sfa.data import DatasetInfo, locate, names
 from sfa.methods import available_methods
-from sfa.recipes import shipped_recipes
-from sfa.recipes.parsing import GENTLE
 from sfa.registry import registered
+from sfa.run import shipped_recipes
+from sfa.run.display import results_console
+from sfa.run.parsing import GENTLE
 from sfa.sweep import shipped_ranges
 from sfa.tables.paper_tables import filled_by, titles
 

@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfa.cli.compare import caveat, require_same_splits
-from sfa.cli.console import Display
-from sfa.cli.open_page import open_page
-from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
-from sfa.cli.shared_scores import score_together
 from sfa.cli.train import REPORT
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
@@ -19,6 +15,9 @@ from sfa.levels import level_of
 from sfa.registry import resolve
 from sfa.report import ReportedRun, check_report, report_data, write_report
 from sfa.report.history import history
+from sfa.run.display import Display, open_page
+from sfa.run.score_cache import score_together
+from sfa.run.source import Run, open_run, require_common_data, set_threads, tell_if_unfinished
 from sfa.train import RunFolder
 
 

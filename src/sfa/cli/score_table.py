@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from sfa.cli.console import results_console
 from sfa.evaluate import Score
+from sfa.run.display import results_console
 
 UNBOUNDED = 10_000
 """A width that no table reaches."""

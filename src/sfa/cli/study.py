@@ -11,13 +11,13 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from sfa.cli.console import Display, results_console
-from sfa.cli.run import Source, set_threads
 from sfa.cli.study_progress import Progress
 from sfa.cli.study_table import print_table
 from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, default_path
 from sfa.registry import resolve
+from sfa.run.display import Display, results_console
+from sfa.run.source import Source, set_threads
 from sfa.studies import (
     Cell,
     Dataset,

@@ -8,10 +8,10 @@ from types import TracebackType
 
 from rich import progress as bars
 
-from sfa.cli import console
-from sfa.cli.console import Display
 from sfa.evaluate import Score
 from sfa.ledger import Entry, mean_and_std
+from sfa.run import display as console
+from sfa.run.display import Display
 from sfa.studies import Cell, Estimator, Plan, Watcher
 
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 
 from rich.table import Table
 
-from sfa.cli.console import results_console
 from sfa.evaluate import Clustering, Difference
 from sfa.ledger import Entry, mean_and_std
 from sfa.registry import resolve
+from sfa.run.display import results_console
 from sfa.studies import RUN_TIME, Plan, Summary, metrics_of, summarise
 
 

@@ -12,8 +12,6 @@ from typing import Any
 import typer
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
-from sfa.cli.run import Source, counted, set_threads, tell_of_data
 from sfa.cli.sweep_progress import ReportProgress, SearchProgress
 from sfa.cli.sweep_table import print_plan, print_report, print_winners
 from sfa.data import fingerprint
@@ -21,8 +19,10 @@ from sfa.errors import InputError
 from sfa.evaluate import default_protocol
 from sfa.ledger import Ledger, default_path
 from sfa.levels import level_of
-from sfa.recipes import Recipe
 from sfa.registry import resolve
+from sfa.run import Recipe
+from sfa.run.display import Display
+from sfa.run.source import Source, counted, set_threads, tell_of_data
 from sfa.studies import starting_point
 from sfa.sweep import (
     Range,

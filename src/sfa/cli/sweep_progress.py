@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
 
-from sfa.cli.console import Display, Tracker
 from sfa.ledger import Entry
+from sfa.run.display import Display, Tracker
 from sfa.studies import Cell, Watcher, duration
 from sfa.sweep import Record, Search, SearchWatcher
 

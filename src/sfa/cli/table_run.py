@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from sfa.cli.console import Display
-from sfa.cli.run import Source
 from sfa.cli.study import cells_to_do, entries_of, list_cells
 from sfa.cli.study_progress import Progress
 from sfa.errors import InputError, SfaError, sentence_of
 from sfa.ledger import Entry, Ledger
 from sfa.registry import resolve
+from sfa.run.display import Display
+from sfa.run.source import Source
 from sfa.studies import Cell, Dataset, Estimator, Plan, Runner, protocols_of
 from sfa.tables import Ask, Table, statistics
 from sfa.tables.commands import Order

@@ -16,9 +16,7 @@ from torch_geometric.data import Data
 
 from sfa import processes
 from sfa.atomic import ensure_writable
-from sfa.cli.console import Display
 from sfa.cli.evaluate import evaluate_run
-from sfa.cli.run import Run, Source, counted, recorded_source, require_same_data, set_threads, tell_of_data
 from sfa.cli.score_table import print_scores
 from sfa.errors import InputError, unknown_name
 from sfa.evaluate import Score
@@ -26,11 +24,13 @@ from sfa.evaluate.probes.base import RANKS
 from sfa.evaluate.protocols import default_protocol
 from sfa.levels import Level, level_of, num_items, settings_of
 from sfa.methods import DEFAULTS, available_methods
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
-from sfa.recipes.parsing import label_of
-from sfa.recipes.run import describe, online_probe, record_of, train_recipe
-from sfa.recipes.sections import names_of
 from sfa.registry import is_path, known_names, resolve
+from sfa.run import Recipe, load_recipe, shipped_recipes
+from sfa.run.display import Display
+from sfa.run.parsing import label_of
+from sfa.run.run import describe, online_probe, record_of, train_recipe
+from sfa.run.sections import names_of
+from sfa.run.source import Run, Source, counted, recorded_source, require_same_data, set_threads, tell_of_data
 from sfa.train import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
 from sfa.train.loggers import Loggers
 

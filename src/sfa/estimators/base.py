@@ -21,9 +21,9 @@ from sfa.errors import InputError
 from sfa.estimators.parts import KINDS, section_of, sections_of_method
 from sfa.levels import Level
 from sfa.methods import Method
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.parsing import class_of_method, with_required_options
-from sfa.recipes.sections import names_of
+from sfa.run import Recipe, load_recipe
+from sfa.run.parsing import class_of_method, with_required_options
+from sfa.run.sections import names_of
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sfa.recipes.legacy import flatten
 from sfa.registry import source_of
+from sfa.run.legacy import flatten
 
 INDIFFERENT = ("seed", "checkpoint_every", "diagnose_every", "online_probe")
 """Keys of a recipe's training that its hash leaves out: the seed is told apart from it, the others change no bit."""
@@ -33,8 +33,8 @@ LENGTH = 16
 def recipe_hash(recipe: Mapping[str, Any]) -> str:
     """Hash a recipe's content, whatever the order of its keys; the seed is left out.
 
-    Give it the complete values of :meth:`sfa.recipes.Recipe.as_dict`: there a default is the same as one written out.
-    The hash is that of the old layout of recipes, where it can be said so (:func:`sfa.recipes.legacy.flatten`). Of
+    Give it the complete values of :meth:`sfa.run.Recipe.as_dict`: there a default is the same as one written out.
+    The hash is that of the old layout of recipes, where it can be said so (:func:`sfa.run.legacy.flatten`). Of
     parts of one's own, ``module:Class``, the source file counts and not its name: edited code is another recipe.
 
     >>> recipe_hash({"a": 1, "training": {"lr": 0.1, "seed": 3}}) == recipe_hash({"training": {"lr": 1e-1}, "a": 1})

@@ -14,7 +14,7 @@ from sfa import processes
 from sfa.errors import InputError
 from sfa.lightning.installed import LightningModule
 from sfa.methods.base import Method, Observer
-from sfa.recipes import Recipe, load_recipe
+from sfa.run import Recipe, load_recipe
 from sfa.sampling import Sampler
 from sfa.seeding import step_generator
 from sfa.train.batch_plan import BatchPlan

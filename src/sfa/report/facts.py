@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from sfa.data import left_out_remark, remark
 from sfa.levels import level_of, num_items
-from sfa.recipes.run import Run
+from sfa.run.run import Run
 
 
 def facts(run: Run) -> dict[str, Any]:

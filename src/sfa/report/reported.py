@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfa.evaluate import Score
-from sfa.recipes.run import Run
+from sfa.run.run import Run
 
 
 @dataclass(frozen=True)

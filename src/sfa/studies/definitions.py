@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sfa.errors import InputError
 from sfa.evaluate.untrained import UNTRAINED
-from sfa.recipes import Recipe
 from sfa.registry import registered
+from sfa.run import Recipe
 from sfa.studies.variants import Base, Variant
 
 ITERATIONS = (0, 1, 2, 4, 8)

@@ -16,7 +16,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.supervised import Yardstick, supervised_score
 from sfa.evaluate.untrained import UNTRAINED
-from sfa.recipes.run import Run, record_of, train_recipe
+from sfa.run.run import Run, record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
 from sfa.train import Callback, RunFolder

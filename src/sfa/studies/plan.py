@@ -17,8 +17,8 @@ from sfa.evaluate.splits import RandomSplits
 from sfa.ledger import recipe_hash, run_key
 from sfa.levels import DATA, Level, level_of
 from sfa.methods import DEFAULTS, available_methods
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.studies.study import RUN_TIME, Study
 from sfa.studies.variants import Base, Variant
 from sfa.train import make_fabric

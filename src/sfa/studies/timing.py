@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from torch import nn
 from torch_geometric.data import Data
 
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.train import LambdaCallback, train
 
 TURNS = 10

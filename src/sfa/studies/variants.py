@@ -10,9 +10,9 @@ from sfa.errors import unknown_name
 from sfa.evaluate.supervised import SETTINGS
 from sfa.evaluate.untrained import UNTRAINED
 from sfa.levels import Level
-from sfa.recipes import Recipe
-from sfa.recipes.run import describe
 from sfa.registry import resolve
+from sfa.run import Recipe
+from sfa.run.run import describe
 
 SEEDLESS = {name for of_level in UNTRAINED.values() for name in of_level}
 """Embeddings of the data alone."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sfa.evaluate import Classification
 from sfa.ledger import run_key
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.studies import Cell, Dataset, Plan, Study
 from sfa.studies.variants import Base, Variant
 

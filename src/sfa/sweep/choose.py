@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from sfa.atomic import write_text
-from sfa.recipes import Recipe
-from sfa.recipes.schema import Training
+from sfa.run import Recipe
+from sfa.run.recipe import Training
 from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
 from sfa.sweep.trials import Record

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfa.errors import InputError
 from sfa.ledger import Ledger
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.studies import Runner, Watcher
 from sfa.sweep.cells import ScoredData, cell_of, plan_of
 from sfa.sweep.space import Space

@@ -10,7 +10,7 @@ from typing import Any
 
 from sfa.atomic import write_text
 from sfa.errors import InputError
-from sfa.recipes import Recipe
+from sfa.run import Recipe
 from sfa.sweep.ranges import Range, parse_range
 from sfa.sweep.sampler import SamplerName
 from sfa.sweep.space import Space

@@ -10,9 +10,9 @@ from typing import Any
 from sfa.errors import InputError, unknown_name
 from sfa.ledger.identity import INDIFFERENT, LATER
 from sfa.levels import ITEMS
-from sfa.recipes import Recipe
-from sfa.recipes.legacy import STEPS, flatten, modern_paths
 from sfa.registry import resolve
+from sfa.run import Recipe
+from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.sweep.ranges import Choices, Interval, Range
 
 NAMES = ("method", "encoder", "augmentation", "spectral", "sampler")

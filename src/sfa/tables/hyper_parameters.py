@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
+from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.tables.ask import Ask
 from sfa.tables.commands import table_command
 from sfa.tables.definition import title_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfa.evaluate import Score
 from sfa.ledger import Entry
-from sfa.recipes.legacy import uncorrected
+from sfa.run.legacy import uncorrected
 from sfa.studies import Summary, summary_of
 from sfa.studies.variants import SEEDLESS, Variant
 from sfa.tables.budgets import Budget, essence
@@ -34,7 +34,7 @@ class Wanted:
 
     @property
     def before_correction(self) -> Wanted | None:
-        """The same of the method as it was before it was corrected (:data:`sfa.recipes.legacy.CORRECTED`)."""
+        """The same of the method as it was before it was corrected (:data:`sfa.run.legacy.CORRECTED`)."""
         variants = [
             None if one is None else replace(one, recipe=uncorrected(one.recipe)) for one in (self.variant, self.twin)
         ]

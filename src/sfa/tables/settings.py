@@ -8,8 +8,8 @@ import sys
 import numpy as np
 
 from sfa.methods import Method
-from sfa.recipes import Recipe
 from sfa.registry import resolve
+from sfa.run import Recipe
 from sfa.tables.ask import Ask
 from sfa.tables.commands import table_command
 from sfa.tables.definition import method_title

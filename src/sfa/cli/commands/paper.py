@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import PAIR, ManyValues
-from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 
 
 class TableFormat(str, Enum):

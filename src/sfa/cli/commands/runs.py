@@ -9,8 +9,19 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import PAIR, ManyValues
-from sfa.cli.options import DataRoot, Device, Features, ImageSize, Labels, NodeFeatures, Quiet, SkipCorrupt, Threads
+from sfa.cli.options import (
+    PAIR,
+    DataRoot,
+    Device,
+    Features,
+    ImageSize,
+    Labels,
+    ManyValues,
+    NodeFeatures,
+    Quiet,
+    SkipCorrupt,
+    Threads,
+)
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
@@ -118,7 +129,7 @@ def train(
     * `sfa train --resume --out runs/mine`: go on after an interruption
     """
     from sfa.cli import train as command
-    from sfa.cli.run import Source
+    from sfa.run.source import Source
 
     shorthands = {
         "method.name": method,
@@ -299,7 +310,7 @@ def embed(
     * `sfa embed runs/photos-simclr-sfa --data new_photos/ --image-size 64 --out z.parquet`
     """
     from sfa.cli import embed as command
-    from sfa.cli.run import Source
+    from sfa.run.source import Source
 
     given = skip_corrupt or any(option is not None for option in (data, features, labels, node_features, image_size))
     if given and data is None:

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.many_values import PAIR, ManyValues
-from sfa.cli.options import DataRoot, Device, LedgerPath, Quiet, Threads
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 
 
 class SamplerName(str, Enum):
@@ -97,8 +96,8 @@ def sweep(
     * `sfa train cora --recipe sweeps/mine/best.yaml`
     """
     from sfa.cli import sweep as command
-    from sfa.cli.run import Source
     from sfa.cli.train import parse_assignments
+    from sfa.run.source import Source
 
     strict = bool(context.obj and context.obj["debug"])
     manner = command.Manner(ledger=ledger, device=device, threads=threads, strict=strict, quiet=quiet)

@@ -11,8 +11,8 @@ import yaml
 
 from sfa.errors import InputError, unknown_name
 from sfa.levels import Level
-from sfa.recipes.schema import Recipe
 from sfa.registry import resolve
+from sfa.run.recipe import Recipe
 
 
 def load_recipe(
@@ -64,7 +64,7 @@ def shipped_recipes() -> dict[str, dict[str, Any]]:
     A family is a file, whose keys are its recipes; a key that begins with ``_`` only holds what several share.
     """
     recipes = {}
-    for file in sorted(files("sfa.recipes").joinpath("shipped").iterdir(), key=lambda entry: entry.name):
+    for file in sorted(files("sfa.run").joinpath("shipped").iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".yaml"):
             family = file.name.removesuffix(".yaml")
             for key, recipe in _parse_yaml(file.read_text(encoding="utf-8"), file.name).items():

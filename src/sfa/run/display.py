@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
+import webbrowser
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -114,3 +118,15 @@ class LineTracker(Tracker):
         left = (self.total - self.done) / rate
         notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
         self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))
+
+
+def open_page(path: Path, display: Display) -> None:
+    """Open a file in the browser; where nobody could see it, say so."""
+    if not _somebody_is_there() or not webbrowser.open(path.resolve().as_uri()):
+        display.say(f"--open: there is no browser here to show it; open {path} in one.")
+
+
+def _somebody_is_there() -> bool:
+    """A person at a terminal with windows: a browser of text would take over the terminal."""
+    has_windows = sys.platform in ("darwin", "win32") or any(os.environ.get(v) for v in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return sys.stderr.isatty() and has_windows

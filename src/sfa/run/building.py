@@ -12,18 +12,18 @@ from sfa.augment import Augmentation, Compose
 from sfa.errors import InputError
 from sfa.methods import Method
 from sfa.postprocess import ConcatFeatures
-from sfa.recipes.parsing import class_of_method
-from sfa.recipes.sections import is_object, names_of, takes_anything
 from sfa.registry import build, is_path, resolve
+from sfa.run.parsing import class_of_method
+from sfa.run.sections import is_object, names_of, takes_anything
 from sfa.seeding import seeded_initialisation
 from sfa.spectral.sequential import as_spectral
 
 if TYPE_CHECKING:
-    from sfa.recipes.schema import Recipe
+    from sfa.run.recipe import Recipe
 
 
 def build_method(recipe: Recipe, in_features: int, num_nodes: int | None, parts: Mapping[str, Any]) -> Method:
-    """Build the untrained method of a recipe; see :meth:`sfa.recipes.Recipe.build`."""
+    """Build the untrained method of a recipe; see :meth:`sfa.run.Recipe.build`."""
     method_class: Any = class_of_method(recipe.method["name"])
     if "method" in parts:
         return _with_steps(recipe, copy.deepcopy(parts["method"]))

@@ -12,7 +12,7 @@ from sfa.data import fingerprint
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.levels import item_word, level_of, num_items
 from sfa.methods import Method
-from sfa.recipes.schema import Recipe
+from sfa.run.recipe import Recipe
 from sfa.train import Callback, OnlineProbeCallback, Progress, RunFolder, train
 
 

@@ -10,12 +10,12 @@ from sfa.errors import InputError, unknown_name
 from sfa.graph.features import OF_ALL_ROWS
 from sfa.levels import DATA, ITEMS, Level
 from sfa.methods import Method
-from sfa.recipes.sections import check_part, is_object, named, names_of, options_of
 from sfa.registry import is_path, known_names, resolve
+from sfa.run.sections import check_part, is_object, named, names_of, options_of
 from sfa.sampling import Sampler
 
 if TYPE_CHECKING:
-    from sfa.recipes.schema import Recipe
+    from sfa.run.recipe import Recipe
 
 GENTLE: dict[str, Any] = {"name": "sfa", "passes": 64, "strength": 0.125}
 """What ``gentle`` is short for: the map of methods for nodes where none is named; ``sfa`` is Algorithm 1."""

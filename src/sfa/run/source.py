@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from sfa.cli.console import Display
 from sfa.data import find, fingerprint, left_out_remark, load, remark
 from sfa.data.files.images import holds_images
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
-from sfa.recipes import load_recipe
-from sfa.recipes.run import Run as Run
 from sfa.registry import resolve
+from sfa.run import load_recipe
+from sfa.run.display import Display
+from sfa.run.run import Run as Run
 from sfa.train import RunFolder, load_checkpoint
 
 

@@ -16,10 +16,11 @@ from sfa.graph.features import MEANINGS, FeatureNormalisation, add_noise, normal
 from sfa.levels import DATA, ITEMS, level_of, settings_of
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
-from sfa.recipes.building import build_method
-from sfa.recipes.changing import changed
-from sfa.recipes.legacy import modernize
-from sfa.recipes.parsing import (
+from sfa.registry import resolve
+from sfa.run.building import build_method
+from sfa.run.changes import changed
+from sfa.run.legacy import modernize
+from sfa.run.parsing import (
     GENTLE,
     augmentation_section,
     check_fit,
@@ -30,8 +31,7 @@ from sfa.recipes.parsing import (
     spectral_section,
     training_section,
 )
-from sfa.recipes.sections import complete, named, names_of, validated
-from sfa.registry import resolve
+from sfa.run.sections import complete, named, names_of, validated
 from sfa.sampling import Sampler
 from sfa.train.optimizers import OptimizerName
 from sfa.train.precision import PrecisionName
