@@ -1,4 +1,4 @@
-"""What is shown while work goes on: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Messages, progress and results: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two lines when the output is not a terminal."""
-
-
 PLAIN_WIDTH = 220
 """Columns of tables when the output is not a terminal, so that no path is cut."""
 
 
 def results_console() -> Console:
-    """Standard output, for results."""
+    """Return standard output, for results."""
     console = Console(highlight=False, soft_wrap=True)
     return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=PLAIN_WIDTH)
+
+
+def counted(number: int, what: str) -> str:
+    """Return ``1 image``, ``2 images``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 class Display:
@@ -35,13 +38,13 @@ class Display:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
 
     def say(self, message: str) -> None:
-        """A line of information."""
+        """Print a line of information."""
         self.console.print(message, soft_wrap=True, markup=False)
 
     @contextmanager
     def progress(self, title: str, total: int) -> Iterator[Tracker]:
-        """A tracker of ``total`` steps."""
-        if not self.console.is_terminal:
+        """Track ``total`` steps."""
+        if not (self.console.is_terminal or self.console.is_jupyter):
             yield LineTracker(total, title, self)
             return
         with Progress(
@@ -56,7 +59,7 @@ class Display:
 
     @contextmanager
     def counting(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """What is told how many things are done, and of how many; nothing is shown before it is."""
+        """Return what is told how many things are done, and of how many; nothing is shown before it is."""
         with ExitStack() as stack:
             trackers: list[Tracker] = []
 
@@ -66,6 +69,23 @@ class Display:
                 trackers[0].step(done)
 
             yield count
+
+
+def display_of(progress: bool | Display) -> Display:
+    """Return the display that ``progress`` asks for: a silent one by default."""
+    return progress if isinstance(progress, Display) else Display(quiet=not progress)
+
+
+def open_page(path: Path, display: Display) -> None:
+    """Open a file in the browser; where nobody could see it, say so."""
+    if not _somebody_is_there() or not webbrowser.open(path.resolve().as_uri()):
+        display.say(f"--open: there is no browser here to show it; open {path} in one.")
+
+
+def _somebody_is_there() -> bool:
+    """Tell whether a person sits at a terminal with windows: a browser of text would take over the terminal."""
+    has_windows = sys.platform in ("darwin", "win32") or any(os.environ.get(v) for v in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return sys.stderr.isatty() and has_windows
 
 
 class Tracker(ABC):
@@ -78,7 +98,7 @@ class Tracker(ABC):
         self.started = time.monotonic()
 
     def step(self, done: float | None = None, *, of: int = 1, **values: float) -> None:
-        """One more step is done, or so many in all, with some numbers worth showing; it may be one part ``of`` some."""
+        """Count one more step, or so many in all, with some numbers worth showing; it may be one part ``of`` some."""
         self.done = self.done + 1 / of if done is None else done
         if self.begun_at is None:
             self.begun_at = self.done - 1 / of
@@ -118,15 +138,3 @@ class LineTracker(Tracker):
         left = (self.total - self.done) / rate
         notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
         self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))
-
-
-def open_page(path: Path, display: Display) -> None:
-    """Open a file in the browser; where nobody could see it, say so."""
-    if not _somebody_is_there() or not webbrowser.open(path.resolve().as_uri()):
-        display.say(f"--open: there is no browser here to show it; open {path} in one.")
-
-
-def _somebody_is_there() -> bool:
-    """A person at a terminal with windows: a browser of text would take over the terminal."""
-    has_windows = sys.platform in ("darwin", "win32") or any(os.environ.get(v) for v in ("DISPLAY", "WAYLAND_DISPLAY"))
-    return sys.stderr.isatty() and has_windows
