@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sfa.report.arrays import Dtype, encode_array
+from sfa.report.page import Dtype, encode_array
 
 
 def decoded(given: dict[str, Any]) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfa.errors import InputError
 from sfa.figures import RunLog, read_runs
-from sfa.report.arrays import encode_array
+from sfa.report.page import encode_array
 from sfa.train import RunFolder
 
 LOOKS = 101

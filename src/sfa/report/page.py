@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfa.atomic import ensure_writable, write_text
+from sfa.errors import InputError, SfaError
 
 SCRIPTS = (
     "dom.js",
@@ -95,3 +104,39 @@ def _style() -> str:
 
 def _part(name: str) -> str:
     return (files("sfa.report") / "page" / name).read_text(encoding="utf-8")
+
+
+SUFFIXES = (".html", ".htm")
+
+
+class ReportError(SfaError, OSError):
+    """A report could not be written, for instance because the disk is full. Nothing is half-written."""
+
+
+def check_report(path: Path) -> None:
+    """Raise unless a report can be written to ``path``."""
+    if not path.is_dir() and path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"A report is a page, which {path} does not look like: its name must end in .html.")
+    ensure_writable(path)
+
+
+def write_report(path: str | Path, data: Mapping[str, Any]) -> None:
+    """Write what :func:`~sfa.report.report_data` found as one page; an existing file is replaced in one step."""
+    path = Path(path)
+    check_report(path)
+    page = render_page(data)
+    try:
+        write_text(path, page)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise ReportError(f"Cannot write {path}: {reason}.") from error
+
+
+Dtype = Literal["float32", "int32", "uint8"]
+
+
+def encode_array(values: ArrayLike, dtype: Dtype) -> dict[str, Any]:
+    """Values of any shape as ``{"dtype", "shape", "base64"}``: the bytes in little-endian order, row by row."""
+    array = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
+    shape = list(np.shape(values))  # contiguous arrays have at least one axis
+    return {"dtype": dtype, "shape": shape, "base64": base64.b64encode(array.tobytes()).decode("ascii")}
