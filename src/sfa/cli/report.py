@@ -14,7 +14,7 @@ from sfa.evaluate.protocols import default_protocol
 from sfa.levels import level_of
 from sfa.registry import resolve
 from sfa.report import ReportedRun, check_report, report_data, write_report
-from sfa.report.history import history
+from sfa.report.facts import history
 from sfa.run.display import Display, open_page
 from sfa.run.score_cache import score_together
 from sfa.run.source import Run, open_run, require_common_data, set_threads, tell_if_unfinished

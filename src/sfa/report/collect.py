@@ -16,8 +16,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol
 from sfa.levels import item_word, level_of, num_items
 from sfa.report.comparison import comparison_rows, score_rows
-from sfa.report.facts import facts
-from sfa.report.history import history
+from sfa.report.facts import facts, history
 from sfa.report.page import encode_array
 from sfa.report.planar_map import PlanarMap, planar_map, turned_like
 from sfa.report.predictions import confusion, predict

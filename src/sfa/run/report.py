@@ -132,7 +132,7 @@ def _require_different(paths: Sequence[Path]) -> None:
 
 def _require_something_to_show(path: Path) -> None:
     """Raise if there is no checkpoint, or if the log is damaged: before anything is scored."""
-    from sfa.report.history import history
+    from sfa.report.facts import history
 
     folder = RunFolder.open(path)
     history(folder)
