@@ -1,8 +1,10 @@
-"""All that a report shows of its runs, as plain values for JSON."""
+"""A run as a report shows it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import version
 from typing import Any
@@ -13,14 +15,81 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate import Classification, Protocol
+from sfa.evaluate import Classification, Protocol, Score, score_difference
 from sfa.levels import item_word, level_of, num_items
-from sfa.report.comparison import comparison_rows, score_rows
 from sfa.report.facts import facts, history
 from sfa.report.page import encode_array
 from sfa.report.planar_map import PlanarMap, planar_map, turned_like
 from sfa.report.predictions import confusion, predict
-from sfa.report.reported import ReportedRun
+from sfa.run.run import Run
+
+
+@dataclass(frozen=True)
+class ReportedRun:
+    """A run, what it is called, and its scores.
+
+    Attributes:
+        name: Unlike that of any other run of the report; its path, for instance.
+        run: The trained run with its data.
+        scores: All under one protocol, on the same splits: of what needs no training, and last its own.
+        no_scores: Where there are none, a sentence that says why.
+    """
+
+    name: str
+    run: Run
+    scores: Sequence[Score] = ()
+    no_scores: str | None = None
+
+    @property
+    def score(self) -> Score | None:
+        """Its own."""
+        return self.scores[-1] if self.scores else None
+
+
+def score_rows(scores: Sequence[Score]) -> list[dict[str, Any]]:
+    """An entry for each embedding and metric; the last embedding is the run's own."""
+    return [
+        {
+            "embedding": score.name,
+            "protocol": score.protocol,
+            "metric": metric,
+            "values": list(values),
+            "mean": score.mean(metric),
+            "std": _or_none(score.std(metric)),
+            "own": score is scores[-1],
+        }
+        for score in scores
+        for metric, values in score.values.items()
+    ]
+
+
+def comparison_rows(runs: Sequence[ReportedRun]) -> list[dict[str, Any]]:
+    """A row for each run and metric, with the paired difference from the first run; none for it itself."""
+    baseline = runs[0].score
+    rows = []
+    for number, reported in enumerate(runs):
+        score = reported.score
+        if score is None or baseline is None:
+            continue
+        for metric in score.values:
+            found = score_difference(score, baseline, metric)
+            rows.append(
+                {
+                    "run": reported.name,
+                    "metric": metric,
+                    "mean": score.mean(metric),
+                    "std": _or_none(score.std(metric)),
+                    "difference": [_or_none(v) for v in (found.mean, found.low, found.high)] if number else None,
+                    "p": _or_none(found.p_value) if number else None,
+                }
+            )
+    return rows
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has no word for NaN."""
+    return None if math.isnan(value) else value
+
 
 MOST_CLASSES = 60
 """Of more, a confusion matrix has too many cells to be looked at."""
