@@ -16,7 +16,7 @@ import pytest
 from sfa import registry
 from sfa.registry import registered
 from sfa.run import load_recipe
-from sfa.run.source import open_run
+from sfa.run.run import open_run
 
 RunSfa = Callable[..., Any]
 Refuses = Callable[..., str]

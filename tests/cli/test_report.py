@@ -65,7 +65,7 @@ def test_a_page_of_one_run_in_its_folder(runs: tuple[Path, Path], run_sfa: RunSf
     (found,) = data["runs"]
     assert found["name"] == str(runs[0])
     names = [row["embedding"] for row in found["scores"]]
-    assert names == ["raw features", "propagated features", "untrained encoder", "grace + sfa"]
+    assert names == ["raw features", "propagated features", "untrained encoder", "grace + sfa (64 passes)"]
     kept = json.loads((runs[0] / "scores-honest-10-10-80.json").read_text())["scores"]
     assert [score["name"] for score in kept] == names
     assert [row["values"] for row in found["scores"]] == [score["values"]["accuracy"] for score in kept]
@@ -106,7 +106,7 @@ def test_the_scores_are_those_of_sfa_evaluate(runs: tuple[Path, Path], run_sfa: 
 
 
 def test_nothing_is_scored_twice(runs: tuple[Path, Path], run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfa.run import score_cache as shared_scores
+    from sfa.run import scoring as shared_scores
 
     scored: list[int] = []
     real = shared_scores.score_all

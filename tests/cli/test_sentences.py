@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfa.cli.evaluate import _of_other_levels
-from sfa.cli.train import _of_probe
+from sfa.run.evaluate import _of_other_levels
+from sfa.run.train import _of_probe
 from sfa.evaluate import possible
 from sfa.registry import registered, resolve
-from sfa.run.source import counted
+from sfa.run.display import counted
 from sfa.train import RunFolder, load_tensors, save_tensors
 
 RunSfa = Callable[..., Any]
@@ -91,7 +91,7 @@ def test_protocols_for_other_data_are_one_line(
     run_sfa: RunSfa, image_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "sfa.cli.evaluate.possible", lambda data: ([resolve("protocol", "image-knn")], possible(data)[1])
+        "sfa.run.evaluate.possible", lambda data: ([resolve("protocol", "image-knn")], possible(data)[1])
     )
     shutil.copytree(image_run, tmp_path / "run")
     result = run_sfa("evaluate", tmp_path / "run", "--quiet", protocol="all")

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.edge_noise import replace_edges
 from sfa.run import Recipe, load_recipe
-from sfa.run.run import record_of
+from sfa.run.train_recipe import record_of
 
 
 def test_an_empty_recipe_is_grace_with_gentle_sfa() -> None:

@@ -68,7 +68,7 @@ def test_a_method_of_ones_own_has_its_settings(planted: Data) -> None:
     recipe = Recipe.parse({"method": f"{PARTS}:Mine"})
     assert (recipe.encoder["name"], recipe.encoder["hidden"], recipe.training.epochs) == ("gcn", 6, 3)
     assert recipe.augmentation == Recipe.parse({}).augmentation
-    assert describe(recipe) == f"{PARTS}:Mine + sfa"
+    assert describe(recipe) == f"{PARTS}:Mine + sfa (64 passes)"
     assert trained(recipe, planted).shape == (60, 6)
     assert Recipe.parse({}).updated({"method.name": f"{PARTS}:Mine"}) == recipe
 

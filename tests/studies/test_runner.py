@@ -21,7 +21,7 @@ from sfa.evaluate.supervised import supervised
 from sfa.evaluate.untrained import UNTRAINED
 from sfa.ledger import Ledger
 from sfa.registry import resolve
-from sfa.run.run import train_recipe
+from sfa.run.train_recipe import train_recipe
 from sfa.studies import Dataset, Plan, Runner, Study, cells_folder, make_plan, summarise
 from sfa.studies import measure as measure_module
 from sfa.studies.lock import locked
@@ -74,7 +74,7 @@ def test_a_study_from_beginning_to_end(plan: NewPlan, ledger: Ledger, tmp_path: 
         trained = train_recipe(cell.variant.recipe, cell.dataset.load(), folder, device="cpu", resume=False)
         score = resolve("protocol", "honest-10-10-80").evaluate(trained.method.embed(trained.graph), trained.graph)
         assert entry.scores[0].values == score.values
-        assert entry.scores[0].name == "grace + sfa"
+        assert entry.scores[0].name == "grace + sfa (64 passes)"
     assert list(cells_folder(ledger.path).iterdir()) == []
 
 

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.errors import InputError
 from sfa.run import Recipe
-from sfa.run.run import train_recipe
+from sfa.run.train_recipe import train_recipe
 from sfa.train import (
     Callback,
     Interrupted,

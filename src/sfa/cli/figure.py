@@ -17,7 +17,8 @@ from sfa.figures.run_time import STUDY, timings
 from sfa.ledger import Entry, default_path
 from sfa.registry import registered
 from sfa.run.display import Display
-from sfa.run.source import Source, set_threads
+from sfa.run.run import set_threads
+from sfa.run.source import Source
 from sfa.tables import published
 from sfa.tables.shipped import shipped_entries
 

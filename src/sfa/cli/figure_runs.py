@@ -8,13 +8,13 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.cli.train import start_run, train_run
 from sfa.errors import InputError
 from sfa.figures import NeededRun
 from sfa.run import Recipe, load_recipe
-from sfa.run.display import Display
+from sfa.run.display import Display, counted
 from sfa.run.run import describe
-from sfa.run.source import Source, counted, require_same_data
+from sfa.run.source import Source, require_same_data
+from sfa.run.train import start_run, train_in
 from sfa.studies import duration
 from sfa.studies.timing import seconds_per_epoch
 from sfa.train import Interrupted, RunFolder, load_tensors
@@ -82,7 +82,7 @@ class _Job:
                 start_run(self.path, self.recipe, self.graph, self.source, device=device, display=display)
             else:
                 folder = RunFolder.open(self.path)
-                train_run(folder, self.recipe, self.graph, device=device, resume=True, display=display)
+                train_in(folder, self.recipe, self.graph, device=device, resume=True, display=display)
         except Interrupted as error:
             raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,6 +45,26 @@ LedgerPath = Annotated[
     Path | None,
     typer.Option("--ledger", envvar="SFA_LEDGER", help="The ledger's file. Default: runs/ledger.sqlite."),
 ]
+RunPath = Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        help="Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs, "
+        "image-linear for images."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON with the value of every split.")]
+OpenPage = Annotated[bool, typer.Option("--open", help="Show the page in the browser.")]
+
+
+def print_result(result: Any, as_json: bool) -> None:
+    """Print a result of :mod:`sfa.run` as JSON, or as a table."""
+    from sfa.run.display import results_console
+
+    if as_json:
+        print(json.dumps(result.as_dict(), indent=2))
+    else:
+        results_console().print(result)
 
 
 PAIR = "KEY=VALUE"

@@ -17,7 +17,8 @@ from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, default_path
 from sfa.registry import resolve
 from sfa.run.display import Display, results_console
-from sfa.run.source import Source, set_threads
+from sfa.run.run import set_threads
+from sfa.run.source import Source
 from sfa.studies import (
     Cell,
     Dataset,

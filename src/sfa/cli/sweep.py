@@ -21,8 +21,9 @@ from sfa.ledger import Ledger, default_path
 from sfa.levels import level_of
 from sfa.registry import resolve
 from sfa.run import Recipe
-from sfa.run.display import Display
-from sfa.run.source import Source, counted, set_threads, tell_of_data
+from sfa.run.display import Display, counted
+from sfa.run.run import set_threads
+from sfa.run.source import Source, tell_of_data
 from sfa.studies import starting_point
 from sfa.sweep import (
     Range,

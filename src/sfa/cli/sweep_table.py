@@ -9,9 +9,8 @@ from rich.table import Table
 
 from sfa.ledger import Ledger, mean_and_std
 from sfa.levels import item_word
-from sfa.run.display import results_console
+from sfa.run.display import counted, results_console
 from sfa.run.run import describe
-from sfa.run.source import counted
 from sfa.studies import Estimator, Summary, duration
 from sfa.sweep import Record, Report, Search
 from sfa.sweep.cells import cell_of

@@ -17,7 +17,7 @@ from sfa.cli.table_run import Measuring
 from sfa.errors import InputError
 from sfa.ledger import Entry, Ledger, default_path
 from sfa.run.display import PLAIN_WIDTH, Display, results_console
-from sfa.run.source import set_threads
+from sfa.run.run import set_threads
 from sfa.tables import Ask, Table, make_table
 from sfa.tables.paper_tables import check_number
 from sfa.tables.published import NUMBERS

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Protocol, Score, score_difference
 from sfa.registry import resolve
@@ -44,6 +41,8 @@ class Comparison(Shown):
         differences: The difference of each run from the first, by metric.
     """
 
+    texts = 3
+
     protocol: Protocol
     paths: Sequence[Path]
     scores: Sequence[Score]
@@ -60,17 +59,9 @@ class Comparison(Shown):
                 rows.append([str(path), score.name, metric, score.text(metric), *shown])
         return ["run", "", "metric", "score", "difference", "95 % interval", "p (Wilcoxon)"], rows
 
-    def rich_table(self, console: Console) -> Table:
-        headings, rows = self.table()
-        table = Table(caption=f"{self.protocol.name}: {self.protocol.description}", caption_justify="left")
-        for number, heading in enumerate(headings):
-            table.add_column(heading, justify="left" if number < 3 else "right")
-        for row in rows:
-            table.add_row(*row)
-        return table
-
     def notes(self) -> list[str]:
-        return [f"Differences are from {self.paths[0]}. {caveat(self.scores[0])}"]
+        protocol = f"{self.protocol.name}: {self.protocol.description}"
+        return [protocol, f"Differences are from {self.paths[0]}. {caveat(self.scores[0])}"]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, with the value of every split."""

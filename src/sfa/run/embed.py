@@ -19,8 +19,8 @@ from sfa.evaluate import Classification
 from sfa.evaluate.labels import labels_of
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.levels import Level, item_word, level_of
+from sfa.report.predictions import predict
 from sfa.run.display import Display, counted, display_of
-from sfa.run.predictions import predict
 from sfa.run.run import Run, open_for, open_runs, set_threads
 from sfa.run.scoring import usual_protocol
 from sfa.run.show import Rows, Shown
@@ -115,9 +115,7 @@ def embed_run(
     columns = _label_columns(z, opened.data, display) if with_labels else None
     found = Embeddings(z.numpy(), opened.data[f"{level}_ids"], level, columns, target)
     if target is not None:
-        write_embeddings(
-            target, found.z, found.ids, item=level, layout=layout, columns=columns, about=_about(opened)
-        )
+        write_embeddings(target, found.z, found.ids, item=level, layout=layout, columns=columns, about=_about(opened))
     opened.tell_if_unfinished(display)
     tell_of_data(opened.data, display)
     display.say(found.notes()[0])
@@ -161,7 +159,7 @@ def _about(run: Run) -> dict[str, str]:
 
 
 def _check_overwrites_no_source(out: Path, source: Source) -> None:
-    given = (source.data, source.features, source.labels)
-    files = [Path(file).expanduser() for file in given if file is not None and not (file is source.data and source.in_memory)]
+    given = (None if source.in_memory else source.data, source.features, source.labels)
+    files = [Path(file).expanduser() for file in given if file is not None]
     if out.exists() and any(file.exists() and out.samefile(file) for file in files):
         raise InputError(f"{out} holds the data to be embedded: choose another --out.")

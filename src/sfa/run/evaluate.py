@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
@@ -60,12 +59,7 @@ class Scores(Shown):
 
     def rich_table(self, console: Console) -> Table:
         """Return the table; its transpose, if the terminal is too narrow for it."""
-        headings, rows = self.table()
-        wide = Table()
-        for heading in headings:
-            wide.add_column(heading, justify="left" if heading == "embedding" else "right", no_wrap=True)
-        for row in rows:
-            wide.add_row(*map(Text, row))
+        wide = super().rich_table(console)
         unbounded = console.options.update(width=10_000)
         if console.measure(wide, options=unbounded).maximum <= console.width:
             return wide

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from torch_geometric.data import Data
 
@@ -35,6 +33,7 @@ from sfa.run.parsing import (
     training_section,
 )
 from sfa.run.sections import complete, named, names_of, validated
+from sfa.run.shipped import parse_yaml, shipped_recipes
 from sfa.sampling import Sampler
 from sfa.train.optimizers import OptimizerName
 from sfa.train.precision import PrecisionName
@@ -126,6 +125,13 @@ class Recipe(BaseModel):
         """The name of the spectral map, or of several: ``noise + sfa``."""
         return names_of(self.spectral)
 
+    @property
+    def spectral_label(self) -> str:
+        """What tells the spectral layer from others: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
+        sections = self.spectral if isinstance(self.spectral, list) else [self.spectral]
+        passes = (f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections)
+        return " + ".join(f"{one['name']}{told}" for one, told in zip(sections, passes, strict=True)) or "none"
+
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
         """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
 
@@ -208,7 +214,7 @@ def load_recipe(
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.exists():
         try:
-            return Recipe.parse(_parse_yaml(path.read_text(encoding="utf-8"), str(path)))
+            return Recipe.parse(parse_yaml(path.read_text(encoding="utf-8"), str(path)))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
@@ -227,29 +233,3 @@ def _shipped(name: str) -> Recipe:
 def _level_of(name: str) -> Level:
     level: Level = resolve("method", _shipped(name).method["name"]).level
     return level
-
-
-@cache
-def shipped_recipes() -> dict[str, dict[str, Any]]:
-    """The recipes in the package by name, ``family/dataset``, each with a line ``about`` it.
-
-    A family is a file, whose keys are its recipes; a key that begins with ``_`` only holds what several share.
-    """
-    recipes = {}
-    for file in sorted(files("sfa.run").joinpath("recipes").iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".yaml"):
-            family = file.name.removesuffix(".yaml")
-            for key, recipe in _parse_yaml(file.read_text(encoding="utf-8"), file.name).items():
-                if not key.startswith("_"):
-                    recipes[f"{family}/{key}"] = recipe
-    return recipes
-
-
-def _parse_yaml(text: str, source: str) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"The recipe {source} is not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise InputError(f"The recipe {source} must be a mapping with keys such as method, spectral and training.")
-    return content

@@ -76,9 +76,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     return changes
 
 
-def asked_recipe(
-    recipe: GivenRecipe | None, level: Level, dataset: str | None, changes: Mapping[str, Any]
-) -> Recipe:
+def asked_recipe(recipe: GivenRecipe | None, level: Level, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
     """Return the recipe asked for, with all that is changed in it."""
     method = changes.get("method.name", changes.get("method"))
     if isinstance(method, str) and not is_path(method) and method not in known_names("method"):

@@ -116,7 +116,7 @@ class Run(Shown):
 
 
 def describe(recipe: Recipe) -> str:
-    """Return a method and its spectral layer in a few words: ``grace``, ``grace + sfa``, ``grace + sfa (64 passes)``."""
+    """Return a method and its spectral layer in a few words: ``grace + sfa``, ``grace + sfa (64 passes)``."""
     method, spectral = str(recipe.method["name"]), recipe.spectral_label
     return method if spectral == "none" else f"{method} + {spectral}"
 

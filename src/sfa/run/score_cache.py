@@ -37,7 +37,7 @@ def keep_scores(run: Run, protocol: Protocol, scores: Sequence[Score], display: 
 
 
 def kept_scores(run: Run, protocol: Protocol) -> dict[str, Score]:
-    """Return what is kept that is of these data, splits and weights, by the names of the embeddings; perhaps nothing."""
+    """Return what is kept of these data, splits and weights, by the names of the embeddings; perhaps nothing."""
     try:
         record = json.loads(path_of(run, protocol).read_text(encoding="utf-8"))
         scores = record["scores"]

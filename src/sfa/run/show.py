@@ -20,6 +20,9 @@ Rows = Sequence[Sequence[str]]
 class Shown(ABC):
     """A result with a table and some sentences."""
 
+    texts = 1
+    """Columns of the table that are text; the others are numbers, and stand to the right."""
+
     @abstractmethod
     def table(self) -> tuple[Sequence[str], Rows]:
         """Return the headings of the table, and its rows."""
@@ -28,13 +31,12 @@ class Shown(ABC):
         """Return the sentences that go with the table."""
         return []
 
-    def rich_table(self, console: Console) -> RenderableType:
-        """Return the table for a terminal: texts to the left, numbers to the right."""
+    def rich_table(self, console: Console) -> Table:
+        """Return the table for a terminal."""
         headings, rows = self.table()
         table = Table()
         for number, heading in enumerate(headings):
-            numbers = all(_is_number(row[number]) for row in rows)
-            table.add_column(heading, justify="right" if rows and numbers else "left")
+            table.add_column(heading, justify="left" if number < self.texts else "right")
         for row in rows:
             table.add_row(*map(Text, row))
         return table
@@ -44,7 +46,7 @@ class Shown(ABC):
         yield from map(Text, self.notes())
 
     def __repr__(self) -> str:
-        console = Console(width=PLAIN_WIDTH, file=io.StringIO(), highlight=False, force_terminal=False, color_system=None)
+        console = Console(width=PLAIN_WIDTH, file=io.StringIO(), highlight=False, color_system=None)
         with console.capture() as captured:
             console.print(self, soft_wrap=True)
         return captured.get().rstrip()
@@ -75,7 +77,3 @@ def loss_curve(epochs: Sequence[float], losses: Sequence[float], *, width: int =
         f'<text x="4" y="{height - 6}" font-size="11" fill="currentColor">'
         f"loss {high:.4g} to {low:.4g}, epochs {left:g} to {right:g}</text></svg>"
     )
-
-
-def _is_number(cell: str) -> bool:
-    return not cell or cell[0] in "0123456789+-–["

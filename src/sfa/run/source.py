@@ -47,7 +47,7 @@ class Source:
 
     def load(self, display: Display | None = None) -> Data:
         """Read the data; a folder of images shows how far it is."""
-        if self.data is None or self.data == "":
+        if not self.in_memory and not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         if self.in_memory:
             if replace(self, data=None, data_root=None, node_features=None) != Source(None):
@@ -69,7 +69,7 @@ class Source:
 
     def level(self) -> Level | None:
         """Return what there is to embed, where it is known without reading: in sets that have a name, and in images."""
-        if not self.data or self.in_memory:
+        if self.in_memory or not self.data:
             return None
         named = find(self.data)
         return named.level if named is not None else "image" if holds_images(self.data) else None

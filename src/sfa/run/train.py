@@ -34,6 +34,7 @@ from sfa.run.train_recipe import Setup, record_of
 from sfa.train import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
 from sfa.train.loggers import Loggers
 
+
 def train_run(
     data: Any = None,
     *,
@@ -94,9 +95,7 @@ def train_run(
             fabric = _with_precision(fabric, device, settled)
             raw = _load(source, display)
             require_same_data(folder, raw)
-            run = train_in(
-                folder, Setup.build(settled, raw), device=fabric, resume=True, display=display, loggers=loggers
-            )
+            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
         else:
             if out is not None:
                 _check_out(Path(out))
@@ -148,12 +147,14 @@ def start_run(
         if processes.rank() == 0:
             RunFolder.create(path, recipe.as_dict(), record)
         folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
-    return train_in(folder, setup, device=fabric, resume=False, display=display, loggers=loggers)
+    return train_in(folder, recipe, data, setup, device=fabric, resume=False, display=display, loggers=loggers)
 
 
 def train_in(
     folder: RunFolder,
-    setup: Setup,
+    recipe: Recipe,
+    data: Data,
+    setup: Setup | None = None,
     *,
     device: str | Fabric,
     resume: bool,
@@ -161,7 +162,7 @@ def train_in(
     loggers: Loggers | None = None,
 ) -> Run:
     """Train in an existing folder and show how it goes."""
-    recipe, data = setup.recipe, setup.data
+    setup = setup or Setup.build(recipe, data)
     display.say(
         f"{data.name}: {_what(data, recipe)}\n"
         f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
@@ -276,7 +277,7 @@ def _where_it_goes_on(meta: Mapping[str, Any] | None) -> str:
 
 
 def _of_probe(online: Mapping[str, float]) -> str:
-    """Return how many labels an online probe told rightly at the end: of views, before it learnt from them, and held out."""
+    """Return how many labels an online probe told rightly at the end, of views and of images held out."""
     told = {"train": "of the views", "validation": "of held-out training images"}
     parts = [f"{online[key]:.2f} % {what}" for key, what in told.items() if key in online]
     top = online.get(f"validation_top{RANKS}")

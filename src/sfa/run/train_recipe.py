@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lightning_fabric import Fabric
@@ -43,8 +42,8 @@ class Setup:
     recipe: Recipe
     method: Method
     data: Data
-    sampler: Callable[[Data], Sampler]
     probe: OnlineProbe | None
+    _samplers: dict[int, Sampler] = field(default_factory=dict)
 
     @classmethod
     def build(cls, recipe: Recipe, data: Data) -> Setup:
@@ -56,7 +55,13 @@ class Setup:
                 probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
             except InputError as error:
                 raise InputError(f"--online-probe is not possible here: {error}") from error
-        return cls(recipe, method, prepared, cache(recipe.make_sampler()), probe)
+        return cls(recipe, method, prepared, probe)
+
+    def sampler(self, data: Data) -> Sampler:
+        """Make the sampler of these data, once: cutting a graph into clusters takes its time."""
+        if id(data) not in self._samplers:
+            self._samplers[id(data)] = self.recipe.make_sampler()(data)
+        return self._samplers[id(data)]
 
     def train(
         self, folder: RunFolder, *, device: str | Fabric, resume: bool, callbacks: Sequence[Callback] = ()

@@ -16,7 +16,8 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.supervised import Yardstick, supervised_score
 from sfa.evaluate.untrained import UNTRAINED
-from sfa.run.run import Run, record_of, train_recipe
+from sfa.run.run import Run
+from sfa.run.train_recipe import record_of, train_recipe
 from sfa.studies.peak_memory import PeakMemory
 from sfa.studies.plan import Cell
 from sfa.train import Callback, RunFolder
@@ -54,7 +55,7 @@ def measure(
             variant.recipe, graph, _folder(cell, graph, path), device=device, resume=True, callbacks=callbacks
         )
         cost = {**_cost(run), "peak_memory": peak.bytes(), "peak_memory_by": peak.by}
-        graph, z = run.graph, run.method.embed(run.graph)
+        graph, z = run.data, run.method.embed(run.data)
     else:
         graph = variant.recipe.prepare(graph)
         z = _yardstick(cell, graph)

@@ -13,14 +13,17 @@ from sfa.errors import InputError
 from sfa.train.precision import PrecisionName
 
 
-def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric:
+def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") -> Fabric:
     """Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
 
     In ``bf16-mixed`` or ``16-mixed`` precision the forward pass runs in autocast, and weights stay in float32; the
     latter is for GPUs.
 
     In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
+    A Fabric that was made before is returned as it is.
     """
+    if isinstance(device, Fabric):
+        return device
     name, _, index = device.partition(":")
     if name == "mps":
         raise InputError("The device 'mps' cannot be used: PyTorch has no sparse matrices on it. Use cpu.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from lightning_fabric import Fabric
 from torch import nn
 from torch_geometric.data import Data
 
@@ -45,7 +46,7 @@ def train(
     seed: int = 0,
     checkpoint_every: int = 25,
     diagnose_every: int = 0,
-    device: str = "auto",
+    device: str | Fabric = "auto",
     sampler: Callable[[Data], Sampler] | None = None,
     folder: RunFolder | None = None,
     resume: bool = False,

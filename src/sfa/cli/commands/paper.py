@@ -79,7 +79,7 @@ def table(
     * `sfa table all --format md --out tables`
     """
     from sfa.cli import table as command
-    from sfa.cli.train import parse_assignments
+    from sfa.run.recipe_choice import parse_assignments
     from sfa.tables import Ask
 
     changes = {**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})}
@@ -197,7 +197,7 @@ def study(
     * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
     """
     from sfa.cli import study as command
-    from sfa.cli.train import parse_assignments
+    from sfa.run.recipe_choice import parse_assignments
 
     command.run(
         name,

@@ -96,7 +96,7 @@ def sweep(
     * `sfa train cora --recipe sweeps/mine/best.yaml`
     """
     from sfa.cli import sweep as command
-    from sfa.cli.train import parse_assignments
+    from sfa.run.recipe_choice import parse_assignments
     from sfa.run.source import Source
 
     strict = bool(context.obj and context.obj["debug"])
