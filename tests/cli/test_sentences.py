@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from sfa.run.evaluate import _of_other_levels
-from sfa.run.train import _of_probe
+from sfa.run.train_recipe import _of_probe
 from sfa.evaluate import possible
 from sfa.registry import registered, resolve
 from sfa.run.display import counted

@@ -71,7 +71,7 @@ def test_summary_and_recipe(run: Run) -> None:
     assert {key: found[key] for key in ("name", "method", "spectral", "seed", "epochs", "planned", "state")} == {
         "name": "a",
         "method": "grace",
-        "spectral": "sfa",
+        "spectral": "sfa (64 passes)",
         "seed": 0,
         "epochs": 4,
         "planned": 4,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,35 +12,12 @@ from sfa.cli.app import app
 from sfa.cli.options import OpenPage, Quiet, Threads
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from sfa.evaluate import Score
     from sfa.run import Run
     from sfa.run.display import Display
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The same recipe without and with SFA."""
-
-    setting: str
-    plain: Run
-    spectral: Run
-
-    @property
-    def runs(self) -> tuple[Run, Run]:
-        return self.plain, self.spectral
-
-    @property
-    def names(self) -> tuple[str, str]:
-        layer = "gentle SFA" if "passes" in self.spectral.recipe.spectral_label else "SFA"
-        return f"GRACE, {self.setting}", f"GRACE + {layer}, {self.setting}"
-
-    @property
-    def embeddings(self) -> tuple[Tensor, Tensor]:
-        return self.plain.method.embed(self.plain.data), self.spectral.method.embed(self.spectral.data)
+LAYERS = {"none": "GRACE", "sfa": "GRACE + SFA", "sfa (64 passes)": "GRACE + gentle SFA"}
 
 
 @app.command()
@@ -78,41 +53,48 @@ def demo(
     set_threads(threads)
     out = free_path(Path("runs/demo")) if out is None else out
     RunFolder.check_creatable(out)
-    pairs = [_train_pair(setting, recipe, out, epochs, display) for setting, recipe in RECIPES.items()]
-    runs = [run for pair in pairs for run in pair.runs]
-    protocol, data = resolve("protocol", "honest-10-10-80"), runs[0].data
-    scores = score_together(runs, protocol, display)
+    runs = _train(out, epochs, display)
+    protocol, data = resolve("protocol", "honest-10-10-80"), next(iter(runs.values())).data
+    scores = score_together(list(runs.values()), protocol, display)
 
     display.say("drawing")
-    save_figure(draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}), out / "spectrum.png")
-    maps = {name: z.numpy() for name, z in zip(pairs[0].names, pairs[0].embeddings, strict=True)}
+    embeddings = {name: run.method.embed(run.data) for name, run in runs.items()}
+    plain, spectral = list(embeddings)[::2], list(embeddings)[1::2]
+    spectra = {
+        f"Cora, {setting}": (embeddings[without], embeddings[layer])
+        for setting, without, layer in zip(RECIPES, plain, spectral, strict=True)
+    }
+    save_figure(draw_spectra(spectra), out / "spectrum.png")
+    maps = {name: embeddings[name].numpy() for name in (plain[0], spectral[0])}
     save_figure(draw_maps(maps, data.y.numpy(), class_names=data.class_names), out / "embeddings.png")
-    make_report(runs, out / REPORT, protocol=protocol, display=display)
-    names = [name for pair in pairs for name in pair.names]
-    own = [replace(of[-1], name=name) for of, name in zip(scores, names, strict=True)]
-    _report({score.name: score for score in (*scores[0][:-1], *own)}, pairs, out)
+    make_report(list(runs.values()), out / REPORT, protocol=protocol, display=display)
+    table = {score.name: score for score in scores[0][:-1]}
+    _report({**table, **{name: own[-1] for name, own in zip(runs, scores, strict=True)}}, plain, spectral, out)
     if open_:
         open_page(out / REPORT, display)
 
 
-def _train_pair(setting: str, recipe_name: str, out: Path, epochs: int | None, display: Display) -> Pair:
-    from sfa.run.recipe import Recipe, load_recipe
+def _train(out: Path, epochs: int | None, display: Display) -> dict[str, Run]:
+    """Train each recipe without and with the layer."""
+    from sfa.run.recipe import load_recipe
     from sfa.run.source import Source
-    from sfa.run.train import folder_name, start_run
+    from sfa.run.train import folder_name
+    from sfa.run.train_recipe import start_run
 
-    recipe, source = load_recipe(recipe_name), Source("cora")
-    if epochs is not None:
-        recipe = recipe.updated({"training.epochs": epochs})
+    source, runs = Source("cora"), {}
     data = source.load()
+    for setting, name in RECIPES.items():
+        recipe = load_recipe(name)
+        if epochs is not None:
+            recipe = recipe.updated({"training.epochs": epochs})
+        for one in (recipe.updated({"spectral.name": "none"}), recipe):
+            path = out / folder_name(name.split("/")[1], one.spectral_label)
+            run = start_run(path, one, data, source, device="cpu", display=display)
+            runs[f"{LAYERS[one.spectral_label]}, {setting}"] = run
+    return runs
 
-    def train(recipe: Recipe) -> Run:
-        path = out / folder_name(recipe_name.split("/")[1], recipe.spectral_label)
-        return start_run(path, recipe, data, source, device="cpu", display=display)
 
-    return Pair(setting, train(recipe.updated({"spectral.name": "none"})), train(recipe))
-
-
-def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> None:
+def _report(scores: dict[str, Score], plain: list[str], spectral: list[str], out: Path) -> None:
     """Print the table and keep it, with the value of every split."""
     from rich.table import Table
 
@@ -125,27 +107,28 @@ def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> No
     table.add_column("embedding")
     table.add_column("accuracy", justify="right")
     lines = ["| embedding | accuracy |", "| --- | --- |"]
-    for score in scores.values():
-        table.add_row(score.name, str(score))
-        lines.append(f"| {score.name} | {score} |")
-    differences = {pair.setting: paired_difference(scores[pair.names[1]], scores[pair.names[0]]) for pair in pairs}
-    lines.append("")
-    lines += [
+    for name, score in scores.items():
+        table.add_row(name, str(score))
+        lines.append(f"| {name} | {score} |")
+    differences = {
+        setting: paired_difference(scores[layer], scores[without])
+        for setting, without, layer in zip(RECIPES, plain, spectral, strict=True)
+    }
+    sentences = [
         f"With {setting}, SFA changes accuracy by {difference} points (mean and 95 % interval over the same splits)."
         for setting, difference in differences.items()
     ]
-    write_text(out / "table.md", "\n".join(lines) + "\n")
+    write_text(out / "table.md", "\n".join([*lines, "", *sentences]) + "\n")
     result = {
-        "scores": [score.as_dict() for score in scores.values()],
+        "scores": [{**score.as_dict(), "name": name} for name, score in scores.items()],
         "differences": {setting: difference.as_dict() for setting, difference in differences.items()},
     }
     write_text(out / "scores.json", json.dumps(result, indent=2) + "\n")
-
     console = results_console()
     console.print(table)
-    for sentence in lines[-len(pairs) :]:
+    for sentence in (
+        *sentences,
+        f"Open {out / REPORT} in a browser: the four runs on one page.",
+        f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.",
+    ):
         console.print(sentence, markup=False)
-    console.print(f"Open {out / REPORT} in a browser: the four runs on one page.", markup=False)
-    console.print(
-        f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.", markup=False
-    )

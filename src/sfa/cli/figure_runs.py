@@ -14,7 +14,7 @@ from sfa.run import Recipe, load_recipe
 from sfa.run.display import Display, counted
 from sfa.run.run import describe
 from sfa.run.source import Source, require_same_data
-from sfa.run.train import start_run, train_in
+from sfa.run.train_recipe import start_run, train_in
 from sfa.studies import duration
 from sfa.studies.timing import seconds_per_epoch
 from sfa.train import Interrupted, RunFolder, load_tensors

@@ -39,7 +39,7 @@ def planar_map(z: NDArray[np.float32], *, items: str = "nodes", seed: int = 0) -
     nearest in the sample. The map is turned so that its longest extent lies across (:func:`upright`).
     """
     length = np.linalg.norm(z, axis=1, keepdims=True)
-    rows = z / np.where(length > 0, length, 1)
+    rows = np.asarray(z / np.where(length > 0, length, 1), dtype=np.float32)
     if len(rows) < FEWEST or rows.shape[1] < 2 or np.ptp(rows, axis=0).max() == 0:
         u, sigma, _ = np.linalg.svd(rows.astype(np.float64) - rows.mean(0, dtype=np.float64), full_matrices=False)
         points = np.zeros((len(rows), 2))

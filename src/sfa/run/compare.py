@@ -17,17 +17,14 @@ from sfa.run.score_cache import keep_scores, kept_scores
 from sfa.run.scoring import require_same_splits, score_run, tell_if_trained_anew, usual_protocol
 from sfa.run.show import Rows, Shown
 
-CAVEAT = (
-    "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."
-)
-ONE_SPLIT = (
-    "There is but one split, and so no interval: judge over training seeds, by `sfa study` with several --seeds."
-)
-
 
 def caveat(score: Score) -> str:
     """Return what is to be said with differences of scores of so many splits."""
-    return CAVEAT if len(score.of()) > 1 else ONE_SPLIT
+    if len(score.of()) == 1:
+        why = "There is but one split, and so no interval"
+        return f"{why}: judge over training seeds, by `sfa study` with several --seeds."
+    why = "Intervals and p are over splits of the same data, for one training seed a run"
+    return f"{why}: another seed may differ by more."
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,9 +92,7 @@ def compare_runs(
     Args:
         *runs: Runs on the same data, or their folders: a baseline, then others.
         protocol: To score by; by default that of :func:`~sfa.run.evaluate_run`.
-        data_root: Folder of data sets, in place of the one of training.
-        threads: CPU threads.
-        progress: Show progress on standard error.
+        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
     """
     set_threads(threads)
     asked, display = None if protocol is None else resolve("protocol", protocol), display_of(progress)

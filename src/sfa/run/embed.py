@@ -86,10 +86,8 @@ def embed_run(
         data: Another graph, set of graphs or images, with the same features; else the run's own.
         layout: Of ``.parquet`` and ``.csv``: a column a feature, or one column of lists.
         with_labels: Add each one's label, and the label that a probe gives it.
-        features, labels, node_features, image_size, skip_corrupt: How other data are read, as for ``sfa train``.
-        data_root: Folder of data sets, in place of the one of training.
-        threads: CPU threads.
-        progress: Show progress on standard error.
+        features, labels, node_features, image_size, skip_corrupt: How other data are read, as by ``sfa train``.
+        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
     """
     set_threads(threads)
     target = None if out is None else Path(out)

@@ -50,36 +50,20 @@ def with_required_options(name: str, changes: Mapping[str, Any], prefix: str = "
     return {"name": name, **{key: changes[path] for key, path in required.items() if path in changes}}
 
 
-def encoder_section(
-    given: Mapping[str, Any], method: Mapping[str, Any], method_class: type[Method], settings: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Return the section of the encoder, if the method has one."""
-    section = given.get("encoder")
-    if method_class.transductive:
+def part_section(kind: str, section: Any, method: str, default: Any, without: str | None = None) -> Any:
+    """Return the section of an encoder or augmentation, or of several; ``without`` says why a method takes none."""
+    if without is not None:
         if section not in (None, "none"):
-            raise InputError(f"{method['name']} has weights for each node and no encoder: leave out encoder.")
+            raise InputError(f"{method} {without}: leave out {kind}.")
         return None
-    default = settings["encoder"]
-    return dict(default) if section is None else named(section, "encoder", default, None)
-
-
-def augmentation_section(
-    given: Mapping[str, Any], method: Mapping[str, Any], method_class: type[Method], settings: Mapping[str, Any]
-) -> Any:
-    """Return the section of the augmentation, or of several, if the method takes views."""
-    section = given.get("augmentation")
-    if not method_class.takes_augmentation:
-        if section not in (None, "none"):
-            raise InputError(f"{method['name']} makes no views of its data: leave out augmentation.")
-        return None
-    default = settings["augmentation"]
     if section is None:
         return dict(default)
-    if isinstance(section, list):
-        return [augmentation_section({"augmentation": one}, method, method_class, settings) for one in section]
-    if section == "none" or (isinstance(section, Mapping) and section.get("name") == "none"):
-        section = "identity"  # two views that are the data themselves
-    return named(section, "augmentation", default, None)
+    if kind == "augmentation":
+        if isinstance(section, list):
+            return [part_section(kind, one, method, default) for one in section]
+        if section == "none" or (isinstance(section, Mapping) and section.get("name") == "none"):
+            section = "identity"  # two views that are the data themselves
+    return named(section, kind, default, None)
 
 
 def spectral_section(section: Any, level: Level) -> Any:

@@ -23,10 +23,9 @@ from sfa.run.changes import changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import (
     GENTLE,
-    augmentation_section,
     check_fit,
     class_of_method,
-    encoder_section,
+    part_section,
     postprocess_section,
     sampler_section,
     spectral_section,
@@ -97,11 +96,15 @@ class Recipe(BaseModel):
         given = modernize(given)
         method = named(given.get("method", "grace"), "method", {"name": "grace"})
         method_class = class_of_method(method["name"])
-        settings = settings_of(method_class)
+        settings, name = settings_of(method_class), method["name"]
+        no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
+        no_views = None if method_class.takes_augmentation else "makes no views of its data"
         sections = {
             "method": method,
-            "encoder": encoder_section(given, method, method_class, settings),
-            "augmentation": augmentation_section(given, method, method_class, settings),
+            "encoder": part_section("encoder", given.get("encoder"), name, settings.get("encoder"), no_encoder),
+            "augmentation": part_section(
+                "augmentation", given.get("augmentation"), name, settings.get("augmentation"), no_views
+            ),
             "spectral": spectral_section(given.get("spectral", {}), method_class.level),
             "postprocess": postprocess_section(given.get("postprocess")),
             "sampler": sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),

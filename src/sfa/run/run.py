@@ -110,7 +110,7 @@ class Run(Shown):
     def _repr_html_(self) -> str:
         headings, rows = self.table()
         facts = "".join(f"<b>{escape(key)}</b> {escape(value)} " for key, value in zip(headings, rows[0], strict=True))
-        curve = loss_curve(*zip(*((row["epoch"], row.get("loss", math.nan)) for row in self.metrics), strict=True))
+        curve = loss_curve([(row["epoch"], row.get("loss", math.nan)) for row in self.metrics])
         scores = "" if self.scores is None else self.scores._repr_html_()
         return f"<div><p>{facts}</p>{curve}{scores}</div>"
 

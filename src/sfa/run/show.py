@@ -63,9 +63,9 @@ def html_table(headings: Sequence[str], rows: Rows) -> str:
     return str(pd.DataFrame([list(row) for row in rows], columns=list(headings)).to_html(index=False, border=0))
 
 
-def loss_curve(epochs: Sequence[float], losses: Sequence[float], *, width: int = 360, height: int = 120) -> str:
+def loss_curve(points: Sequence[tuple[int, float]], *, width: int = 360, height: int = 120) -> str:
     """Return the loss by epochs as an inline SVG; nothing, if there are less than two finite losses."""
-    points = [(x, y) for x, y in zip(epochs, losses, strict=True) if math.isfinite(y)]
+    points = [(x, y) for x, y in points if math.isfinite(y)]
     if len(points) < 2:
         return ""
     (left, right), (low, high) = ((min(values), max(values)) for values in zip(*points, strict=True))

@@ -18,20 +18,17 @@ from torch_geometric.data import Data
 from sfa import processes
 from sfa.atomic import ensure_writable
 from sfa.errors import InputError
-from sfa.evaluate.probes.base import RANKS
-from sfa.levels import Level, level_of, num_items, settings_of
-from sfa.registry import resolve
-from sfa.run.display import Display, counted, display_of
+from sfa.levels import Level, level_of
+from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
 from sfa.run.recipe import Recipe
 from sfa.run.recipe_choice import GivenRecipe, as_changes, asked_recipe, hint_at_recipes, settled_recipe
 from sfa.run.report import REPORT, report_run
-from sfa.run.run import Run, describe, set_threads
+from sfa.run.run import Run, set_threads
 from sfa.run.scoring import usual_protocol
-from sfa.run.sections import names_of
 from sfa.run.source import Source, recorded_source, require_same_data, tell_of_data
-from sfa.run.train_recipe import Setup, record_of
-from sfa.train import BatchPlan, LambdaCallback, LoggerCallback, RunFolder, load_tensors, make_fabric
+from sfa.run.train_recipe import start_run, train_in
+from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
 
 
@@ -77,19 +74,16 @@ def train_run(
             ``training={"lr": 0.01}``.
     """
     fabric = make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
-    display = display_of(progress)
+    display, is_first = display_of(progress), processes.rank() == 0
     tell = Display().say if display.console.quiet else display.say
-    is_first = processes.rank() == 0
-    if not is_first:
-        display = Display(quiet=True)
-        tell = display.say
+    display = display if is_first else Display(quiet=True)
     set_threads(threads)
     paths = (None if path is None else Path(path) for path in (data_root, features, labels))
     source = Source(data, *paths, node_features, image_size, skip_corrupt)
-    asked = as_changes(set or {}, changes)
-    with Loggers(log, tell) as loggers:
+    asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
+    with Loggers(log, tell if is_first else display.say) as loggers:
         if resume:
-            folder = _folder_to_resume(out, report)
+            folder = _folder_to_resume(path, report)
             source = _source_to_resume(folder, source)
             settled = settled_recipe(folder, recipe, asked, source.dataset)
             fabric = _with_precision(fabric, device, settled)
@@ -97,20 +91,20 @@ def train_run(
             require_same_data(folder, raw)
             run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
         else:
-            if out is not None:
-                _check_out(Path(out))
+            if path is not None:
+                _check_out(path)
             level = source.level()
             known = None if level is None else asked_recipe(recipe, level, source.dataset, asked)
             if known is not None:
                 fabric = _with_precision(fabric, device, known)
-                _check_unread(known, level, source, out)
+                _check_unread(known, level, source, path)
             raw = _load(source, display)
             settled = known or asked_recipe(recipe, level_of(raw), source.dataset, asked)
             fabric = fabric if known is not None else _with_precision(fabric, device, settled)
-            path = Path(out) if out is not None else free_path(Path("runs") / _default_name(raw, settled))
             hint = hint_at_recipes(settled, source.dataset) if recipe is None else None
             if hint is not None:
                 display.say(hint)
+            path = path or free_path(Path("runs") / _default_name(raw, settled))
             run = start_run(path, settled, raw, source, device=fabric, display=display, loggers=loggers)
         with processes.explained_if_lost():
             processes.leave()
@@ -124,67 +118,6 @@ def train_run(
         no_scores = None if evaluate else "The run was trained with --no-evaluate."
         report_run(run, no_scores=no_scores, progress=display)
     display.say(f"Embeddings: sfa embed {run.path} --out z.parquet")
-    return run
-
-
-def start_run(
-    path: Path,
-    recipe: Recipe,
-    data: Data,
-    source: Source,
-    *,
-    device: str | Fabric,
-    display: Display,
-    loggers: Loggers | None = None,
-) -> Run:
-    """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    setup, fabric = Setup.build(recipe, data), make_fabric(device, recipe.training.precision)
-    if processes.count() > 1:
-        processes.synchronise(setup.method)
-    BatchPlan(setup.data, setup.sampler, recipe.training.seed)
-    record = record_of(recipe, data, source.as_dict())
-    with processes.explained_if_lost():
-        if processes.rank() == 0:
-            RunFolder.create(path, recipe.as_dict(), record)
-        folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
-    return train_in(folder, recipe, data, setup, device=fabric, resume=False, display=display, loggers=loggers)
-
-
-def train_in(
-    folder: RunFolder,
-    recipe: Recipe,
-    data: Data,
-    setup: Setup | None = None,
-    *,
-    device: str | Fabric,
-    resume: bool,
-    display: Display,
-    loggers: Loggers | None = None,
-) -> Run:
-    """Train in an existing folder and show how it goes."""
-    setup = setup or Setup.build(recipe, data)
-    display.say(
-        f"{data.name}: {_what(data, recipe)}\n"
-        f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
-    )
-    done: list[dict[str, Any]] = []
-    if resume:
-        meta = load_tensors(folder.checkpoint)[1] if folder.checkpoint.exists() else None
-        done = [] if meta is None else [row for row in folder.read_metrics() if row["epoch"] <= meta.get("epoch", 0)]
-        display.say(_where_it_goes_on(meta))
-    if loggers is not None:
-        loggers.open(folder.path, recipe.as_dict(), done)
-    with display.progress("training", recipe.training.epochs) as tracker:
-        shown = LambdaCallback(
-            on_step_end=lambda state: tracker.step(state.epochs_done, of=state.num_steps, loss=state.loss)
-        )
-        callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
-        run = setup.train(folder, device=device, resume=resume, callbacks=callbacks)
-    if setup.probe is not None and processes.rank() == 0:  # the first process alone writes metrics
-        display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
-    if run.progress.epoch < recipe.training.epochs:
-        patience = counted(recipe.training.patience or 0, "epoch")
-        display.say(f"Stopped at epoch {run.progress.epoch}: no progress for {patience}.")
     return run
 
 
@@ -217,7 +150,7 @@ def _with_precision(fabric: Fabric, device: str, recipe: Recipe) -> Fabric:
     return fabric if precision == "32" else make_fabric(device, precision)
 
 
-def _check_unread(recipe: Recipe, level: Level | None, source: Source, out: str | Path | None) -> None:
+def _check_unread(recipe: Recipe, level: Level | None, source: Source, out: Path | None) -> None:
     """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
     path = Path(source.dataset or "").expanduser()
     name = path.resolve().name if path.is_dir() else path.stem
@@ -248,10 +181,10 @@ def _load(source: Source, display: Display) -> Data:
     return data
 
 
-def _folder_to_resume(out: str | Path | None, report: bool) -> RunFolder:
+def _folder_to_resume(out: Path | None, report: bool) -> RunFolder:
     if out is None:
         raise InputError("--resume needs --out, the folder of the run to go on with.")
-    folder = RunFolder.open(Path(out))
+    folder = RunFolder.open(out)
     if report:
         ensure_writable(folder.path / REPORT)
     return folder
@@ -267,46 +200,6 @@ def _source_to_resume(folder: RunFolder, source: Source) -> Source:
             "too, or resume without."
         )
     return recorded_source(folder, source.data_root)
-
-
-def _where_it_goes_on(meta: Mapping[str, Any] | None) -> str:
-    if meta is None:
-        return "No checkpoint yet: from the start."
-    epoch = meta.get("epoch", 0)
-    return f"Training is done already, at epoch {epoch}." if meta.get("finished") else f"Going on from epoch {epoch}."
-
-
-def _of_probe(online: Mapping[str, float]) -> str:
-    """Return how many labels an online probe told rightly at the end, of views and of images held out."""
-    told = {"train": "of the views", "validation": "of held-out training images"}
-    parts = [f"{online[key]:.2f} % {what}" for key, what in told.items() if key in online]
-    top = online.get(f"validation_top{RANKS}")
-    return ", ".join(parts) + ("" if top is None else f" (top-{RANKS} {top:.2f} %)")
-
-
-def _what(data: Data, recipe: Recipe) -> str:
-    """Return the size of the data, and what is done to their features."""
-    if level_of(data) == "image":
-        height, width = data.x.shape[1:3]
-        parts = {"to train on": data.get("train_mask"), "to test on": data.get("test_mask")}
-        counts = "".join(f", {int(mask.sum())} {what}" for what, mask in parts.items() if mask is not None)
-        images, channels = counted(num_items(data), "image"), counted(data.num_features, "channel")
-        return f"{images} of {height} × {width} pixels, {channels}{counts}"
-    sizes = {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
-    sizes = {"graph": num_items(data), **sizes} if level_of(data) == "graph" else sizes
-    return ", ".join([*(counted(size, what) for what, size in sizes.items()), recipe.preparation])
-
-
-def _how(recipe: Recipe) -> str:
-    """Return what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
-    sampler, count = recipe.sampler, processes.count()
-    usual = settings_of(resolve("method", recipe.method["name"]))
-    parts = [(kind, getattr(recipe, kind)) for kind in ("encoder", "augmentation")]
-    names = {kind: names_of(part) for kind, part in parts if part is not None}
-    others = "".join(f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind]))
-    size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
-    batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
-    return others + batches + ("" if count == 1 else f", {count} processes")
 
 
 def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
