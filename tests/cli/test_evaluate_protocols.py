@@ -14,12 +14,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.run.scoring import trained_anew
 from sfa.evaluate import Classification
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe
 from sfa.registry import registered
 from sfa.run.display import Display
 from sfa.run.run import open_run
+from sfa.run.score_cache import trained_anew
 from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
@@ -158,7 +158,7 @@ def test_edges_held_out_are_gone_before_training(run: Path, monkeypatch: pytest.
     def train(method: torch.nn.Module, graph: Data, **settings: Any) -> None:
         trained_on.append((graph, settings))
 
-    monkeypatch.setattr("sfa.run.scoring.train", train)
+    monkeypatch.setattr("sfa.run.score_cache.train", train)
     smaller = opened.data.clone()
     smaller.edge_index = smaller.edge_index[:, :0]
     z = trained_anew(opened, Display(quiet=True))(smaller)

@@ -106,7 +106,7 @@ def test_the_scores_are_those_of_sfa_evaluate(runs: tuple[Path, Path], run_sfa: 
 
 
 def test_nothing_is_scored_twice(runs: tuple[Path, Path], run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfa.run import scoring as shared_scores
+    from sfa.run import score_cache as shared_scores
 
     scored: list[int] = []
     real = shared_scores.score_all

@@ -45,7 +45,7 @@ def demo(
     from sfa.run.display import Display, open_page
     from sfa.run.report import REPORT, make_report
     from sfa.run.run import set_threads
-    from sfa.run.scoring import score_together
+    from sfa.run.score_cache import score_together
     from sfa.run.train import free_path
     from sfa.train import RunFolder
 

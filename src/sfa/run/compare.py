@@ -11,11 +11,16 @@ from typing import Any
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Protocol, Score, score_difference
 from sfa.registry import resolve
-from sfa.run.display import Display, display_of
+from sfa.run.display import Display, Rows, Shown, display_of
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.score_cache import keep_scores, kept_scores
-from sfa.run.scoring import require_same_splits, score_run, tell_if_trained_anew, usual_protocol
-from sfa.run.show import Rows, Shown
+from sfa.run.score_cache import (
+    keep_scores,
+    kept_scores,
+    require_same_splits,
+    score_run,
+    tell_if_trained_anew,
+    usual_protocol,
+)
 
 
 def caveat(score: Score) -> str:

@@ -20,10 +20,9 @@ from sfa.evaluate.labels import labels_of
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.levels import Level, item_word, level_of
 from sfa.report.predictions import predict
-from sfa.run.display import Display, counted, display_of
+from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_for, open_runs, set_threads
-from sfa.run.scoring import usual_protocol
-from sfa.run.show import Rows, Shown
+from sfa.run.score_cache import usual_protocol
 from sfa.run.source import Source, recorded_source, tell_of_data
 from sfa.train import RunFolder
 

@@ -16,11 +16,9 @@ from sfa.evaluate import Classification, Protocol, Score, possible
 from sfa.evaluate.supervised import Yardstick, can_be_supervised, supervised_score
 from sfa.levels import ITEMS, item_word, level_of
 from sfa.registry import registered, resolve
-from sfa.run.display import Display, counted, display_of
+from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.score_cache import keep_scores
-from sfa.run.scoring import baselines_of, score_all, score_run, tell_if_trained_anew, usual_protocol
-from sfa.run.show import Rows, Shown
+from sfa.run.score_cache import baselines_of, keep_scores, score_all, score_run, tell_if_trained_anew, usual_protocol
 
 ALL = "all"
 SUPERVISED: dict[Yardstick, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}

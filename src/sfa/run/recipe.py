@@ -18,11 +18,11 @@ from sfa.levels import DATA, ITEMS, Level, level_of, settings_of
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import resolve
-from sfa.run.building import build_method
 from sfa.run.changes import changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import (
     GENTLE,
+    build_method,
     check_fit,
     class_of_method,
     part_section,
@@ -167,13 +167,10 @@ class Recipe(BaseModel):
         return self.model_dump(mode="json")
 
     def build(self, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
-        """Build the untrained method for data with so many features; its weights depend on the seed alone.
+        """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
 
-        Args:
-            in_features: Number of node features, or of channels.
-            num_nodes: Number of nodes, which a method with weights for each node needs.
-            parts: Objects that take the place of sections: an encoder, an augmentation, a spectral map, or all of a
-                method.
+        A method with weights for each node needs ``num_nodes``. Objects in ``parts`` take the place of sections: an
+        encoder, an augmentation, a spectral map, or all of a method.
         """
         return build_method(self, in_features, num_nodes, parts)
 
@@ -199,7 +196,7 @@ class Recipe(BaseModel):
 def load_recipe(
     name: str | Path, dataset: str | None = None, method: str | None = None, level: Level | None = None
 ) -> Recipe:
-    """A recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
+    """Load a recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
 
     If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
     with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.

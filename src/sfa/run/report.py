@@ -16,7 +16,7 @@ from sfa.report.facts import history
 from sfa.run.compare import caveat
 from sfa.run.display import Display, display_of, open_page
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.scoring import require_same_splits, score_together, usual_protocol
+from sfa.run.score_cache import require_same_splits, score_together, usual_protocol
 from sfa.train import RunFolder
 
 REPORT = "report.html"

@@ -19,9 +19,8 @@ from sfa.evaluate import Protocol
 from sfa.levels import level_of
 from sfa.methods import Method
 from sfa.registry import resolve
-from sfa.run.display import Display, counted
+from sfa.run.display import Display, Rows, Shown, counted, loss_curve
 from sfa.run.recipe import Recipe, load_recipe
-from sfa.run.show import Rows, Shown, loss_curve
 from sfa.run.source import Source, recorded, recorded_source, require_same_data
 from sfa.train import Progress, RunFolder, load_checkpoint
 

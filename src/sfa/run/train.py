@@ -9,10 +9,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch_geometric.data import Data
 
 from sfa import processes
@@ -25,11 +24,14 @@ from sfa.run.recipe import Recipe
 from sfa.run.recipe_choice import GivenRecipe, as_changes, asked_recipe, hint_at_recipes, settled_recipe
 from sfa.run.report import REPORT, report_run
 from sfa.run.run import Run, set_threads
-from sfa.run.scoring import usual_protocol
+from sfa.run.score_cache import usual_protocol
 from sfa.run.source import Source, recorded_source, require_same_data, tell_of_data
 from sfa.run.train_recipe import start_run, train_in
 from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def train_run(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lightning_fabric import Fabric
 from torch_geometric.data import Data
 
 from sfa import processes
@@ -36,6 +35,9 @@ from sfa.train import (
     train,
 )
 from sfa.train.loggers import Loggers
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str, Any]:

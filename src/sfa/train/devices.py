@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+from typing import TYPE_CHECKING
 
-from lightning_fabric import Fabric
 from torch import cuda
 from torch.distributed import is_available, is_torchelastic_launched
 
 from sfa.errors import InputError
 from sfa.train.precision import PrecisionName
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") -> Fabric:
@@ -22,6 +25,8 @@ def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") 
     In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
     A Fabric that was made before is returned as it is.
     """
+    from lightning_fabric import Fabric  # slow to import, and embedding needs none
+
     if isinstance(device, Fabric):
         return device
     name, _, index = device.partition(":")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch_geometric.data import Data
 
 from sfa.methods.base import FeatureMaps
 from sfa.train.batch_plan import Part
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def add_gradient(

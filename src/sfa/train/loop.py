@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from lightning_fabric import Fabric
 from torch import nn
 from torch_geometric.data import Data
 
@@ -25,6 +25,9 @@ from sfa.train.precision import GradientScale, PrecisionName
 from sfa.train.progress import Progress
 from sfa.train.run_folder import RunFolder
 from sfa.train.schedule import learning_rate
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def train(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
-from lightning_fabric.plugins import Precision
 from torch import Tensor
 
 from sfa.train.callbacks.base import Callback
+
+if TYPE_CHECKING:
+    from lightning_fabric.plugins import Precision
 
 PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
 
