@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightning_fabric import Fabric
 
 from sfa.evaluate import Protocol
 from sfa.run import Recipe, source
-from sfa.train import RunFolder, devices
+from sfa.train import RunFolder
 
 RunSfa = Callable[..., Any]
 
@@ -36,7 +37,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(source, "fingerprint")
     count(Recipe, "build_for")
     count(Recipe, "prepare")
-    count(devices.Fabric, "__init__")
+    count(Fabric, "__init__")
     count(Protocol, "digest")
     count(RunFolder, "read_metrics")
     return counts
