@@ -133,19 +133,13 @@ def comparison_rows(runs: Sequence[ReportedRun]) -> list[dict[str, Any]]:
     """Return a row for each run and metric, with the paired difference from the first run; none for it itself."""
     rows = []
     for number, reported in enumerate(runs):
-        score = reported.scores[-1] if reported.scores and runs[0].scores else None
-        for metric in () if score is None else score.values:
-            found = score_difference(score, runs[0].scores[-1], metric)
-            rows.append(
-                {
-                    "run": reported.name,
-                    "metric": metric,
-                    "mean": score.mean(metric),
-                    "std": _or_none(score.std(metric)),
-                    "difference": [_or_none(v) for v in (found.mean, found.low, found.high)] if number else None,
-                    "p": _or_none(found.p_value) if number else None,
-                }
-            )
+        for score in reported.scores[-1:] if runs[0].scores else ():
+            for metric in score.values:
+                found = score_difference(score, runs[0].scores[-1], metric)
+                compared = [_or_none(value) for value in (found.mean, found.low, found.high, found.p_value)]
+                row = {"run": reported.name, "metric": metric, "mean": score.mean(metric)}
+                difference = {"difference": compared[:3] if number else None, "p": compared[3] if number else None}
+                rows.append({**row, "std": _or_none(score.std(metric)), **difference})
     return rows
 
 

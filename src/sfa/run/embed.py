@@ -92,8 +92,7 @@ def embed_run(
     target = None if out is None else Path(out)
     if target is not None:
         check_export(target, layout)
-    paths = (None if path is None else Path(path) for path in (data_root, features, labels))
-    source = Source(data, *paths, node_features, image_size, skip_corrupt)
+    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
     if data is None and source != Source(None, source.data_root):
         raise InputError(
             "--features, --labels, --node-features, --image-size and --skip-corrupt belong to other data: name them by "
@@ -112,7 +111,14 @@ def embed_run(
     columns = _label_columns(z, opened.data, display) if with_labels else None
     found = Embeddings(z.numpy(), opened.data[f"{level}_ids"], level, columns, target)
     if target is not None:
-        write_embeddings(target, found.z, found.ids, item=level, layout=layout, columns=columns, about=_about(opened))
+        about = {
+            "method": opened.name,
+            "data": str(opened.data.name),
+            "items": item_word(opened.data),
+            "recipe": yaml.safe_dump(opened.recipe.as_dict(), sort_keys=False),
+            "version": version("sfa"),
+        }
+        write_embeddings(target, found.z, found.ids, item=level, layout=layout, columns=columns, about=about)
     opened.tell_if_unfinished(display)
     tell_of_data(opened.data, display)
     display.say(found.notes()[0])
@@ -143,16 +149,6 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
     columns["predicted"] = [names[label] for label in found.labels]
     columns["part"] = [PARTS[number] for number in found.part]
     return columns
-
-
-def _about(run: Run) -> dict[str, str]:
-    return {
-        "method": run.name,
-        "data": str(run.data.name),
-        "items": item_word(run.data),
-        "recipe": yaml.safe_dump(run.recipe.as_dict(), sort_keys=False),
-        "version": version("sfa"),
-    }
 
 
 def _check_overwrites_no_source(out: Path, source: Source) -> None:

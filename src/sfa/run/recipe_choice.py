@@ -15,7 +15,8 @@ from sfa.methods import DEFAULTS, available_methods
 from sfa.registry import is_path, known_names
 from sfa.run.changes import SECTIONS
 from sfa.run.parsing import label_of
-from sfa.run.recipe import Recipe, load_recipe, shipped_recipes
+from sfa.run.recipe import Recipe, load_recipe
+from sfa.run.shipped import shipped_recipes
 from sfa.train import RunFolder
 
 GivenRecipe = str | os.PathLike[str] | Mapping[str, Any] | Recipe

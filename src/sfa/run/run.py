@@ -128,8 +128,9 @@ def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None
         data: The data that it was trained on; needed where these were in memory.
         data_root: Folder of data sets, in place of the one of training.
     """
-    source = None if data is None else Source(data, _path(data_root))
-    return _open(RunFolder.open(Path(path)), source, _path(data_root))
+    folder = RunFolder.open(Path(path))
+    raw = None if data is None else Source(data).load()
+    return _assemble(folder, _own_data(folder, data_root, {}) if raw is None else raw, own=True)
 
 
 def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None = None) -> list[Run]:
@@ -143,46 +144,46 @@ def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None 
             )
     loaded: dict[Source, Data] = {}
     return [
-        run if isinstance(run, Run) else _open(folder, None, _path(data_root), loaded)
+        run if isinstance(run, Run) else _assemble(folder, _own_data(folder, data_root, loaded), own=True)
         for run, folder in zip(runs, folders, strict=True)
     ]
 
 
 def open_for(folder: RunFolder, source: Source) -> Run:
     """Open a trained run with other data than its own, that have the same features."""
+    any_size = "for instance --image-size 64 (image_size=64)"
+    try:
+        return _assemble(folder, source.load(), own=False)
+    except InputError as error:
+        match folder.record.get("size"):
+            case [int(height), int(width)] if height == width and any_size in str(error):
+                asked = f"--image-size {height}, the size that the run in {folder.path} was trained on"
+                raise InputError(str(error).replace(any_size, asked)) from error
+        raise
+
+
+def _own_data(folder: RunFolder, data_root: str | Path | None, loaded: dict[Source, Data]) -> Data:
+    """Return the data of a run; what is in ``loaded`` is not read again."""
+    source = recorded_source(folder, data_root)
+    if source.data is None:
+        raise InputError(
+            f"The run in {folder.path} was trained on data in memory: give them again, open_run(path, data=…)."
+        )
+    if source not in loaded:
+        loaded[source] = source.load()
+    return loaded[source]
+
+
+def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
+    """Build the method for the data, which are the run's own or others, and load its weights."""
     recipe = load_recipe(folder.recipe_file)
-    data = _load_other(source, folder)
-    if level_of(data) == "node" and resolve("method", recipe.method["name"]).level == "graph":
+    if own:
+        require_same_data(folder, data)
+    elif level_of(data) == "node" and resolve("method", recipe.method["name"]).level == "graph":
         raise InputError(
             f"The run in {folder.path} embeds whole graphs, and {data.name} is one: put its file into a folder, "
             "which is a set."
         )
-    return _assemble(folder, recipe, data)
-
-
-def _open(
-    folder: RunFolder, source: Source | None, data_root: Path | None, loaded: dict[Source, Data] | None = None
-) -> Run:
-    """Open a run with its own data; what is in ``loaded`` is not read again."""
-    loaded = {} if loaded is None else loaded
-    recipe = load_recipe(folder.recipe_file)
-    if source is None:
-        source = recorded_source(folder, data_root)
-        if source.data is None:
-            raise InputError(
-                f"The run in {folder.path} was trained on data in memory: give them again, open_run(path, data=…)."
-            )
-        if source not in loaded:
-            loaded[source] = source.load()
-        data = loaded[source]
-    else:
-        data = source.load()
-    require_same_data(folder, data)
-    return _assemble(folder, recipe, data)
-
-
-def _assemble(folder: RunFolder, recipe: Recipe, data: Data) -> Run:
-    """Build the method for the data, and load its weights."""
     expected = recorded(folder, "in_features", int)
     if data.num_features != expected:
         if level_of(data) == "image":
@@ -206,24 +207,7 @@ def _assemble(folder: RunFolder, recipe: Recipe, data: Data) -> Run:
     return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
 
 
-def _load_other(source: Source, folder: RunFolder) -> Data:
-    """Load other data than the run's; if they are images of several sizes, name the size of training."""
-    any_size = "for instance --image-size 64 (image_size=64)"
-    try:
-        return source.load()
-    except InputError as error:
-        match folder.record.get("size"):
-            case [int(height), int(width)] if height == width and any_size in str(error):
-                asked = f"--image-size {height}, the size that the run in {folder.path} was trained on"
-                raise InputError(str(error).replace(any_size, asked)) from error
-        raise
-
-
 def set_threads(threads: int | None) -> None:
     """Use so many CPU threads; leave PyTorch's choice if none is given."""
     if threads is not None:
         torch.set_num_threads(threads)
-
-
-def _path(path: str | Path | None) -> Path | None:
-    return None if path is None else Path(path)

@@ -28,9 +28,9 @@ class Source:
 
     data: Any
     """A data set's name, a path, or an object: a PyG ``Data`` or data set, a list of graphs, an array of images …"""
-    data_root: Path | None = None
-    features: Path | None = None
-    labels: Path | None = None
+    data_root: str | Path | None = None
+    features: str | Path | None = None
+    labels: str | Path | None = None
     node_features: str | None = None
     image_size: int | None = None
     skip_corrupt: bool = False
@@ -109,7 +109,7 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
     return as_graph(obj, name=name, node_features=node_features)
 
 
-def recorded_source(folder: RunFolder, data_root: Path | None = None) -> Source:
+def recorded_source(folder: RunFolder, data_root: str | Path | None = None) -> Source:
     """Return where the run's data came from; a data root given now replaces the recorded one."""
     given = recorded(folder, "source", dict)
     if not all(isinstance(value, _KINDS.get(key, str | None)) for key, value in given.items()):

@@ -80,8 +80,7 @@ def train_run(
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)
     set_threads(threads)
-    paths = (None if path is None else Path(path) for path in (data_root, features, labels))
-    source = Source(data, *paths, node_features, image_size, skip_corrupt)
+    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     with Loggers(log, tell if is_first else display.say) as loggers:
         if resume:
