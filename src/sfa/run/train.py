@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch_geometric.data import Data
 
-from sfa import processes
 from sfa.atomic import ensure_writable
 from sfa.errors import InputError
 from sfa.levels import Level, level_of
+from sfa.processes import agreed, explained_if_lost, leave, rank
 from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
 from sfa.run.recipe import Recipe
@@ -76,7 +76,7 @@ def train_run(
             ``training={"lr": 0.01}``.
     """
     fabric = make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
-    display, is_first = display_of(progress), processes.rank() == 0
+    display, is_first = display_of(progress), rank() == 0
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)
     set_threads(threads)
@@ -107,8 +107,8 @@ def train_run(
                 display.say(hint)
             path = path or free_path(Path("runs") / _default_name(raw, settled))
             run = start_run(path, settled, raw, source, device=fabric, display=display, loggers=loggers)
-        with processes.explained_if_lost():
-            processes.leave()
+        with explained_if_lost():
+            leave()
         if not is_first:
             return run
         if evaluate:
@@ -164,8 +164,8 @@ def _check_unread(recipe: Recipe, level: Level | None, source: Source, out: Path
 
 def _check_out(path: Path) -> None:
     """Raise unless a run folder can be made at ``path``, leaving no trace; all processes wait for the first to look."""
-    with processes.explained_if_lost():
-        if processes.rank() == 0:
+    with explained_if_lost():
+        if rank() == 0:
             nearest = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
             if nearest != path.absolute() and nearest.is_dir():
                 try:
@@ -173,7 +173,7 @@ def _check_out(path: Path) -> None:
                 except OSError as error:
                     raise InputError(f"Cannot make the folder {path}: {error.strerror or error}.") from error
             RunFolder.check_creatable(path)
-        processes.agreed(path)
+        agreed(path)
 
 
 def _load(source: Source, display: Display) -> Data:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from torch_geometric.data import Data
 
-from sfa import processes
 from sfa.data import fingerprint
 from sfa.errors import InputError
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.evaluate.probes.base import RANKS
 from sfa.levels import item_word, level_of, num_items, settings_of
 from sfa.methods import Method
+from sfa.processes import agreed, count, explained_if_lost, rank, synchronise
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
 from sfa.run.recipe import Recipe
@@ -121,14 +121,14 @@ def start_run(
 ) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
     setup, fabric = Setup.build(recipe, data), make_fabric(device, recipe.training.precision)
-    if processes.count() > 1:
-        processes.synchronise(setup.method)
+    if count() > 1:
+        synchronise(setup.method)
     BatchPlan(setup.data, setup.sampler, recipe.training.seed)
     record = record_of(recipe, data, source.as_dict())
-    with processes.explained_if_lost():
-        if processes.rank() == 0:
+    with explained_if_lost():
+        if rank() == 0:
             RunFolder.create(path, recipe.as_dict(), record)
-        folder = RunFolder.open(processes.agreed(path))  # agreed upon once it is there
+        folder = RunFolder.open(agreed(path))  # agreed upon once it is there
     return train_in(folder, recipe, data, setup, device=fabric, resume=False, display=display, loggers=loggers)
 
 
@@ -164,7 +164,7 @@ def train_in(
         )
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
         run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
-    if setup.probe is not None and processes.rank() == 0:  # the first process alone writes metrics
+    if setup.probe is not None and rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
     if run.progress.epoch < recipe.training.epochs:
         patience = counted(recipe.training.patience or 0, "epoch")
@@ -195,11 +195,11 @@ def _what(data: Data, recipe: Recipe) -> str:
 
 def _how(recipe: Recipe) -> str:
     """Return what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
-    sampler, count = recipe.sampler, processes.count()
+    sampler, several = recipe.sampler, count()
     usual = settings_of(resolve("method", recipe.method["name"]))
     parts = [(kind, getattr(recipe, kind)) for kind in ("encoder", "augmentation")]
     names = {kind: names_of(part) for kind, part in parts if part is not None}
     others = "".join(f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind]))
     size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
     batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
-    return others + batches + ("" if count == 1 else f", {count} processes")
+    return others + batches + ("" if several == 1 else f", {several} processes")
