@@ -14,6 +14,7 @@ from sfa.errors import InputError, SfaError, TrainingError
 if TYPE_CHECKING:
     from sfa.estimators import GraphEmbedder, ImageEmbedder, NodeEmbedder
     from sfa.registry import register
+    from sfa.run import compare_runs, embed_run, evaluate_run, open_run, report_run, train_run
     from sfa.spectral import SpectralFeatureAugmentation
 
 __version__ = version("sfa")
@@ -26,7 +27,13 @@ __all__ = [
     "SpectralFeatureAugmentation",
     "TrainingError",
     "__version__",
+    "compare_runs",
+    "embed_run",
+    "evaluate_run",
+    "open_run",
     "register",
+    "report_run",
+    "train_run",
 ]
 
 _HOMES = {
@@ -35,31 +42,12 @@ _HOMES = {
     "NodeEmbedder": "sfa.estimators",
     "SpectralFeatureAugmentation": "sfa.spectral",
     "register": "sfa.registry",
+    **dict.fromkeys(("compare_runs", "embed_run", "evaluate_run", "open_run", "report_run", "train_run"), "sfa.run"),
 }
 _PARTS = (
-    "augment",
-    "data",
-    "evaluation",
-    "export",
-    "figures",
-    "graph",
-    "image",
-    "ledger",
-    "losses",
-    "methods",
-    "nn",
-    "postprocess",
-    "recipes",
-    "registry",
-    "report",
-    "sampling",
-    "spectral",
-    "studies",
-    "sweep",
-    "tables",
-    "testing",
-    "theory",
-    "training",
+    *("augment", "data", "evaluate", "export", "figures", "graph", "image", "ledger", "losses", "methods", "nn"),
+    *("postprocess", "registry", "report", "run", "sampling", "spectral", "studies", "sweep", "tables", "testing"),
+    *("theory", "train"),
 )
 
 

@@ -305,7 +305,7 @@ def test_where_to_embed(
 ) -> None:
     (workplace / "folder.npz").mkdir()
     (workplace / "file").touch()
-    monkeypatch.setattr("sfa.cli.embed.open_run", None)  # refused before any work
+    monkeypatch.setattr("sfa.run.embed.open_runs", None)  # refused before any work
     assert reason in refuses("embed", trained_run, out=out)
 
 

@@ -62,7 +62,7 @@ def test_difference_interval_and_p_are_of_the_scores_of_both(runs: tuple[Path, P
     assert f"{difference['mean']:+.2f}" in table.out
     assert f"[{difference['low']:+.2f}, {difference['high']:+.2f}]" in table.out
     assert "over splits of the same data, for one training seed" in table.out
-    assert "grace + sfa" in table.out
+    assert "grace + sfa (64 passes)" in table.out
 
 
 def test_kept_scores_are_used_again_and_only_if_they_fit(
@@ -71,7 +71,7 @@ def test_kept_scores_are_used_again_and_only_if_they_fit(
     assert run_sfa("compare", *runs, "-q", protocol="clustering").code == 0
     first = json.loads((runs[0] / "scores-clustering.json").read_text())
     with monkeypatch.context() as patch:
-        patch.setattr("sfa.cli.compare.score_run", None)
+        patch.setattr("sfa.run.compare.score_run", None)
         again = run_sfa("compare", *runs, "-q", "--json", protocol="clustering")
         assert again.code == 0, "nothing is scored"
         assert json.loads(again.out)["baseline"]["score"] == first["scores"][-1]

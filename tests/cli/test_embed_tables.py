@@ -22,8 +22,8 @@ def test_labels_and_what_a_probe_takes_them_for(trained_run: Path, run_sfa: RunS
     frame = pd.read_parquet("z.parquet")
     assert list(frame.columns) == ["node_id", "embedding", "label", "predicted", "part"]
     run = open_run(trained_run)
-    np.testing.assert_array_equal(np.stack(frame.embedding), run.method.embed(run.graph).numpy())
-    assert frame.label.astype(int).tolist() == run.graph.y.tolist()
+    np.testing.assert_array_equal(np.stack(frame.embedding), run.method.embed(run.data).numpy())
+    assert frame.label.astype(int).tolist() == run.data.y.tolist()
     assert frame.part.value_counts().to_dict() == {"train": 6, "validation": 6, "test": 48}
     assert "learnt from the 6 nodes whose part is train" in result.err
     right = (frame.label == frame.predicted)[frame.part == "test"]
@@ -34,7 +34,7 @@ def _first_split_accuracy(run: Path) -> float:
     from sfa.registry import resolve
 
     opened = open_run(run)
-    return resolve("protocol", "honest-10-10-80").evaluate(opened.method.embed(opened.graph), opened.graph).of()[0]
+    return resolve("protocol", "honest-10-10-80").evaluate(opened.method.embed(opened.data), opened.data).of()[0]
 
 
 def test_too_few_labels_for_a_probe(trained_run: Path, run_sfa: RunSfa, planted_arrays: dict[str, np.ndarray]) -> None:
@@ -66,7 +66,7 @@ def test_anndata_with_its_recipe(trained_run: Path, run_sfa: RunSfa) -> None:
 
     assert run_sfa("embed", trained_run, "--quiet", out="z.h5ad").err == ""
     about = anndata.read_h5ad("z.h5ad").uns["sfa"]
-    assert (about["method"], about["data"], about["items"]) == ("grace + sfa", "planted", "nodes")
+    assert (about["method"], about["data"], about["items"]) == ("grace + sfa (64 passes)", "planted", "nodes")
     assert yaml.safe_load(about["recipe"])["encoder"]["hidden"] == 8
 
 

@@ -23,7 +23,7 @@ from sfa.run.run import open_run
 from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]
-ROWS = ["raw features", "propagated features", "untrained encoder", "grace + sfa"]
+ROWS = ["raw features", "propagated features", "untrained encoder", "grace + sfa (64 passes)"]
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
     assert "not here, public: There is no public split here" in notes
     assert "not here, honest-10-10-80-sklearn: It gives the scores of honest-10-10-80" in notes
     assert "not here, honest-1-10-89: 60 labelled nodes give a training part of 1, too few for 3 classes" in notes
-    assert "grace + sfa is trained anew 2 times, up to 5 epochs each" in result.err
+    assert "grace + sfa (64 passes) is trained anew 2 times, up to 5 epochs each" in result.err
     assert result.err.count("training without edges held out  5/5") == 2
     assert result.err.index("is trained anew") < result.err.index("scoring, honest"), "said before any work"
     kept = {path.name for path in run.glob("scores-*.json")}
@@ -158,13 +158,13 @@ def test_edges_held_out_are_gone_before_training(run: Path, monkeypatch: pytest.
     def train(method: torch.nn.Module, graph: Data, **settings: Any) -> None:
         trained_on.append((graph, settings))
 
-    monkeypatch.setattr("sfa.cli.evaluate.train", train)
-    smaller = opened.graph.clone()
+    monkeypatch.setattr("sfa.run.score_cache.train", train)
+    smaller = opened.data.clone()
     smaller.edge_index = smaller.edge_index[:, :0]
-    z = _trained_anew(opened, Display(quiet=True))(smaller)
+    z = trained_anew(opened, Display(quiet=True))(smaller)
     ((graph, settings),) = trained_on
     assert graph is smaller
     assert (settings["epochs"], settings["seed"], settings["lr"]) == (5, 0, opened.recipe.training.lr)
-    untrained = opened.untrained()
+    untrained = opened.untrained
     assert torch.equal(z, untrained.embed(smaller)), "from the first epoch, not from the weights of the run"
     assert not torch.equal(z, opened.method.embed(smaller))

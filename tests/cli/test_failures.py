@@ -26,7 +26,7 @@ def test_an_error_in_the_middle_is_one_sentence(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("sfa.cli.train.train_recipe", fail)
+    monkeypatch.setattr("sfa.run.train_recipe.train", fail)
     result = run_sfa("train", planted_file, "--quiet", out="run")
     assert result.code == 1
     assert says in result.err

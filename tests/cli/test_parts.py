@@ -149,7 +149,7 @@ def test_a_method_in_the_current_folder(
     result = run_sfa("train", planted_file, "--method", "my_module:MyMethod", *tiny, epochs=2)
     assert result.code == 0, result.err
     (run,) = Path("runs").iterdir()
-    assert run.name == "planted-my_module-MyMethod-sfa", "a name that needs no quotes"
+    assert run.name == "planted-my_module-MyMethod-sfa-64-passes", "a name that needs no quotes"
     plain = train(run_sfa, planted_file, *tiny)
     evaluated = run_sfa("evaluate", run)
     assert evaluated.code == 0, evaluated.err
@@ -177,12 +177,12 @@ def test_a_method_in_a_file_and_one_with_an_option_of_its_own(
     assert "'factor' is missing" in refuses(*words, method="my_module:Needy")
     assert run_sfa(*words, method="my_module:Needy", set="method.factor=3").code == 0
     names = sorted(run.name for run in Path("runs").iterdir())
-    assert names == ["planted-my_module-Needy-sfa", "planted-my_module-py-MyMethod-sfa"]
-    assert load_recipe("runs/planted-my_module-Needy-sfa/recipe.yaml").method == {
+    assert names == ["planted-my_module-Needy-sfa-64-passes", "planted-my_module-py-MyMethod-sfa-64-passes"]
+    assert load_recipe("runs/planted-my_module-Needy-sfa-64-passes/recipe.yaml").method == {
         "name": "my_module:Needy",
         "factor": 3,
     }
-    assert run_sfa("embed", "runs/planted-my_module-Needy-sfa", out="z.npz").code == 0
+    assert run_sfa("embed", "runs/planted-my_module-Needy-sfa-64-passes", out="z.npz").code == 0
     assert np.load("z.npz")["embeddings"].shape == (60, 8)
 
 

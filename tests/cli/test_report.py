@@ -65,7 +65,7 @@ def test_a_page_of_one_run_in_its_folder(runs: tuple[Path, Path], run_sfa: RunSf
     (found,) = data["runs"]
     assert found["name"] == str(runs[0])
     names = [row["embedding"] for row in found["scores"]]
-    assert names == ["raw features", "propagated features", "untrained encoder", "grace + sfa"]
+    assert names == ["raw features", "propagated features", "untrained encoder", "grace + sfa (64 passes)"]
     kept = json.loads((runs[0] / "scores-honest-10-10-80.json").read_text())["scores"]
     assert [score["name"] for score in kept] == names
     assert [row["values"] for row in found["scores"]] == [score["values"]["accuracy"] for score in kept]
@@ -174,7 +174,7 @@ def test_training_ends_with_a_report_when_asked_to(
     result = run_sfa("train", planted_file, *words, "--report", out=out)
     assert result.code == 0, result.err
     assert f"Report: {out / 'report.html'}" in result.err
-    assert result.err.count("scoring") == 2, "the baselines and the run, and not again for the page"
+    assert result.err.count("scoring") == 1, "the baselines and the run, and not again for the page"
     first = data_of(out / "report.html")
     assert f"{first['runs'][0]['scores'][-1]['mean']:.2f}" in result.out
 

@@ -91,7 +91,7 @@ def test_protocols_for_other_data_are_one_line(
     run_sfa: RunSfa, image_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "sfa.cli.evaluate.possible", lambda data: ([resolve("protocol", "image-knn")], possible(data)[1])
+        "sfa.run.evaluate.possible", lambda data: ([resolve("protocol", "image-knn")], possible(data)[1])
     )
     shutil.copytree(image_run, tmp_path / "run")
     result = run_sfa("evaluate", tmp_path / "run", "--quiet", protocol="all")

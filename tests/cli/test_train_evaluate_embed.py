@@ -79,7 +79,7 @@ def test_embeddings_go_with_the_ids_of_their_nodes(
     assert (result.code, result.out) == (0, "")
     assert f"z{suffix}" in result.err
     run = open_run(named_run)
-    expected = dict(zip(run.graph.node_ids, run.method.embed(run.graph).numpy(), strict=True))
+    expected = dict(zip(run.data.node_ids, run.method.embed(run.data).numpy(), strict=True))
     found = read_embeddings(workplace / f"z{suffix}")
     assert list(found) == list(expected) == pd.read_csv(named_graph["features"])["id"].tolist()
     for name in expected:
@@ -108,17 +108,17 @@ def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_pat
     plain, smooth = (open_run(tmp_path / f"{times}") for times in (0, 2))
     weights = [run.method.state_dict() for run in (plain, smooth)]
     assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
-    spread = propagation_of(plain.graph)
-    expected = spread @ (spread @ plain.method.embed(plain.graph))
+    spread = propagation_of(plain.data)
+    expected = spread @ (spread @ plain.method.embed(plain.data))
 
     assert run_sfa("embed", tmp_path / "2", out="z.npz").code == 0
     np.testing.assert_allclose(list(read_embeddings(Path("z.npz")).values()), expected.numpy(), rtol=1e-5, atol=1e-7)
     result = run_sfa("evaluate", tmp_path / "2", "--json")
     assert result.code == 0, result.err
     said = {score["name"]: score["mean"] for score in json.loads(result.out)["scores"]}
-    untrained = spread @ (spread @ plain.untrained().embed(plain.graph))
-    for name, z in ((smooth.name, expected), ("untrained encoder", untrained), ("raw features", plain.graph.x)):
-        assert said[name] == pytest.approx(resolve("protocol", "honest-10-10-80").evaluate(z, plain.graph).mean())
+    untrained = spread @ (spread @ plain.untrained.embed(plain.data))
+    for name, z in ((smooth.name, expected), ("untrained encoder", untrained), ("raw features", plain.data.x)):
+        assert said[name] == pytest.approx(resolve("protocol", "honest-10-10-80").evaluate(z, plain.data).mean())
 
     recipe = tmp_path / "0" / "recipe.yaml"
     text = recipe.read_text()
@@ -126,7 +126,7 @@ def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_pat
     recipe.write_text(text.replace("postprocess: []\n", ""))
     old = open_run(tmp_path / "0")
     assert old.method.postprocess == ()
-    assert torch.equal(old.method.embed(old.graph), plain.method.embed(plain.graph))
+    assert torch.equal(old.method.embed(old.data), plain.method.embed(plain.data))
     assert run_sfa("train", "--resume", "--no-evaluate", out=tmp_path / "0").code == 0
 
 
@@ -154,7 +154,7 @@ def test_evaluate(trained_run: Path, tmp_path: Path, run_sfa: RunSfa) -> None:
         "raw features",
         "propagated features",
         "untrained encoder",
-        "grace + sfa",
+        "grace + sfa (64 passes)",
     ]
     for score in printed["scores"]:
         test = score["values"]["accuracy"]
@@ -173,18 +173,18 @@ def test_evaluate(trained_run: Path, tmp_path: Path, run_sfa: RunSfa) -> None:
 def test_training_ends_with_the_scores(planted_file: Path, run_sfa: RunSfa, tiny: list[str], workplace: Path) -> None:
     result = run_sfa("train", planted_file, *tiny, "--evaluate", epochs=2)
     assert result.code == 0
-    assert [path.name for path in (workplace / "runs").iterdir()] == ["planted-grace-sfa"]
-    run = workplace / "runs" / "planted-grace-sfa"
+    assert [path.name for path in (workplace / "runs").iterdir()] == ["planted-grace-sfa-64-passes"]
+    run = workplace / "runs" / "planted-grace-sfa-64-passes"
     scores = json.loads((run / "scores-honest-10-10-80.json").read_text())["scores"]
     assert all(score["name"] in result.out for score in scores)
     assert "planted: 60 nodes, 168 edges, 8 features" in result.err
     assert "training  2/2" in result.err
-    assert "sfa embed runs/planted-grace-sfa" in result.err
+    assert "sfa embed runs/planted-grace-sfa-64-passes" in result.err
     assert "\x1b" not in result.err + result.out
 
     again = run_sfa("train", planted_file, *tiny, epochs=2)
     assert again.out == ""
-    assert "runs/planted-grace-sfa-2" in again.err
+    assert "runs/planted-grace-sfa-64-passes-2" in again.err
 
 
 def test_every_spectral_map_trains_by_name(
@@ -355,7 +355,7 @@ def test_ctrl_c_while_scoring(trained_run: Path, run_sfa: RunSfa, monkeypatch: p
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfa.cli.evaluate.evaluate_run", interrupt)
+    monkeypatch.setattr("sfa.run.evaluate.score_all", interrupt)
     result = run_sfa("evaluate", trained_run)
     assert result.code == 130
     assert "Traceback" not in result.err
@@ -365,10 +365,10 @@ def test_scores_are_no_secret_of_the_seed(trained_run: Path) -> None:
     """The untrained encoder is the very one that training started from."""
     run = open_run(trained_run)
     first = run.recipe.build(8).state_dict()
-    untrained = run.untrained().state_dict()
+    untrained = run.untrained.state_dict()
     assert all(torch.equal(first[name], untrained[name]) for name in first)
-    assert math.isfinite(float(run.method.embed(run.graph).sum()))
-    assert not torch.equal(run.method.embed(run.graph), run.untrained().embed(run.graph))
+    assert math.isfinite(float(run.method.embed(run.data).sum()))
+    assert not torch.equal(run.method.embed(run.data), run.untrained.embed(run.data))
 
 
 def test_a_shipped_recipe_for_the_data_set_is_told_of(run_sfa: RunSfa, tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from torch_geometric.data import Data
 
 from sfa.data import load
 from sfa.methods import Method
-from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.identity import recipe_hash
-from sfa.recipes.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe
+from sfa.run.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.train import LambdaCallback, train
 
 RECORDED = json.loads(gzip.decompress((Path(__file__).parent / "old_recipes.json.gz").read_bytes()))
@@ -45,37 +45,34 @@ def test_every_method_of_then_is_recorded() -> None:
     assert {key.split("/")[1] for key in METHODS} == {"none", "sfa"}
 
 
-@pytest.mark.parametrize("key", METHODS)
-@pytest.mark.parametrize("which", ["recipe", "default"])
-def test_an_old_recipe_keeps_its_hash(key: str, which: str) -> None:
-    old, known = METHODS[key][which], METHODS[key]["hash" if which == "recipe" else "default_hash"]
-    assert recipe_hash(old) == known, "as it stands in a ledger"
-    recipe = Recipe.parse(old)
-    assert hash_of(recipe) == known
-    assert Recipe.parse(recipe.as_dict()) == recipe
-    assert Recipe.parse(json.loads(json.dumps(recipe.as_dict()))) == recipe
-    assert modernize(recipe.as_dict()) == recipe.as_dict(), "today's layout is left as it is"
+def test_an_old_recipe_keeps_its_hash() -> None:
+    for key, method in METHODS.items():
+        for which, known in (("recipe", method["hash"]), ("default", method["default_hash"])):
+            assert recipe_hash(method[which]) == known, f"as it stands in a ledger: {key}"
+            recipe = Recipe.parse(method[which])
+            assert hash_of(recipe) == known, key
+            assert Recipe.parse(recipe.as_dict()) == recipe, key
+            assert Recipe.parse(json.loads(json.dumps(recipe.as_dict()))) == recipe, key
+            assert modernize(recipe.as_dict()) == recipe.as_dict(), f"today's layout is left as it is: {key}"
 
 
-@pytest.mark.parametrize("key", METHODS)
-def test_defaults_are_what_they_were_unless_they_were_corrected(key: str) -> None:
-    name, spectral = key.split("/")
-    today, old = Recipe.parse({"method": name, "spectral": spectral}), METHODS[key]["default_hash"]
-    assert (hash_of(today) == old) is (name not in CORRECTED)
-    assert hash_of(uncorrected(today)) == old
-    assert uncorrected(uncorrected(today)) == uncorrected(today) == Recipe.parse(METHODS[key]["default"])
+def test_defaults_are_what_they_were_unless_they_were_corrected() -> None:
+    for key, method in METHODS.items():
+        name, spectral = key.split("/")
+        today, old = Recipe.parse({"method": name, "spectral": spectral}), method["default_hash"]
+        assert (hash_of(today) == old) is (name not in CORRECTED), key
+        assert hash_of(uncorrected(today)) == old, key
+        assert uncorrected(uncorrected(today)) == uncorrected(today) == Recipe.parse(method["default"]), key
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_recipes_keep_their_hash_unless_the_method_was_corrected(name: str) -> None:
-    old, known = SHIPPED[name]["recipe"], SHIPPED[name]["hash"]
-    assert hash_of(Recipe.parse(old)) == known
-    today = load_recipe(name)
-    is_same = hash_of(today) == known
-    assert is_same or today.method["name"] in CORRECTED
-    assert hash_of(uncorrected(today)) == known
-    if is_same:
-        assert today == Recipe.parse(old)
+def test_shipped_recipes_keep_their_hash_unless_the_method_was_corrected() -> None:
+    for name, shipped in SHIPPED.items():
+        old, known = Recipe.parse(shipped["recipe"]), shipped["hash"]
+        assert hash_of(old) == known, name
+        today = load_recipe(name)
+        assert hash_of(today) == known or today.method["name"] in CORRECTED, name
+        assert hash_of(uncorrected(today)) == known, name
+        assert hash_of(today) != known or today == old, name
 
 
 def test_shipped_recipes_of_corrected_methods_are_corrected() -> None:

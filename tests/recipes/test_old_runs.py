@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from sfa.cli.run import open_run
+from sfa.run.run import open_run
 from sfa.train import load_tensors
 
 FOLDER = Path(__file__).parent / "old_runs"
@@ -38,7 +38,7 @@ def test_an_old_run_is_opened(old_run: Path) -> None:
     run = open_run(old_run)
     assert run.recipe.method["name"] == old_run.name
     assert (run.progress.epoch, run.progress.finished) == (4, True)
-    found = run.method.embed(run.graph).numpy()
+    found = run.method.embed(run.data).numpy()
     np.testing.assert_allclose(found, np.load(old_run / "embeddings.npy"), rtol=1e-5, atol=1e-6)
 
 

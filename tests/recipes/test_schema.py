@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.rewiring import replace_edges
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.run import record_of
+from sfa.run import Recipe, load_recipe
+from sfa.run.train_recipe import record_of
 
 
 def test_an_empty_recipe_is_grace_with_gentle_sfa() -> None:

@@ -15,10 +15,10 @@ from sfa.augment import Compose
 from sfa.errors import InputError
 from sfa.levels import settings_of
 from sfa.methods import TwoViewMethod
-from sfa.recipes import Recipe, load_recipe
 from sfa.recipes.identity import recipe_hash
-from sfa.recipes.run import describe
-from sfa.recipes.sections import complete, options_of, takes_anything
+from sfa.run import Recipe, load_recipe
+from sfa.run.run import describe
+from sfa.run.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
 from sfa.spectral.base import Sequential
 from sfa.train import train
@@ -68,7 +68,7 @@ def test_a_method_of_ones_own_has_its_settings(planted: Data) -> None:
     recipe = Recipe.parse({"method": f"{PARTS}:Mine"})
     assert (recipe.encoder["name"], recipe.encoder["hidden"], recipe.training.epochs) == ("gcn", 6, 3)
     assert recipe.augmentation == Recipe.parse({}).augmentation
-    assert describe(recipe) == f"{PARTS}:Mine + sfa"
+    assert describe(recipe) == f"{PARTS}:Mine + sfa (64 passes)"
     assert trained(recipe, planted).shape == (60, 6)
     assert Recipe.parse({}).updated({"method.name": f"{PARTS}:Mine"}) == recipe
 

@@ -7,8 +7,8 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.methods import available_methods
-from sfa.recipes import Recipe, load_recipe, shipped_recipes
-from sfa.recipes.parsing import GENTLE
+from sfa.run import Recipe, load_recipe, shipped_recipes
+from sfa.run.parsing import GENTLE
 
 # hidden, projection, lr, epochs, k, tau, activation of the table; edge and feature drop rates of the two views.
 PAPER = {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sfa.report.arrays import Dtype, encode_array
+from sfa.report.page import encode_array
 
 
 def decoded(given: dict[str, Any]) -> np.ndarray:
@@ -19,8 +19,8 @@ def decoded(given: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(given["base64"]), kind).reshape(given["shape"])
 
 
-@given(st.data(), st.sampled_from(get_args(Dtype)), st.sampled_from("<>"))
-def test_round_trip(data: st.DataObject, dtype: Dtype, order: str) -> None:
+@given(st.data(), st.sampled_from(["float32", "int32", "uint8"]), st.sampled_from("<>"))
+def test_round_trip(data: st.DataObject, dtype: Any, order: str) -> None:
     kind = np.dtype(dtype).newbyteorder(order)
     array = data.draw(arrays.arrays(kind, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0)))
     array = array.T if data.draw(st.booleans()) else array

@@ -17,12 +17,12 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Score, paired_difference
-from sfa.recipes import Recipe
-from sfa.recipes.run import Run, record_of, train_recipe
 from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
-from sfa.report.facts import command_line, data_rows
-from sfa.report.history import LOOKS
+from sfa.report.facts import LOOKS, command_line, data_rows
+from sfa.run import Recipe
+from sfa.run.run import Run
+from sfa.run.train_recipe import record_of, train_recipe
 from sfa.train import RunFolder
 
 KNN = resolve("protocol", "knn").with_splits(3)
@@ -42,8 +42,8 @@ def trained(graph: Data, path: Path, **changes: Any) -> Run:
 
 
 def shown(run: Run, name: str = "a") -> ReportedRun:
-    embeddings = {"raw features": run.graph.x, run.name: run.method.embed(run.graph)}
-    return ReportedRun(name, run, [KNN.evaluate(z, run.graph, name=key) for key, z in embeddings.items()])
+    embeddings = {"raw features": run.data.x, run.name: run.method.embed(run.data)}
+    return ReportedRun(name, run, [KNN.evaluate(z, run.data, name=key) for key, z in embeddings.items()])
 
 
 @pytest.fixture
@@ -62,7 +62,8 @@ def test_summary_and_recipe(run: Run) -> None:
     told: list[str] = []
     made = datetime(2026, 1, 2, 3, 4, tzinfo=timezone.utc)
     data = report_data([shown(run)], protocol=KNN, commands=["sfa report a"], made=made, tell=told.append)
-    assert (data["title"], data["made"], data["items"]) == ("planted, grace + sfa", "2026-01-02 03:04 UTC", "nodes")
+    assert (data["title"], data["items"]) == ("planted, grace + sfa (64 passes)", "nodes")
+    assert data["made"] == "2026-01-02 03:04 UTC"
     assert data["commands"] == ["sfa report a"]
     assert data["protocol"] == {"name": "knn", "description": KNN.description}
     assert "comparison" not in data
@@ -70,7 +71,7 @@ def test_summary_and_recipe(run: Run) -> None:
     assert {key: found[key] for key in ("name", "method", "spectral", "seed", "epochs", "planned", "state")} == {
         "name": "a",
         "method": "grace",
-        "spectral": "sfa",
+        "spectral": "sfa (64 passes)",
         "seed": 0,
         "epochs": 4,
         "planned": 4,
@@ -141,12 +142,12 @@ def test_scores_predictions_and_confusion(run: Run) -> None:
     found = of_one(run)
     assert [(row["embedding"], row["metric"], row["own"]) for row in found["scores"]] == [
         ("raw features", "accuracy", False),
-        ("grace + sfa", "accuracy", True),
+        ("grace + sfa (64 passes)", "accuracy", True),
     ]
     for row, score in zip(found["scores"], reported.scores, strict=True):
         assert (tuple(row["values"]), row["mean"], row["std"]) == (score.of(), score.mean(), score.std())
     y, predicted, part = (decoded(found[key]) for key in ("labels", "predicted", "part"))
-    assert y.tolist() == run.graph.y.tolist()
+    assert y.tolist() == run.data.y.tolist()
     assert found["class_names"] == ["0", "1", "2"]
     matrix = np.zeros((3, 3), int)
     for label, told, where in zip(y, predicted, part, strict=True):
@@ -166,12 +167,12 @@ def test_a_map_and_ids_of_all_nodes(run: Run) -> None:
     assert found["map"]["how"] == "t-SNE of 60 nodes"
     assert found["ids"] == {"range": 60}
     assert of_one(run)["map"] == found["map"]
-    run.graph.node_ids = [f"n{i}" for i in range(60)]
-    assert of_one(run)["ids"] == run.graph.node_ids
+    run.data.node_ids = [f"n{i}" for i in range(60)]
+    assert of_one(run)["ids"] == run.data.node_ids
 
 
 def test_without_labels_there_are_map_and_curves_and_the_reason(run: Run) -> None:
-    del run.graph.y
+    del run.data.y
     (found,) = report_data([ReportedRun("a", run, no_scores="There are no labels.")])["runs"]
     assert (found["scores"], found["no_scores"]) == ([], "There are no labels.")
     assert not {"labels", "class_names", "predicted", "part", "confusion", "how_predicted"} & found.keys()
@@ -180,7 +181,7 @@ def test_without_labels_there_are_map_and_curves_and_the_reason(run: Run) -> Non
 
 def test_a_protocol_that_predicts_nothing_says_so(run: Run) -> None:
     clustering = resolve("protocol", "clustering").with_splits(2)
-    score = clustering.evaluate(run.graph.x, run.graph, name=run.name)
+    score = clustering.evaluate(run.data.x, run.data, name=run.name)
     (found,) = report_data([ReportedRun("a", run, [score])], protocol=clustering)["runs"]
     assert [row["metric"] for row in found["scores"]] == ["nmi", "ari", "accuracy"]
     assert found["no_predictions"] == "clustering scores without predicting labels."

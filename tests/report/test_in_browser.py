@@ -23,6 +23,8 @@ from sfa.report.page import render_page
 from tests.report.browser import asked_for, chromium, prefer, said, set_window
 from tests.report.example_data import PAPERS, array, example_data, example_run, four_runs
 
+pytestmark = pytest.mark.browser
+
 PADDING = 24
 """Of the map, in pixels."""
 

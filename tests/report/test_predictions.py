@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.evaluate import Classification
 from sfa.evaluate.probes import AdamProbe, SgdProbe
 from sfa.registry import resolve
-from sfa.report.predictions import NONE, confusion, predict
+from sfa.report.predictions import NONE, predict
 
 QUICK = {"pygcl-10-80-10": AdamProbe(steps=60), "image-sgd": SgdProbe(epochs=5)}
 
@@ -77,13 +74,3 @@ def _assert_scored(data: Data, protocol: Classification, z: torch.Tensor | None 
     for item, part in enumerate(found.part):
         assert [number for number, items in parts.items() if item in items] == ([] if part == NONE else [part])
     return found
-
-
-@given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=30))
-def test_confusion_counts_pairs(classes: int, pairs: list[tuple[int, int]]) -> None:
-    pairs = [(a % classes, b % classes) for a, b in pairs]
-    expected = [[0] * classes for _ in range(classes)]
-    for label, told in pairs:
-        expected[label][told] += 1
-    y, predicted = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    assert confusion(y, predicted, classes).tolist() == expected

@@ -36,5 +36,8 @@ def root(
     """Spectral feature augmentation, and contrastive pre-training of graphs and images around it."""
 
 
-for group in ("runs", "paper", "search", "about"):
-    import_module(f"sfa.cli.commands.{group}")
+# In the order of the help.
+for command in ("train", "evaluate", "compare", "report", "embed", "commands.paper", "commands.search"):
+    import_module(f"sfa.cli.{command}")
+for command in ("listing", "doctor", "demo"):
+    import_module(f"sfa.cli.{command}")

@@ -2,121 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from rich.table import Table
+import typer
 
-from sfa.cli.console import Display, results_console
-from sfa.cli.evaluate import score_run, tell_if_trained_anew
-from sfa.cli.kept_scores import keep_scores, kept_score
-from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
-from sfa.errors import InputError
-from sfa.evaluate import Difference, Protocol, Score, score_difference
-from sfa.evaluate.protocols import default_protocol
-from sfa.levels import level_of
-from sfa.registry import resolve
-
-CAVEAT = (
-    "Intervals and p are over splits of the same data, for one training seed a run: another seed may differ by more."
-)
-ONE_SPLIT = (
-    "There is but one split, and so no interval: judge over training seeds, by `sfa study` with several --seeds."
-)
+from sfa.cli.app import app
+from sfa.cli.options import DataRoot, Json, ProtocolName, Quiet, Threads, print_result
 
 
-def caveat(score: Score) -> str:
-    """What is to be said with differences of scores of so many splits."""
-    return CAVEAT if len(score.of()) > 1 else ONE_SPLIT
-
-
-def run(
-    paths: Sequence[Path],
-    *,
-    protocol: str | None,
-    as_json: bool,
-    data_root: Path | None,
-    threads: int | None,
-    quiet: bool,
+@app.command(no_args_is_help=True)
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data: a baseline, then others.")],
+    protocol: ProtocolName = None,
+    json: Json = False,
+    data_root: DataRoot = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Print the difference of each further run from the first."""
-    set_threads(threads)
-    asked, display = None if protocol is None else resolve("protocol", protocol), Display(quiet)
-    if len(paths) < 2:
-        raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
-    require_common_data(paths)
-    runs = [open_run(path, data_root=data_root) for path in paths]
-    chosen = asked or resolve("protocol", default_protocol(level_of(runs[0].graph)))
-    for opened in runs:
-        chosen.check(opened.graph)
-    require_same_splits(runs, chosen)
-    for opened in runs:
-        tell_if_unfinished(opened, display)
-    scores = [score_of(opened, chosen, display) for opened in runs]
-    differences = [{metric: score_difference(score, scores[0], metric) for metric in score.values} for score in scores]
-    if as_json:
-        print(json.dumps(_as_dict(chosen, paths, scores, differences), indent=2))
-    else:
-        _print(chosen, paths, scores, differences)
+    """Compare runs with the first of them, split by split: mean difference, 95 % interval, Wilcoxon's p.
 
+    Scores kept in the run folders are used again where they fit.
 
-def require_same_splits(runs: Sequence[Run], protocol: Protocol) -> None:
-    """Raise if the scores of these runs could not be paired."""
-    if len({protocol.digest(run.graph) for run in runs}) > 1:
-        raise InputError(
-            f"The splits of {protocol.name} are not the same for these runs: their scores cannot be paired."
-        )
+    **Examples**
 
+    * `sfa compare runs/cora-grace-none runs/cora-grace-sfa-64-passes`
+    * `sfa compare runs/a runs/b runs/c --protocol clustering`
+    """
+    from sfa.run.compare import compare_runs
+    from sfa.run.display import Display
 
-def score_of(run: Run, protocol: Protocol, display: Display) -> Score:
-    """The run's score, from its folder if one is kept that fits; else it is made, and kept if none was."""
-    score = kept_score(run, protocol)
-    if score is not None:
-        return score
-    display.say(f"{run.folder.path}: scoring by {protocol.name}")
-    tell_if_trained_anew(run, protocol, display)
-    score = score_run(run, protocol, display)
-    keep_scores(run, protocol, [score], display)
-    return score
-
-
-def _print(
-    protocol: Protocol, paths: Sequence[Path], scores: Sequence[Score], differences: Sequence[dict[str, Difference]]
-) -> None:
-    table = Table(caption=f"{protocol.name}: {protocol.description}", caption_justify="left")
-    for heading in ("run", "", "metric"):
-        table.add_column(heading)
-    for heading in ("score", "difference", "95 % interval", "p (Wilcoxon)"):
-        table.add_column(heading, justify="right")
-    for number, (path, score, found) in enumerate(zip(paths, scores, differences, strict=True)):
-        for metric, difference in found.items():
-            cells = [f"{difference.mean:+.2f}", "–", "–"]
-            if not math.isnan(difference.low):
-                cells[1:] = [f"[{difference.low:+.2f}, {difference.high:+.2f}]", f"{difference.p_value:.2g}"]
-            shown = cells if number > 0 else ["", "", ""]
-            table.add_row(str(path), score.name, metric, score.text(metric), *shown)
-    console = results_console()
-    console.print(table)
-    console.print(f"Differences are from {paths[0]}. {caveat(scores[0])}", markup=False)
-
-
-def _as_dict(
-    protocol: Protocol, paths: Sequence[Path], scores: Sequence[Score], differences: Sequence[dict[str, Difference]]
-) -> dict[str, Any]:
-    rows = zip(paths, scores, differences, strict=True)
-    baseline, *others = (
-        {
-            "run": str(path),
-            "score": score.as_dict(),
-            "differences": {
-                metric: {key: None if math.isnan(value) else value for key, value in difference.as_dict().items()}
-                for metric, difference in found.items()
-            },
-        }
-        for path, score, found in rows
-    )
-    del baseline["differences"]
-    return {"protocol": protocol.name, "note": caveat(scores[0]), "baseline": baseline, "others": others}
+    found = compare_runs(*runs, protocol=protocol, data_root=data_root, threads=threads, progress=Display(quiet))
+    print_result(found, json)

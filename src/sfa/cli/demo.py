@@ -3,117 +3,132 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.table import Table
-from torch import Tensor
+import typer
 
-from sfa.atomic import write_text
-from sfa.cli.console import Display, results_console
-from sfa.cli.open_page import open_page
-from sfa.cli.report import make_report
-from sfa.cli.run import Run, Source, set_threads
-from sfa.cli.shared_scores import score_together
-from sfa.cli.train import REPORT, free_path, start_run
-from sfa.evaluate import Score, paired_difference
-from sfa.plots import draw_maps, draw_spectra, save_figure
-from sfa.recipes import Recipe, load_recipe
-from sfa.recipes.parsing import label_of
-from sfa.registry import resolve
-from sfa.train import RunFolder
+from sfa.cli.app import app
+from sfa.cli.options import OpenPage, Quiet, Threads
+
+if TYPE_CHECKING:
+    from sfa.evaluate import Score
+    from sfa.run import Run
+    from sfa.run.display import Display
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
+LAYERS = {"none": "GRACE", "sfa": "GRACE + SFA", "sfa (64 passes)": "GRACE + gentle SFA"}
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The same recipe without and with SFA."""
+@app.command()
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for runs, page, table and pictures. Default: a new one.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Fewer epochs, for a quicker look.")] = None,
+    open_: OpenPage = False,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. Some 3 minutes.
 
-    setting: str
-    plain: Run
-    spectral: Run
+    Without graph augmentation it is the paper's Algorithm 1, with graph augmentation its gentle form.
 
-    @property
-    def runs(self) -> tuple[Run, Run]:
-        return self.plain, self.spectral
+    **Examples**
 
-    @property
-    def names(self) -> tuple[str, str]:
-        layer = "gentle SFA" if label_of(self.spectral.recipe.spectral) == "gentle" else "SFA"
-        return f"GRACE, {self.setting}", f"GRACE + {layer}, {self.setting}"
+    * `sfa demo`
+    * `sfa demo --open`: and see the page that it ends with, report.html
+    * `sfa demo --epochs 20 --out runs/quick-look`
+    """
+    from sfa.plots import draw_maps, draw_spectra, save_figure
+    from sfa.registry import resolve
+    from sfa.run.display import Display, open_page
+    from sfa.run.report import REPORT, make_report
+    from sfa.run.run import set_threads
+    from sfa.run.score_cache import score_together
+    from sfa.run.train import free_path
+    from sfa.train import RunFolder
 
-    @property
-    def embeddings(self) -> tuple[Tensor, Tensor]:
-        return self.plain.method.embed(self.plain.graph), self.spectral.method.embed(self.spectral.graph)
-
-
-def run(*, out: Path | None, epochs: int | None, threads: int | None, show: bool, quiet: bool) -> None:
-    """Train four times, score seven embeddings, draw two pictures, write a page."""
     display = Display(quiet)
     set_threads(threads)
     out = free_path(Path("runs/demo")) if out is None else out
     RunFolder.check_creatable(out)
-
-    pairs = [_train_pair(setting, recipe, out, epochs, display) for setting, recipe in RECIPES.items()]
-    runs = [one for pair in pairs for one in pair.runs]
-    protocol, graph = resolve("protocol", "honest-10-10-80"), runs[0].graph
-    scores = score_together(runs, protocol, display)
+    runs = _train(out, epochs, display)
+    protocol, data = resolve("protocol", "honest-10-10-80"), next(iter(runs.values())).data
+    scores = score_together(list(runs.values()), protocol, display)
 
     display.say("drawing")
-    save_figure(draw_spectra({f"Cora, {pair.setting}": pair.embeddings for pair in pairs}), out / "spectrum.png")
-    maps = {name: z.numpy() for name, z in zip(pairs[0].names, pairs[0].embeddings, strict=True)}
-    save_figure(draw_maps(maps, graph.y.numpy(), class_names=graph.class_names), out / "embeddings.png")
-    make_report(runs, out / REPORT, protocol=protocol, display=display)
-    names = [name for pair in pairs for name in pair.names]
-    own = [replace(of[-1], name=name) for of, name in zip(scores, names, strict=True)]
-    _report({score.name: score for score in (*scores[0][:-1], *own)}, pairs, out)
-    if show:
+    embeddings = {name: run.method.embed(run.data) for name, run in runs.items()}
+    plain, spectral = list(embeddings)[::2], list(embeddings)[1::2]
+    spectra = {
+        f"Cora, {setting}": (embeddings[without], embeddings[layer])
+        for setting, without, layer in zip(RECIPES, plain, spectral, strict=True)
+    }
+    save_figure(draw_spectra(spectra), out / "spectrum.png")
+    maps = {name: embeddings[name].numpy() for name in (plain[0], spectral[0])}
+    save_figure(draw_maps(maps, data.y.numpy(), class_names=data.class_names), out / "embeddings.png")
+    make_report(list(runs.values()), out / REPORT, protocol=protocol, display=display)
+    table = {score.name: score for score in scores[0][:-1]}
+    _report({**table, **{name: own[-1] for name, own in zip(runs, scores, strict=True)}}, plain, spectral, out)
+    if open_:
         open_page(out / REPORT, display)
 
 
-def _train_pair(setting: str, recipe_name: str, out: Path, epochs: int | None, display: Display) -> Pair:
-    recipe = load_recipe(recipe_name)
-    if epochs is not None:
-        recipe = recipe.updated({"training.epochs": epochs})
-    source = Source("cora")
-    graph = source.load()
+def _train(out: Path, epochs: int | None, display: Display) -> dict[str, Run]:
+    """Train each recipe without and with the layer."""
+    from sfa.run.recipe import load_recipe
+    from sfa.run.source import Source
+    from sfa.run.train import folder_name
+    from sfa.run.train_recipe import start_run
 
-    def train(recipe: Recipe) -> Run:
-        path = out / f"{recipe_name.split('/')[1]}-{recipe.spectral_name}"
-        return start_run(path, recipe, graph, source, device="cpu", display=display)
+    source, runs = Source("cora"), {}
+    data = source.load()
+    for setting, name in RECIPES.items():
+        recipe = load_recipe(name)
+        if epochs is not None:
+            recipe = recipe.updated({"training.epochs": epochs})
+        for one in (recipe.updated({"spectral.name": "none"}), recipe):
+            path = out / folder_name(name.split("/")[1], one.spectral_label)
+            run = start_run(path, one, data, source, device="cpu", display=display)
+            runs[f"{LAYERS[one.spectral_label]}, {setting}"] = run
+    return runs
 
-    return Pair(setting, train(recipe.updated({"spectral.name": "none"})), train(recipe))
 
-
-def _report(scores: Mapping[str, Score], pairs: Sequence[Pair], out: Path) -> None:
+def _report(scores: dict[str, Score], plain: list[str], spectral: list[str], out: Path) -> None:
     """Print the table and keep it, with the value of every split."""
+    from rich.table import Table
+
+    from sfa.atomic import write_text
+    from sfa.evaluate import paired_difference
+    from sfa.run.display import results_console
+    from sfa.run.report import REPORT
+
     table = Table(title="Cora: accuracy over 20 random splits 10/10/80, one training seed", title_justify="left")
     table.add_column("embedding")
     table.add_column("accuracy", justify="right")
     lines = ["| embedding | accuracy |", "| --- | --- |"]
-    for score in scores.values():
-        table.add_row(score.name, str(score))
-        lines.append(f"| {score.name} | {score} |")
-    differences = {pair.setting: paired_difference(scores[pair.names[1]], scores[pair.names[0]]) for pair in pairs}
-    lines.append("")
-    lines += [
+    for name, score in scores.items():
+        table.add_row(name, str(score))
+        lines.append(f"| {name} | {score} |")
+    differences = {
+        setting: paired_difference(scores[layer], scores[without])
+        for setting, without, layer in zip(RECIPES, plain, spectral, strict=True)
+    }
+    sentences = [
         f"With {setting}, SFA changes accuracy by {difference} points (mean and 95 % interval over the same splits)."
         for setting, difference in differences.items()
     ]
-    write_text(out / "table.md", "\n".join(lines) + "\n")
+    write_text(out / "table.md", "\n".join([*lines, "", *sentences]) + "\n")
     result = {
-        "scores": [score.as_dict() for score in scores.values()],
+        "scores": [{**score.as_dict(), "name": name} for name, score in scores.items()],
         "differences": {setting: difference.as_dict() for setting, difference in differences.items()},
     }
     write_text(out / "scores.json", json.dumps(result, indent=2) + "\n")
-
     console = results_console()
     console.print(table)
-    for sentence in lines[-len(pairs) :]:
+    for sentence in (
+        *sentences,
+        f"Open {out / REPORT} in a browser: the four runs on one page.",
+        f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.",
+    ):
         console.print(sentence, markup=False)
-    console.print(f"Open {out / REPORT} in a browser: the four runs on one page.", markup=False)
-    console.print(
-        f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.", markup=False
-    )

@@ -5,32 +5,56 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.table import Table
+import typer
 
-from sfa.cli.console import results_console
-from sfa.data import DatasetInfo, locate, names
-from sfa.methods import available_methods
-from sfa.paper.tables.definition import filled_by, titles
-from sfa.recipes import shipped_recipes
-from sfa.recipes.parsing import GENTLE
-from sfa.registry import registered
-from sfa.sweep import shipped_ranges
+from sfa.cli.app import app
+from sfa.cli.options import DataRoot
 
-CLASSES = {
-    "encoders": "encoder",
-    "augmentations": "augmentation",
-    "postprocess": "postprocess",
-    "samplers": "sampler",
-    "loggers": "logger",
-}
-"""Lists of classes or functions that show the first line of their docstrings, and the kind of each in the registry."""
+if TYPE_CHECKING:
+    from sfa.data import DatasetInfo
+
+
+class Kind(str, Enum):
+    """What can be listed."""
+
+    methods = "methods"
+    encoders = "encoders"
+    augmentations = "augmentations"
+    spectral = "spectral"
+    postprocess = "postprocess"
+    datasets = "datasets"
+    samplers = "samplers"
+    protocols = "protocols"
+    recipes = "recipes"
+    tables = "tables"
+    figures = "figures"
+    studies = "studies"
+    loggers = "loggers"
+    ranges = "ranges"
+
+
+@app.command("list", no_args_is_help=True)
+def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], data_root: DataRoot = None) -> None:
+    """List what can be chosen by name.
+
+    **Examples**
+
+    * `sfa list methods`
+    * `sfa list datasets --data-root ~/data`
+    """
+    run(kind.value, data_root)
 
 
 def run(kind: str, data_root: Path | None) -> None:
     """Print one kind of names as a table."""
+    from rich.table import Table
+
+    from sfa.run.display import results_console
+
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in _rows(kind, data_root):
         table.add_row(*row)
@@ -38,39 +62,59 @@ def run(kind: str, data_root: Path | None) -> None:
 
 
 def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
+    """Return the rows of a list; each imports no more than it needs."""
+    if kind == "recipes":
+        from sfa.run.shipped import shipped_recipes
+
+        yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
+        return
+    if kind == "tables":
+        from sfa.paper.tables.definition import filled_by, titles
+
+        yield from ((str(number), title, filled_by(number)) for number, title in titles().items())
+        return
+    if kind == "ranges":
+        from sfa.sweep import shipped_ranges
+
+        for method, ranges in shipped_ranges().items():
+            yield method, ", ".join(f"{one.key}={one.text}" for one in ranges)
+        return
+    if kind == "datasets":
+        from sfa.data import names
+
+        for dataset in names():
+            level = "–" if dataset.level is None else f"{dataset.level}s"
+            yield dataset.name, level, dataset.description, availability(dataset, data_root)
+        return
+    from sfa.registry import registered
+
+    parts = registered({"studies": "study"}.get(kind, kind if kind in ("spectral", "postprocess") else kind[:-1]))
     if kind == "methods":
-        yield from ((name, f"{method.level}s", _summary(method)) for name, method in available_methods().items())
+        from sfa.methods import available_methods
+
+        parts = available_methods()
     elif kind == "spectral":
+        from sfa.run.parsing import GENTLE
+
         yield "none", "The plain method: no spectral map."
         gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")
         yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
-        maps = registered("spectral")
-        yield from ((name, _summary(made), _defaults(made)) for name, made in maps.items() if name != "none")
-    elif kind in CLASSES:
-        yield from ((name, _summary(part)) for name, part in registered(CLASSES[kind]).items())
-    elif kind == "protocols":
-        yield from ((name, protocol.description) for name, protocol in registered("protocol").items())
-    elif kind == "recipes":
-        yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
-    elif kind == "studies":
-        yield from ((name, study.description) for name, study in registered("study").items())
-    elif kind == "tables":
-        yield from ((str(number), title, filled_by(number)) for number, title in titles().items())
-    elif kind == "figures":
-        for name, figure in registered("figure").items():
-            yield name, figure.number or "–", figure.description, figure.takes.value
-    elif kind == "ranges":
-        for method, ranges in shipped_ranges().items():
-            yield method, ", ".join(f"{one.key}={one.text}" for one in ranges)
-    else:
-        for dataset in names():
-            found = availability(dataset, data_root)
-            level = "–" if dataset.level is None else f"{dataset.level}s"
-            yield dataset.name, level, dataset.description, found
+    for name, part in parts.items():
+        if kind == "methods":
+            yield name, f"{part.level}s", _summary(part)
+        elif kind == "spectral":
+            if name != "none":
+                yield name, _summary(part), _defaults(part)
+        elif kind == "figures":
+            yield name, part.number or "–", part.description, part.takes.value
+        else:
+            yield name, part.description if kind in ("protocols", "studies") else _summary(part)
 
 
 def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
     """Return where a data set will come from."""
+    from sfa.data import locate
+
     if dataset.loader is not None:
         return f"loaded by {dataset.loader}"
     if dataset.bundled:

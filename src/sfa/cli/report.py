@@ -2,130 +2,46 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from sfa.cli.compare import caveat, require_same_splits
-from sfa.cli.console import Display
-from sfa.cli.open_page import open_page
-from sfa.cli.run import Run, open_run, require_common_data, set_threads, tell_if_unfinished
-from sfa.cli.shared_scores import score_together
-from sfa.cli.train import REPORT
-from sfa.errors import InputError
-from sfa.evaluate import Protocol, Score
-from sfa.evaluate.protocols import default_protocol
-from sfa.levels import level_of
-from sfa.registry import resolve
-from sfa.report import ReportedRun, check_report, report_data, write_report
-from sfa.report.history import history
-from sfa.train import RunFolder
+import typer
+
+from sfa.cli.app import app
+from sfa.cli.options import DataRoot, OpenPage, ProtocolName, Quiet, Threads
 
 
-def run(
-    paths: Sequence[Path],
-    *,
-    out: Path | None,
-    protocol: str | None,
-    data_root: Path | None,
-    threads: int | None,
-    show: bool,
-    quiet: bool,
+@app.command(no_args_is_help=True)
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data; the first is the baseline.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The page to write. Default: report.html in the first run folder.")
+    ] = None,
+    protocol: ProtocolName = None,
+    open_: OpenPage = False,
+    data_root: DataRoot = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Score the runs where they have labels, and write the page."""
-    set_threads(threads)
-    asked, display = None if protocol is None else resolve("protocol", protocol), Display(quiet)
-    _require_different(paths)
-    require_common_data(paths)
-    for path in paths:
-        _require_something_to_show(path)
-    target = paths[0] / REPORT if out is None else out
-    check_report(target)
-    runs = [open_run(path, data_root=data_root) for path in paths]
-    chosen = asked or usual_protocol(runs[0])
-    no_scores = why_not(runs, chosen)
-    if no_scores is not None and asked is not None:
-        raise InputError(no_scores)
-    for opened in runs:
-        tell_if_unfinished(opened, display)
-    if no_scores is not None:
-        display.say(f"No scores: {no_scores}")
-    make_report(runs, target, protocol=chosen, no_scores=no_scores, display=display)
-    if show:
-        open_page(target, display)
+    """Write one page that shows runs: curves, spectra, scores beside baselines, a map of the embeddings, confusion.
 
+    The page needs no network and no other file. Scores kept in the run folders are used again where they fit.
 
-def make_report(
-    runs: Sequence[Run],
-    out: Path,
-    *,
-    protocol: Protocol,
-    no_scores: str | None = None,
-    display: Display,
-) -> None:
-    """Write the page of runs on the same data, and say where it is.
+    **Examples**
 
-    Args:
-        runs: At least one.
-        out: The file.
-        protocol: To score by.
-        no_scores: Why they are not scored, if they are not, in a sentence.
-        display: Is told how it goes.
+    * `sfa report runs/cora-grace-sfa-64-passes`
+    * `sfa report runs/cora-grace-none runs/cora-grace-sfa --out report.html`: side by side, with paired differences
+    * `sfa report runs/cora-grace-sfa-64-passes --protocol knn --open`
     """
-    scores: list[list[Score]] = [[] for _ in runs]
-    if no_scores is None:
-        require_same_splits(runs, protocol)
-        scores = score_together(runs, protocol, display)
-    shown = [ReportedRun(str(one.folder.path), one, of, no_scores) for one, of in zip(runs, scores, strict=True)]
-    data = report_data(
-        shown,
-        protocol=protocol if no_scores is None else None,
-        note=caveat(scores[0][-1]) if no_scores is None else None,
-        commands=[_command(runs, out, protocol)],
-        tell=display.say,
+    from sfa.run.display import Display
+    from sfa.run.report import report_run
+
+    report_run(
+        *runs,
+        out=out,
+        protocol=protocol,
+        show=open_,
+        data_root=data_root,
+        threads=threads,
+        progress=Display(quiet),
     )
-    write_report(out, data)
-    display.say(f"Report: {out}")
-
-
-def usual_protocol(run: Run) -> Protocol:
-    """That of `sfa evaluate` where none is named."""
-    protocol: Protocol = resolve("protocol", default_protocol(level_of(run.graph)))
-    return protocol
-
-
-def why_not(runs: Sequence[Run], protocol: Protocol) -> str | None:
-    """Labels are optional: why these data cannot be scored so, if they cannot."""
-    try:
-        for one in runs:
-            protocol.check(one.graph)
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def _command(runs: Sequence[Run], out: Path, protocol: Protocol) -> str:
-    """What makes the same page again."""
-    paths = [str(one.folder.path) for one in runs]
-    asked = [] if protocol == usual_protocol(runs[0]) else ["--protocol", protocol.name]
-    elsewhere = [] if out == runs[0].folder.path / REPORT else ["--out", str(out)]
-    return shlex.join(["sfa", "report", *paths, *asked, *elsewhere])
-
-
-def _require_different(paths: Sequence[Path]) -> None:
-    seen: set[Path] = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise InputError(f"{path} is given twice: name each run once.")
-        seen.add(path.resolve())
-
-
-def _require_something_to_show(path: Path) -> None:
-    """Raise if there is no checkpoint, or if the log is damaged: before anything is scored."""
-    folder = RunFolder.open(path)
-    history(folder)
-    if not folder.checkpoint.exists():
-        raise InputError(
-            f"The run in {path} has no checkpoint yet, and so no embeddings to show: wait for its first, or go on with "
-            f"it by `sfa train --resume --out {shlex.quote(str(path))}`."
-        )

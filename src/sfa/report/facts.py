@@ -1,40 +1,71 @@
-"""What can be said of a run in a few words: its data, its recipe, how far it came, how it was made."""
+"""What can be said of a run: its data, its recipe, how far it came, and what its log tells of its training."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
+from pydantic import TypeAdapter, ValidationError
 from torch_geometric.data import Data
 
 from sfa.data import left_out_remark, remark
+from sfa.errors import InputError
+from sfa.evaluate import Diagnostics
 from sfa.levels import level_of, num_items
-from sfa.recipes.run import Run
+from sfa.report.page import encode_array
+from sfa.train import RunFolder
+
+if TYPE_CHECKING:
+    from sfa.run.run import Run
+
+LOOKS = 101
+"""Epochs whose feature maps are shown at most, evenly spaced: a slider has no room for more."""
+
+CURVES = {
+    "effective_rank_before": "effective_rank",
+    "effective_rank_after": "effective_rank_tilde",
+    "alignment_before": "alignment",
+    "alignment_after": "alignment_tilde",
+    "relative_alignment": "alignment_relative",
+    "relative_alignment_after": "alignment_relative_tilde",
+    "uniformity": "uniformity",
+    "uniformity_after": "uniformity_tilde",
+}
+"""Numbers by epochs, and how :class:`~sfa.evaluate.Diagnostics` calls them."""
 
 
 def facts(run: Run) -> dict[str, Any]:
-    """What a report opens with."""
-    training, record = run.recipe.training, run.folder.record
+    """Return what a report opens with."""
+    training, epoch = run.recipe.training, run.progress.epoch
+    state, remarks = "finished", [remark(run.data), left_out_remark(run.data)]
+    if not run.progress.finished:
+        state = "unfinished"
+        remarks.insert(0, f"Training is not finished: embeddings and scores are of epoch {epoch} of {training.epochs}.")
+    elif epoch < training.epochs:
+        state = "stopped early"
+        told = f"Stopped at epoch {epoch} of {training.epochs}: no progress for {training.patience} epochs."
+        remarks.insert(0, told)
     return {
         "method": run.recipe.method["name"],
-        "spectral": run.recipe.spectral_name,
+        "spectral": run.recipe.spectral_label,
         "seed": training.seed,
-        "epochs": run.progress.epoch,
+        "epochs": epoch,
         "planned": training.epochs,
-        "state": _state(run),
-        "remarks": _remarks(run),
-        "data": {"name": run.graph.name, "rows": data_rows(run.graph)},
+        "state": state,
+        "remarks": [told for told in remarks if told is not None],
+        "data": {"name": run.data.name, "rows": data_rows(run.data)},
         "recipe": yaml.safe_dump(run.recipe.as_dict(), sort_keys=False, allow_unicode=True),
-        "command": command_line(record.get("command") or []),
-        "versions": record.get("versions") or {},
+        "command": command_line(run.record.get("command") or []),
+        "versions": run.record.get("versions") or {},
     }
 
 
 def data_rows(data: Data) -> list[list[str]]:
-    """Names of counts, and the counts, of a graph, a set of graphs or a set of images."""
+    """Return names of counts, and the counts, of a graph, a set of graphs or a set of images."""
     level = level_of(data)
     rows: dict[str, Any] = {f"{level}s": num_items(data)}
     if level == "image":
@@ -54,7 +85,7 @@ def data_rows(data: Data) -> list[list[str]]:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command as it would be typed again, whatever folder the program lay in."""
+    """Return a command as it would be typed again, whatever folder the program lay in."""
     if not words:
         return ""
     program, *others = map(str, words)
@@ -62,18 +93,58 @@ def command_line(words: Sequence[str]) -> str:
     return " ".join([program, shlex.join(others)]).strip()
 
 
-def _state(run: Run) -> str:
-    if not run.progress.finished:
-        return "unfinished"
-    return "finished" if run.progress.epoch >= run.recipe.training.epochs else "stopped early"
-
-
-def _remarks(run: Run) -> list[str]:
-    epoch, training = run.progress.epoch, run.recipe.training
-    how_far = {
-        "finished": None,
-        "stopped early": f"Stopped at epoch {epoch} of {training.epochs}: no progress for {training.patience} epochs.",
-        "unfinished": f"Training is not finished: embeddings and scores are of epoch {epoch} of {training.epochs}.",
+def history(folder: RunFolder) -> dict[str, Any]:
+    """Return ``curve``, ``diagnostics``, ``seconds`` and, where there was one, ``online``."""
+    rows = folder.read_metrics()
+    online = [row for row in rows if isinstance(row.get("online"), dict)]
+    try:
+        seconds = float(rows[-1]["seconds"]) if rows else 0.0
+        epochs = encode_array([row["epoch"] for row in rows], "int32")
+        losses = encode_array([row.get("loss", np.nan) for row in rows], "float32")
+        diagnostics = _diagnostics([row for row in rows if "diagnostics" in row])
+    except (TypeError, ValueError) as error:
+        problem = error.errors()[0] if isinstance(error, ValidationError) else None
+        reason = error if problem is None else f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+        raise InputError(f"{folder.metrics} is damaged: {reason}.") from error
+    return {
+        "seconds": seconds,
+        "curve": {"epoch": epochs, "loss": losses},
+        "diagnostics": diagnostics,
+        **({"online": _online(online)} if online else {}),
     }
-    remarks = (how_far[_state(run)], remark(run.graph), left_out_remark(run.graph))
-    return [told for told in remarks if told is not None]
+
+
+def _diagnostics(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if not rows:
+        return {"epochs": []}
+    found = _DIAGNOSTICS.validate_python({"diagnostics": [row["diagnostics"] for row in rows]})["diagnostics"]
+    # A rotation keeps the spectrum.
+    changed = any((row.sigma, row.alignment) != (row.sigma_tilde, row.alignment_tilde) for row in found)
+    chosen = np.unique(np.linspace(0, len(rows) - 1, LOOKS).round().astype(int))
+    looks = [found[i] for i in chosen]
+    curves = {name: [getattr(row, key) for row in looks] for name, key in CURVES.items()}
+    return {
+        "epochs": [rows[i]["epoch"] for i in chosen],
+        "spectral_map": changed,
+        "spectrum_before": [_shortened(row.sigma) for row in looks],
+        "spectrum_after": [_shortened(row.sigma_tilde) for row in looks],
+        # A method of a single view has no alignment.
+        **{name: [] if None in values else values for name, values in curves.items()},
+    }
+
+
+_DIAGNOSTICS = TypeAdapter(dict[str, list[Diagnostics]])
+
+
+def _shortened(sigma: Sequence[float]) -> list[float]:
+    """Return fewer digits: more than a plot can show would be most of the page."""
+    return [float(f"{value:.5g}") for value in sigma]
+
+
+def _online(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return each accuracy by epochs, ``null`` where it was not looked at."""
+    names = dict.fromkeys(name for row in rows for name in row["online"])
+    return {
+        "epochs": [row["epoch"] for row in rows],
+        **{name: [row["online"].get(name) for row in rows] for name in names},
+    }

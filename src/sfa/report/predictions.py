@@ -21,38 +21,28 @@ TRAIN, VALIDATION, TEST, NONE = range(4)
 
 @dataclass(frozen=True)
 class Predictions:
-    """What the probe of one split says.
-
-    Attributes:
-        labels: That it gives to every item, those it learnt from and those without a label among them, ``(n,)``.
-        split: What it learnt from and was chosen by.
-    """
+    """What the probe of one split says: a label for every item, ``(n,)``, those it learnt from among them."""
 
     labels: NDArray[np.int64]
     split: Split
 
     @property
     def part(self) -> NDArray[np.uint8]:
-        """Of the split, for every item, ``(n,)``: ``TRAIN``, ``VALIDATION``, ``TEST`` or ``NONE``."""
+        """The part of the split, for every item, ``(n,)``: ``TRAIN``, ``VALIDATION``, ``TEST`` or ``NONE``."""
         part = np.full(len(self.labels), NONE, dtype=np.uint8)
         for number, items in enumerate((self.split.train, self.split.validation, self.split.test)):
             part[items] = number
         return part
 
 
-def predict(z: torch.Tensor, graph: Data, protocol: Classification) -> Predictions:
-    """The protocol's probe on its first split of these data.
+def predict(z: torch.Tensor, data: Data, protocol: Classification) -> Predictions:
+    """Predict the labels of all items by the protocol's probe on its first split of these data.
 
-    What it learns and selects does not depend on what it is asked afterwards: it is asked for all items, and says of
-    the test part what it says when it is scored.
+    What it learns and selects does not depend on what it is asked afterwards: it says of the test part what it says
+    when it is scored.
     """
-    split, y = protocol.draw(graph)[0], labels_of(graph)
+    split, y = protocol.draw(data)[0], labels_of(data)
     asked = Split(split.train, split.validation, np.arange(len(y)))
-    rows = protocol.rows(z, len(y), item_word(graph))
+    rows = protocol.rows(z, len(y), item_word(data))
     (found,) = protocol.probe.predict(rows, y, [asked], no_news)
     return Predictions(found.test, split)
-
-
-def confusion(y: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """How many items of each class (a row) were given each label (a column), ``(classes, classes)``."""
-    return np.bincount(y * classes + predicted, minlength=classes**2).reshape(classes, classes)

@@ -76,17 +76,12 @@ def _constructors(target: Any) -> list[Callable[..., Any]]:
 def complete(section: Mapping[str, Any], kind: str, elsewhere: Iterable[str] = ()) -> Section:
     """Check the options of a section against what they go to, and fill its defaults in.
 
-    Args:
-        section: A name and options.
-        kind: Of the registry.
-        elsewhere: Keys of other sections, one of which may be meant by a key that this one does not have.
+    ``elsewhere`` are keys of other sections, one of which may be meant by a key that this one does not have.
     """
     if is_object(section["name"]):
         if options := ", ".join(key for key in section if key != "name"):
-            raise InputError(
-                f"The {kind} {section['name']} was given as an object, which has its options already: leave out "
-                f"{options}."
-            )
+            given = f"The {kind} {section['name']} was given as an object"
+            raise InputError(f"{given}, which has its options already: leave out {options}.")
         return dict(section)
     target = resolve(kind, section["name"])
     check_part(target, kind, section["name"])
@@ -99,15 +94,16 @@ def complete(section: Mapping[str, Any], kind: str, elsewhere: Iterable[str] = (
 def check_part(part: Any, kind: str, name: str) -> None:
     """Raise unless a class or function can be a part of this kind: a recipe must not call anything else."""
     base, words = _BASES.get(kind, (None, ""))
+    this = f"The {WORDS.get(kind, kind)} {name} is no"
     if not callable(part):
-        raise InputError(f"The {WORDS.get(kind, kind)} {name} is no class and no function, but {part!r}.")
+        raise InputError(f"{this} class and no function, but {part!r}.")
     if inspect.isclass(part):
         if base is not None and not issubclass(part, base):
-            raise InputError(f"The {WORDS.get(kind, kind)} {name} is no {words}.")
+            raise InputError(f"{this} {words}.")
         if kind == "postprocess" and "__call__" not in dir(part):
-            raise InputError(f"The {WORDS.get(kind, kind)} {name} is no class whose objects map (z, data) to z.")
+            raise InputError(f"{this} class whose objects map (z, data) to z.")
     elif base is not None and kind in ("method", "spectral", "sampler"):
-        raise InputError(f"The {WORDS.get(kind, kind)} {name} is no {words}, but a function.")
+        raise InputError(f"{this} {words}, but a function.")
 
 
 _BASES: dict[str, tuple[type, str]] = {
@@ -148,9 +144,8 @@ def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Itera
         *parents, key = (str(part) for part in first["loc"])
         path = ".".join((*parents, key))
         if first["type"] == "extra_forbidden" and not model.model_fields and not elsewhere:
-            raise InputError(
-                f"Unknown {where} key {path!r}: this {where} takes no options; choose another by its name to set some."
-            ) from None
+            why = f"this {where} takes no options; choose another by its name to set some"
+            raise InputError(f"Unknown {where} key {path!r}: {why}.") from None
         if first["type"] == "extra_forbidden":
             parent = model if not parents else model.model_fields[parents[0]].annotation
             raise unknown_name(f"{where} key", key, [*parent.model_fields, *elsewhere]) from None

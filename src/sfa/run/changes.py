@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfa.errors import InputError, unknown_name
-from sfa.recipes.legacy import OLD, STEPS, modern_paths, modernize, with_step
-from sfa.recipes.parsing import label_of, stretched_warmup, with_required_options
-from sfa.recipes.sections import names_of
+from sfa.run.legacy import OLD, STEPS, modern_paths, modernize, with_step
+from sfa.run.parsing import label_of, stretched_warmup, with_required_options
+from sfa.run.sections import names_of
 
 if TYPE_CHECKING:
-    from sfa.recipes.schema import Recipe
+    from sfa.run.recipe import Recipe
 
 SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
 """Sections that a name alone can stand for."""
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """Return a recipe with some keys changed; see :meth:`sfa.recipes.Recipe.updated`."""
+    """Return a recipe with some keys changed; see :meth:`sfa.run.Recipe.updated`."""
     base = _with_another_method(recipe, changes)
     changes = _modern_changes(base, changes)
     given = base.as_dict()

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
+from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
 from sfa.graph.rewiring import replace_edges
-from sfa.levels import DATA, ITEMS, level_of, settings_of
+from sfa.levels import DATA, ITEMS, Level, level_of, settings_of
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
-from sfa.recipes.building import build_method
-from sfa.recipes.changing import changed
-from sfa.recipes.legacy import modernize
-from sfa.recipes.parsing import (
+from sfa.registry import resolve
+from sfa.run.changes import changed
+from sfa.run.legacy import modernize
+from sfa.run.parsing import (
     GENTLE,
-    augmentation_section,
+    build_method,
     check_fit,
     class_of_method,
-    encoder_section,
+    part_section,
     postprocess_section,
     sampler_section,
     spectral_section,
     training_section,
 )
-from sfa.recipes.sections import complete, named, names_of, validated
-from sfa.registry import resolve
+from sfa.run.sections import complete, named, names_of, validated
+from sfa.run.shipped import parse_yaml, shipped_recipes
 from sfa.sampling import Sampler
 from sfa.train.fabric import PrecisionName
 from sfa.train.optim import OptimizerName
@@ -95,11 +96,15 @@ class Recipe(BaseModel):
         given = modernize(given)
         method = named(given.get("method", "grace"), "method", {"name": "grace"})
         method_class = class_of_method(method["name"])
-        settings = settings_of(method_class)
+        settings, name = settings_of(method_class), method["name"]
+        no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
+        no_views = None if method_class.takes_augmentation else "makes no views of its data"
         sections = {
             "method": method,
-            "encoder": encoder_section(given, method, method_class, settings),
-            "augmentation": augmentation_section(given, method, method_class, settings),
+            "encoder": part_section("encoder", given.get("encoder"), name, settings.get("encoder"), no_encoder),
+            "augmentation": part_section(
+                "augmentation", given.get("augmentation"), name, settings.get("augmentation"), no_views
+            ),
             "spectral": spectral_section(given.get("spectral", {}), method_class.level),
             "postprocess": postprocess_section(given.get("postprocess")),
             "sampler": sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
@@ -122,6 +127,13 @@ class Recipe(BaseModel):
     def spectral_name(self) -> str:
         """The name of the spectral map, or of several: ``noise + sfa``."""
         return names_of(self.spectral)
+
+    @property
+    def spectral_label(self) -> str:
+        """What tells the spectral layer from others: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
+        sections = self.spectral if isinstance(self.spectral, list) else [self.spectral]
+        passes = (f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections)
+        return " + ".join(f"{one['name']}{told}" for one, told in zip(sections, passes, strict=True)) or "none"
 
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
         """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
@@ -155,13 +167,10 @@ class Recipe(BaseModel):
         return self.model_dump(mode="json")
 
     def build(self, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
-        """Build the untrained method for data with so many features; its weights depend on the seed alone.
+        """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
 
-        Args:
-            in_features: Number of node features, or of channels.
-            num_nodes: Number of nodes, which a method with weights for each node needs.
-            parts: Objects that take the place of sections: an encoder, an augmentation, a spectral map, or all of a
-                method.
+        A method with weights for each node needs ``num_nodes``. Objects in ``parts`` take the place of sections: an
+        encoder, an augmentation, a spectral map, or all of a method.
         """
         return build_method(self, in_features, num_nodes, parts)
 
@@ -182,3 +191,45 @@ class Recipe(BaseModel):
         """Return what makes the sampler of a graph."""
         options = {key: value for key, value in self.sampler.items() if key != "name"}
         return partial(resolve("sampler", self.sampler["name"]), **options)
+
+
+def load_recipe(
+    name: str | Path, dataset: str | None = None, method: str | None = None, level: Level | None = None
+) -> Recipe:
+    """Load a recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
+
+    If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
+    with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.
+
+    If there is none for the data, it is said what there are some for, of data of the same ``level`` if that is given.
+    """
+    shipped = shipped_recipes()
+    key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
+    for candidate in (str(name), f"{name}/{key}".lower()):
+        if candidate in shipped:
+            recipe, own = _shipped(candidate), f"{method}/{candidate.split('/')[1]}"
+            if method in (None, recipe.method["name"]) or own not in shipped:
+                return recipe
+            return _shipped(own).updated({"spectral": recipe.spectral, "training.seed": recipe.training.seed})
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        try:
+            return Recipe.parse(parse_yaml(path.read_text(encoding="utf-8"), str(path)))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
+    if any(key.startswith(f"{name}/") for key in shipped):
+        family = [key for key in shipped if key.startswith(f"{name}/")]
+        sets = [key.split("/")[1] for key in family if level in (None, _level_of(key))]
+        others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {_level_of(family[0])}s"
+        raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
+    raise unknown_name("recipe", str(name), shipped)
+
+
+def _shipped(name: str) -> Recipe:
+    return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
+
+
+def _level_of(name: str) -> Level:
+    level: Level = resolve("method", _shipped(name).method["name"]).level
+    return level

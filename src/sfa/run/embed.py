@@ -1,0 +1,158 @@
+"""The embeddings of a run's data, or of other data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluate import Classification
+from sfa.evaluate.inputs import labels_of
+from sfa.export import Columns, Layout, check_export, write_embeddings
+from sfa.levels import Level, item_word, level_of
+from sfa.report.predictions import predict
+from sfa.run.display import Display, Rows, Shown, counted, display_of
+from sfa.run.run import Run, open_for, open_runs, set_threads
+from sfa.run.score_cache import usual_protocol
+from sfa.run.source import Source, recorded_source, tell_of_data
+from sfa.train import RunFolder
+
+PARTS = ("train", "validation", "test", None)
+"""Of a split, as the numbers of its parts stand for them."""
+
+
+@dataclass(frozen=True, repr=False)
+class Embeddings(Shown):
+    """Embeddings ``z``, ``(n, d)``, with the ids of their nodes, graphs or images.
+
+    Attributes:
+        z: The embeddings.
+        ids: One for each row.
+        item: What a row is of: ``node``, ``graph`` or ``image``.
+        columns: Further columns, such as labels, if they were asked for.
+        path: The file that they were written to, if they were.
+    """
+
+    z: NDArray[np.float32]
+    ids: Sequence[Any]
+    item: Level
+    columns: Columns | None = None
+    path: Path | None = None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.z, dtype=dtype, copy=copy)
+
+    def table(self) -> tuple[Sequence[str], Rows]:
+        first = [str(self.item), *(f"z{column}" for column in range(min(4, self.z.shape[1])))]
+        rows = zip(list(self.ids)[:5], self.z[:5, :4], strict=False)
+        return first, [[str(one), *(f"{value:.4f}" for value in row)] for one, row in rows]
+
+    def notes(self) -> list[str]:
+        where = "" if self.path is None else f" in {self.path}"
+        return [f"{counted(len(self.z), 'embedding')} of width {self.z.shape[1]}{where}"]
+
+
+def embed_run(
+    run: Run | str | Path,
+    *,
+    out: str | Path | None = None,
+    data: Any = None,
+    layout: Layout = "columns",
+    with_labels: bool = False,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
+    node_features: str | None = None,
+    image_size: int | None = None,
+    skip_corrupt: bool = False,
+    data_root: str | Path | None = None,
+    threads: int | None = None,
+    progress: bool | Display = False,
+) -> Embeddings:
+    """Compute the embeddings of all nodes, graphs or images, with their ids; write them to a file if one is named.
+
+    Args:
+        run: A run, or its folder.
+        out: File to write: ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
+        data: Another graph, set of graphs or images, with the same features; else the run's own.
+        layout: Of ``.parquet`` and ``.csv``: a column a feature, or one column of lists.
+        with_labels: Add each one's label, and the label that a probe gives it.
+        features, labels, node_features, image_size, skip_corrupt: How other data are read, as by ``sfa train``.
+        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
+    """
+    set_threads(threads)
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_export(target, layout)
+    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
+    if data is None and source != Source(None, source.data_root):
+        raise InputError(
+            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to other data: name them by "
+            "--data."
+        )
+    folder = run.folder if isinstance(run, Run) else RunFolder.open(Path(run))
+    if target is not None:
+        _check_overwrites_no_source(target, source if data is not None else recorded_source(folder, source.data_root))
+    opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, source)
+    if with_labels and opened.data.get("y") is None:
+        raise InputError(
+            f"--with-labels writes labels, and {opened.data.name} has none: leave it out, or give some (--labels)."
+        )
+    display, level = display_of(progress), level_of(opened.data)
+    z = opened.method.embed(opened.data)
+    columns = _label_columns(z, opened.data, display) if with_labels else None
+    found = Embeddings(z.numpy(), opened.data[f"{level}_ids"], level, columns, target)
+    if target is not None:
+        about = {
+            "method": opened.name,
+            "data": str(opened.data.name),
+            "items": item_word(opened.data),
+            "recipe": yaml.safe_dump(opened.recipe.as_dict(), sort_keys=False),
+            "version": version("sfa"),
+        }
+        write_embeddings(target, found.z, found.ids, item=level, layout=layout, columns=columns, about=about)
+    opened.tell_if_unfinished(display)
+    tell_of_data(opened.data, display)
+    display.say(found.notes()[0])
+    return found
+
+
+def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
+    """Return the class of each item, what a probe of the embeddings takes it for, and its part in the probe's split.
+
+    Where there are too few labels for a probe, the classes alone.
+    """
+    y = labels_of(data)
+    names = data.get("class_names") or [str(label) for label in range(int(y.max()) + 1)]
+    columns: dict[str, list[str | None]] = {"label": [names[label] if label >= 0 else None for label in y]}
+    protocol = usual_protocol(data)
+    try:
+        if not isinstance(protocol, Classification):
+            raise InputError(f"{protocol.name} predicts no labels.")
+        protocol.check(data)
+        found = predict(z, data, protocol)
+    except InputError as error:
+        display.say(f"No predicted labels: {error}")
+        return columns
+    display.say(
+        f"Column predicted: by the probe of {protocol.name} on its first split, which learnt from the "
+        f"{counted(len(found.split.train), level_of(data))} whose part is train; those of test are new to it."
+    )
+    columns["predicted"] = [names[label] for label in found.labels]
+    columns["part"] = [PARTS[number] for number in found.part]
+    return columns
+
+
+def _check_overwrites_no_source(out: Path, source: Source) -> None:
+    given = (None if source.in_memory else source.data, source.features, source.labels)
+    files = [Path(file).expanduser() for file in given if file is not None]
+    if out.exists() and any(file.exists() and out.samefile(file) for file in files):
+        raise InputError(f"{out} holds the data to be embedded: choose another --out.")

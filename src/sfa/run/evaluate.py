@@ -1,0 +1,179 @@
+"""Scores of a run beside those of baselines that need no training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluate import Classification, Protocol, Score, possible
+from sfa.evaluate.supervised import SupervisedModel, can_be_supervised, supervised_score
+from sfa.levels import ITEMS, item_word, level_of
+from sfa.registry import registered, resolve
+from sfa.run.display import Display, Rows, Shown, counted, display_of
+from sfa.run.run import Run, open_runs, set_threads
+from sfa.run.score_cache import baselines_of, keep_scores, score_all, score_run, tell_if_trained_anew, usual_protocol
+
+ALL = "all"
+SUPERVISED: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Shown):
+    """Scores of a run and of its baselines.
+
+    Attributes:
+        of: Those of all embeddings, the run's own after the baselines', by the name of the protocol.
+        records: What is written to the run folder, by the name of the protocol.
+        refused: Why other protocols are not possible here, by their names.
+        remarks: What the protocols are, and which are not possible.
+        alone: Whether a single protocol was asked for, by its name.
+    """
+
+    of: Mapping[str, Sequence[Score]]
+    records: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+    alone: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, with the value of every split."""
+        records = list(self.records.values())
+        return records[0] if self.alone else {"protocols": records, "not possible": dict(self.refused)}
+
+    def table(self) -> tuple[Sequence[str], Rows]:
+        columns = self._columns()
+        headings = [metric if len(self.of) == 1 else f"{protocol}\n{metric}" for protocol, metric, _ in columns]
+        return ["embedding", *headings], [[name, *(of.get(name, "") for *_, of in columns)] for name in self._names()]
+
+    def notes(self) -> list[str]:
+        return list(self.remarks)
+
+    def rich_table(self, console: Console) -> Table:
+        """Return the table; its transpose, if the terminal is too narrow for it."""
+        wide = super().rich_table(console)
+        unbounded = console.options.update(width=10_000)
+        if console.measure(wide, options=unbounded).maximum <= console.width:
+            return wide
+        tall = Table("protocol", "metric", padding=0)  # 80 columns hold four embeddings
+        for name in self._names():
+            tall.add_column(name, justify="right")
+        for protocol, metric, of in self._columns():
+            tall.add_row(protocol, metric, *(of.get(name, "") for name in self._names()))
+        return tall
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(score.name for scores in self.of.values() for score in scores))
+
+    def _columns(self) -> list[tuple[str, str, dict[str, str]]]:
+        return [
+            (protocol, metric, {score.name: score.text(metric) for score in scores})
+            for protocol, scores in self.of.items()
+            for metric in scores[0].values
+        ]
+
+
+def evaluate_run(
+    run: Run | str | Path,
+    *,
+    protocol: str | Sequence[str] | None = None,
+    supervised: bool = False,
+    data_root: str | Path | None = None,
+    threads: int | None = None,
+    progress: bool | Display = False,
+) -> Scores:
+    """Score a run's embeddings beside what needs no training: features, raw or propagated, and the untrained encoder.
+
+    The values of every split are kept in the run folder.
+
+    Args:
+        run: A run, or its folder.
+        protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
+            ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images.
+        supervised: Add an MLP and a GCN that learn from the labels of each split.
+        data_root: Folder of data sets, in place of the one of training.
+        threads: CPU threads.
+        progress: Show progress on standard error.
+    """
+    set_threads(threads)
+    asked = list(dict.fromkeys([protocol] if isinstance(protocol, str) else protocol or []))
+    named = [resolve("protocol", name) for name in asked if name != ALL]
+    display = display_of(progress)
+    (run,) = open_runs([run], data_root=data_root)
+    named = named if asked else [usual_protocol(run.data)]
+    allowed, refused = possible(run.data) if ALL in asked else ([], {})
+    chosen = [*named, *(one for one in allowed if one not in named)]
+    _check(chosen, refused, supervised, run.data)
+    run.tell_if_unfinished(display)
+    for one in chosen:
+        tell_if_trained_anew(run, one, display)
+    scores, records = {}, {}
+    for one in chosen:
+        try:
+            scores[one.name] = _score(run, one, supervised, display)
+        except InputError as error:  # one of all that fails late does not take the others with it
+            if one in named:
+                raise
+            refused[one.name] = str(error)
+            continue
+        records[one.name] = keep_scores(run, one, scores[one.name], display)
+    refused = {name: reason for name, reason in refused.items() if name not in scores}
+    own, others = _by_level(refused, run.data)
+    remarks = [
+        *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
+        *(f"not here, {name}: {reason}" for name, reason in own.items()),
+        *([_of_other_levels(others)] if others else []),
+    ]
+    return Scores(scores, records, refused, remarks, alone=len(named) == 1 and ALL not in asked)
+
+
+def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: bool, data: Data) -> None:
+    """Raise, before any long work, what these data do not allow."""
+    if not chosen:
+        own, _ = _by_level(refused, data)
+        raise InputError(f"No protocol is possible here: {next(iter(own.values()))}")
+    for protocol in chosen:
+        protocol.check(data)
+    if supervised and level_of(data) != "node":
+        this = f"this is a set of {item_word(data)}"
+        raise InputError(f"--supervised trains an MLP and a GCN on the nodes of one graph, and {this}.")
+    if supervised and not any(can_be_supervised(protocol, data) for protocol in chosen):
+        raise InputError(
+            "--supervised trains classifiers on splits with a validation part, for instance those of "
+            f"honest-10-10-80; {', '.join(protocol.name for protocol in chosen)} has none."
+        )
+
+
+def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> list[Score]:
+    """Score the baselines, the untrained encoder, the run itself and, if asked for, supervised networks."""
+    if protocol.needs == "edges":
+        scores = [*score_all(baselines_of(run), run.data, protocol, display), score_run(run, protocol, display)]
+    else:
+        scores = score_all({**baselines_of(run), run.name: run.method.embed}, run.data, protocol, display)
+    if supervised and isinstance(protocol, Classification) and can_be_supervised(protocol, run.data):
+        with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(run.data)) as tracker:
+            scores += [
+                supervised_score(run.data, protocol, model, name=name, on_split=tracker.step)
+                for model, name in SUPERVISED.items()
+            ]
+    return scores
+
+
+def _by_level(refused: Mapping[str, str], data: Data) -> tuple[dict[str, str], list[str]]:
+    """Return protocols that are for such data, but not for these, and why; and those that are for other data."""
+    protocols = {protocol.name: protocol for protocol in registered("protocol").values()}
+    others = [name for name in refused if level_of(data) not in protocols[name].levels]
+    return {name: reason for name, reason in refused.items() if name not in others}, others
+
+
+def _of_other_levels(names: Sequence[str]) -> str:
+    """Return, for instance, "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
+    protocols = [protocol for protocol in registered("protocol").values() if protocol.name in names]
+    scored = [what for level, what in ITEMS.items() if any(level in protocol.levels for protocol in protocols)]
+    return f"not here, {counted(len(names), 'protocol')} for {' or '.join(scored)}: {', '.join(names)}"

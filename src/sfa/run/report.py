@@ -1,0 +1,118 @@
+"""The page of a run, or of several side by side."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from sfa.errors import InputError
+from sfa.evaluate import Protocol, Score
+from sfa.registry import resolve
+from sfa.report import ReportedRun, check_report, report_data, write_report
+from sfa.report.facts import history
+from sfa.run.compare import caveat
+from sfa.run.display import Display, display_of, open_page
+from sfa.run.run import Run, open_runs, set_threads
+from sfa.run.score_cache import require_same_splits, score_together, usual_protocol
+from sfa.train import RunFolder
+
+REPORT = "report.html"
+"""The page of a run, in its folder."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that was written: it needs no network and no other file."""
+
+    path: Path
+
+    def _repr_html_(self) -> str:
+        return f'<p>Report: <a href="{escape(self.path.resolve().as_uri())}">{escape(str(self.path))}</a></p>'
+
+
+def report_run(
+    *runs: Run | str | Path,
+    out: str | Path | None = None,
+    protocol: str | None = None,
+    no_scores: str | None = None,
+    show: bool = False,
+    data_root: str | Path | None = None,
+    threads: int | None = None,
+    progress: bool | Display = False,
+) -> Report:
+    """Write one page that shows runs: curves, spectra, scores beside baselines, a map of the embeddings, confusion.
+
+    Scores kept in the run folders are used again where they fit.
+
+    Args:
+        *runs: Runs on the same data, or their folders; the first is the baseline.
+        out: The page. Default: ``report.html`` in the first run folder.
+        protocol: To score by; by default that of :func:`~sfa.run.evaluate_run`.
+        no_scores: Do not score, and say why not in this sentence.
+        show: Open the page in the browser.
+        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
+    """
+    set_threads(threads)
+    asked, display = None if protocol is None else resolve("protocol", protocol), display_of(progress)
+    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
+    if not paths:
+        raise InputError("Say at least one run to report on.")
+    for number, path in enumerate(paths):
+        if path.resolve() in [other.resolve() for other in paths[:number]]:
+            raise InputError(f"{path} is given twice: name each run once.")
+        _require_something_to_show(RunFolder.open(path))
+    target = paths[0] / REPORT if out is None else Path(out)
+    check_report(target)
+    opened = open_runs(runs, data_root=data_root)
+    chosen = asked or usual_protocol(opened[0].data)
+    if no_scores is None:
+        try:
+            for run in opened:
+                chosen.check(run.data)
+        except InputError as error:  # labels are optional
+            if asked is not None:
+                raise
+            no_scores = str(error)
+            display.say(f"No scores: {no_scores}")
+    for run in opened:
+        run.tell_if_unfinished(display)
+    make_report(opened, target, protocol=chosen, no_scores=no_scores, display=display)
+    if show:
+        open_page(target, display)
+    return Report(target)
+
+
+def make_report(
+    runs: Sequence[Run], out: Path, *, protocol: Protocol, no_scores: str | None = None, display: Display
+) -> None:
+    """Write the page of runs on the same data, and say where it is; ``no_scores`` says why they are not scored."""
+    scores: list[list[Score]] = [[] for _ in runs]
+    if no_scores is None:
+        require_same_splits(runs, protocol)
+        scores = score_together(runs, protocol, display)
+    shown = [ReportedRun(str(run.path), run, own, no_scores) for run, own in zip(runs, scores, strict=True)]
+    usual = protocol == usual_protocol(runs[0].data)
+    words = ["sfa", "report", *(str(run.path) for run in runs), *([] if usual else ["--protocol", protocol.name])]
+    elsewhere = [] if out == runs[0].path / REPORT else ["--out", str(out)]
+    data = report_data(
+        shown,
+        protocol=protocol if no_scores is None else None,
+        note=caveat(scores[0][-1]) if no_scores is None else None,
+        commands=[shlex.join([*words, *elsewhere])],  # that make the same page again
+        tell=display.say,
+    )
+    write_report(out, data)
+    display.say(f"Report: {out}")
+
+
+def _require_something_to_show(folder: RunFolder) -> None:
+    """Raise if there is no checkpoint, or if the log is damaged: before anything is scored."""
+    history(folder)
+    if not folder.checkpoint.exists():
+        raise InputError(
+            f"The run in {folder.path} has no checkpoint yet, and so no embeddings to show: wait for its first, or go "
+            f"on with it by `sfa train --resume --out {shlex.quote(str(folder.path))}`."
+        )

@@ -1,0 +1,213 @@
+"""A run: a recipe trained on data, in a folder of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch_geometric.data import Data
+
+from sfa.errors import InputError
+from sfa.evaluate import Protocol
+from sfa.levels import level_of
+from sfa.methods import Method
+from sfa.registry import resolve
+from sfa.run.display import Display, Rows, Shown, counted, loss_curve
+from sfa.run.recipe import Recipe, load_recipe
+from sfa.run.source import Source, recorded, recorded_source, require_same_data
+from sfa.train import Progress, RunFolder, load_checkpoint
+
+if TYPE_CHECKING:
+    from sfa.run.evaluate import Scores
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
+    """A trained run with its data, ready for use.
+
+    Attributes:
+        folder: Its files.
+        recipe: All settings.
+        data: What it was trained on, with features as in training.
+        method: The trained method, on the CPU; ``run.method.embed(run.data)`` gives the embeddings.
+        progress: How far training came.
+        scores: Of the embeddings, if they were scored when it was trained.
+    """
+
+    folder: RunFolder
+    recipe: Recipe
+    data: Data
+    method: Method
+    progress: Progress
+    scores: Scores | None = None
+
+    @property
+    def name(self) -> str:
+        """Its method and spectral layer."""
+        return describe(self.recipe)
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """What ``run.json`` says."""
+        return self.folder.record
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """A row for each epoch."""
+        return self.folder.read_metrics()
+
+    @cached_property
+    def untrained(self) -> Method:
+        """The method as it was before the first epoch."""
+        return self.recipe.build_for(self.data)
+
+    @cached_property
+    def checkpoint_digest(self) -> str:
+        """SHA-256 of the checkpoint."""
+        return hashlib.sha256(self.folder.checkpoint.read_bytes()).hexdigest()
+
+    def digest(self, protocol: Protocol) -> str:
+        """Return the digest of a protocol's settings and splits of these data; the splits are drawn once for it."""
+        digests: dict[str, str] = self.__dict__.setdefault("_digests", {})
+        key = repr(protocol)
+        if key not in digests:
+            digests[key] = protocol.digest(self.data)
+        return digests[key]
+
+    def tell_if_unfinished(self, display: Display) -> None:
+        """Say so if training was interrupted and not resumed."""
+        if not self.progress.finished:
+            display.say(f"Note: this run stands at epoch {self.progress.epoch} of {self.recipe.training.epochs}.")
+
+    def table(self) -> tuple[Sequence[str], Rows]:
+        losses = [row["loss"] for row in self.metrics if isinstance(row.get("loss"), float)]
+        epochs = f"{self.progress.epoch} of {self.recipe.training.epochs}"
+        cells = {
+            "run": self.name,
+            "data": str(self.data.name),
+            "seed": str(self.recipe.training.seed),
+            "epochs": epochs,
+            "loss": f"{losses[-1]:.4g}" if losses else "–",
+            "folder": str(self.path),
+        }
+        return list(cells), [list(cells.values())]
+
+    def notes(self) -> list[str]:
+        return [] if self.scores is None else [repr(self.scores)]
+
+    def _repr_html_(self) -> str:
+        headings, rows = self.table()
+        facts = "".join(f"<b>{escape(key)}</b> {escape(value)} " for key, value in zip(headings, rows[0], strict=True))
+        curve = loss_curve([(row["epoch"], row.get("loss", math.nan)) for row in self.metrics])
+        scores = "" if self.scores is None else self.scores._repr_html_()
+        return f"<div><p>{facts}</p>{curve}{scores}</div>"
+
+
+def describe(recipe: Recipe) -> str:
+    """Return a method and its spectral layer in a few words: ``grace + sfa``, ``grace + sfa (64 passes)``."""
+    method, spectral = str(recipe.method["name"]), recipe.spectral_label
+    return method if spectral == "none" else f"{method} + {spectral}"
+
+
+def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None = None) -> Run:
+    """Open a trained run with its data.
+
+    Args:
+        path: The run folder.
+        data: The data that it was trained on; needed where these were in memory.
+        data_root: Folder of data sets, in place of the one of training.
+    """
+    folder = RunFolder.open(Path(path))
+    raw = None if data is None else Source(data).load()
+    return _assemble(folder, _own_data(folder, data_root, {}) if raw is None else raw, own=True)
+
+
+def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None = None) -> list[Run]:
+    """Open several runs on the same data, which are read once; runs that are open stay as they are."""
+    folders = [run.folder if isinstance(run, Run) else RunFolder.open(Path(run)) for run in runs]
+    first, *others = ((folder.path, folder.record.get("fingerprint")) for folder in folders)
+    for path, found in others:
+        if found != first[1]:
+            raise InputError(
+                f"{first[0]} and {path} were trained on different data: only scores on the same data can be compared."
+            )
+    loaded: dict[Source, Data] = {}
+    return [
+        run if isinstance(run, Run) else _assemble(folder, _own_data(folder, data_root, loaded), own=True)
+        for run, folder in zip(runs, folders, strict=True)
+    ]
+
+
+def open_for(folder: RunFolder, source: Source) -> Run:
+    """Open a trained run with other data than its own, that have the same features."""
+    any_size = "for instance --image-size 64 (image_size=64)"
+    try:
+        return _assemble(folder, source.load(), own=False)
+    except InputError as error:
+        match folder.record.get("size"):
+            case [int(height), int(width)] if height == width and any_size in str(error):
+                asked = f"--image-size {height}, the size that the run in {folder.path} was trained on"
+                raise InputError(str(error).replace(any_size, asked)) from error
+        raise
+
+
+def _own_data(folder: RunFolder, data_root: str | Path | None, loaded: dict[Source, Data]) -> Data:
+    """Return the data of a run; what is in ``loaded`` is not read again."""
+    source = recorded_source(folder, data_root)
+    if source.data is None:
+        raise InputError(
+            f"The run in {folder.path} was trained on data in memory: give them again, open_run(path, data=…)."
+        )
+    if source not in loaded:
+        loaded[source] = source.load()
+    return loaded[source]
+
+
+def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
+    """Build the method for the data, which are the run's own or others, and load its weights."""
+    recipe = load_recipe(folder.recipe_file)
+    if own:
+        require_same_data(folder, data)
+    elif level_of(data) == "node" and resolve("method", recipe.method["name"]).level == "graph":
+        raise InputError(
+            f"The run in {folder.path} embeds whole graphs, and {data.name} is one: put its file into a folder, "
+            "which is a set."
+        )
+    expected = recorded(folder, "in_features", int)
+    if data.num_features != expected:
+        if level_of(data) == "image":
+            raise InputError(
+                f"Channels of {data.name}: {data.num_features}; the run in {folder.path} was trained on {expected}."
+            )
+        features = counted(data.num_features, "feature")
+        raise InputError(f"The graph has {features}; the run in {folder.path} was trained on {expected}.")
+    given = data.get("features_of")
+    trained_on = folder.record.get("features_of", given)
+    if trained_on != given:  # columns made of a graph's structure mean something else than a graph's own
+        kinds = [f"{kind} features made for it" if kind else "features of its own" for kind in (given, trained_on)]
+        raise InputError(f"{data.name} has {kinds[0]}; the run in {folder.path} was trained on {kinds[1]}.")
+    method = recipe.build_for(data)
+    if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
+        raise InputError(
+            f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another: train "
+            "it on this graph, or choose a method with an encoder."
+        )
+    progress = load_checkpoint(folder.checkpoint, method)
+    return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
+
+
+def set_threads(threads: int | None) -> None:
+    """Use so many CPU threads; leave PyTorch's choice if none is given."""
+    if threads is not None:
+        torch.set_num_threads(threads)

@@ -1,0 +1,220 @@
+"""Training of a run: data and recipe in, a run folder out."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch_geometric.data import Data
+
+from sfa.atomic import ensure_writable
+from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
+from sfa.errors import InputError
+from sfa.levels import Level, level_of
+from sfa.run.display import Display, display_of
+from sfa.run.evaluate import evaluate_run
+from sfa.run.recipe import Recipe
+from sfa.run.recipe_choice import GivenRecipe, as_changes, asked_recipe, hint_at_recipes, settled_recipe
+from sfa.run.report import REPORT, report_run
+from sfa.run.run import Run, set_threads
+from sfa.run.score_cache import usual_protocol
+from sfa.run.source import Source, recorded_source, require_same_data, tell_of_data
+from sfa.run.train_recipe import start_run, train_in
+from sfa.train import RunFolder, make_fabric
+from sfa.train.loggers import Loggers
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+def train_run(
+    data: Any = None,
+    *,
+    recipe: GivenRecipe | None = None,
+    set: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
+    node_features: str | None = None,
+    image_size: int | None = None,
+    skip_corrupt: bool = False,
+    data_root: str | Path | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    evaluate: bool = True,
+    report: bool = False,
+    log: Sequence[str] = (),
+    progress: bool | Display = False,
+    **changes: Any,
+) -> Run:
+    """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
+
+    Args:
+        data: A data set's name, a file, a folder of graphs or images, or an object: a PyG ``Data`` or data set, a list
+            of graphs, an array of images.
+        recipe: A shipped recipe's name, a YAML file, a mapping or a recipe. Default: the data set's own, or that of
+            ``grace`` for a graph, ``graphcl`` for graphs, ``simclr`` for images.
+        set: Changes of the recipe by path: ``{"encoder.layers": 3}``.
+        out: Run folder. Default: a new one below ``runs/``.
+        resume: Go on with the run in ``out``.
+        features, labels, node_features, image_size, skip_corrupt, data_root: As options of ``sfa train``.
+        device: ``auto``, ``cpu``, ``cuda``, …
+        threads: CPU threads.
+        evaluate: Score the embeddings at the end, where there are labels.
+        report: Write ``report.html`` into the run folder at the end.
+        log: Also log to ``tensorboard`` or ``wandb``.
+        progress: Show progress on standard error.
+        **changes: Changes of the recipe by their short names (:data:`KEYWORDS`), ``epochs=20``, or by section,
+            ``training={"lr": 0.01}``.
+    """
+    fabric = make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
+    display, is_first = display_of(progress), rank() == 0
+    tell = Display().say if display.console.quiet else display.say
+    display = display if is_first else Display(quiet=True)
+    set_threads(threads)
+    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
+    asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
+    with Loggers(log, tell if is_first else display.say) as loggers:
+        if resume:
+            folder = _folder_to_resume(path, report)
+            source = _source_to_resume(folder, source)
+            settled = settled_recipe(folder, recipe, asked, source.dataset)
+            fabric = _with_precision(fabric, device, settled)
+            raw = _load(source, display)
+            require_same_data(folder, raw)
+            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
+        else:
+            if path is not None:
+                _check_out(path)
+            level = source.level()
+            known = None if level is None else asked_recipe(recipe, level, source.dataset, asked)
+            if known is not None:
+                fabric = _with_precision(fabric, device, known)
+                _check_unread(known, level, source, path)
+            raw = _load(source, display)
+            settled = known or asked_recipe(recipe, level_of(raw), source.dataset, asked)
+            fabric = fabric if known is not None else _with_precision(fabric, device, settled)
+            hint = hint_at_recipes(settled, source.dataset) if recipe is None else None
+            if hint is not None:
+                display.say(hint)
+            path = path or free_path(Path("runs") / _default_name(raw, settled))
+            run = start_run(path, settled, raw, source, device=fabric, display=display, loggers=loggers)
+        with translate_connection_errors():
+            barrier_and_destroy()
+        if not is_first:
+            return run
+        if evaluate:
+            run = _evaluate_if_possible(run, display, loggers)
+        for command in loggers.hints():
+            display.say(f"Log: {command}")
+    if report:
+        no_scores = None if evaluate else "The run was trained with --no-evaluate."
+        report_run(run, no_scores=no_scores, progress=display)
+    display.say(f"Embeddings: sfa embed {run.path} --out z.parquet")
+    return run
+
+
+def free_path(path: Path) -> Path:
+    """Return ``path``, or the first of ``path-2``, ``path-3``, … that is not there yet."""
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+def folder_name(*parts: str) -> str:
+    """Return a name that no shell expands, of parts such as a method and a spectral layer.
+
+    >>> folder_name("cora", "grace", "sfa (64 passes)")
+    'cora-grace-sfa-64-passes'
+    """
+    return "-".join(re.sub(r"[^\w-]+", "-", part.replace("*", "-star")).strip("-") for part in parts)
+
+
+def _default_name(data: Data, recipe: Recipe) -> str:
+    # A file may say what its data are called; it does not say where a run goes.
+    return folder_name(folder_name(data.name) or "graph", recipe.method["name"], recipe.spectral_label)
+
+
+def _with_precision(fabric: Fabric, device: str, recipe: Recipe) -> Fabric:
+    """Return what trains in the recipe's precision."""
+    precision = recipe.training.precision
+    return fabric if precision == "32" else make_fabric(device, precision)
+
+
+def _check_unread(recipe: Recipe, level: Level | None, source: Source, out: Path | None) -> None:
+    """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
+    path = Path(source.dataset or "").expanduser()
+    name = path.resolve().name if path.is_dir() else path.stem
+    pixel = Data(x=torch.zeros(1, 1, 1, 3, dtype=torch.uint8), name=name)
+    if level == "image":
+        recipe.build_for(pixel)
+    if out is None:
+        _check_out(free_path(Path("runs") / _default_name(pixel, recipe)))
+
+
+def _check_out(path: Path) -> None:
+    """Raise unless a run folder can be made at ``path``, leaving no trace; all processes wait for the first to look."""
+    with translate_connection_errors():
+        if rank() == 0:
+            nearest = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+            if nearest != path.absolute() and nearest.is_dir():
+                try:
+                    os.rmdir(tempfile.mkdtemp(dir=nearest, prefix=f".{path.name}."))
+                except OSError as error:
+                    raise InputError(f"Cannot make the folder {path}: {error.strerror or error}.") from error
+            RunFolder.check_creatable(path)
+        broadcast_object(path)
+
+
+def _load(source: Source, display: Display) -> Data:
+    data = source.load(display)
+    tell_of_data(data, display)
+    return data
+
+
+def _folder_to_resume(out: Path | None, report: bool) -> RunFolder:
+    if out is None:
+        raise InputError("--resume needs --out, the folder of the run to go on with.")
+    folder = RunFolder.open(out)
+    if report:
+        ensure_writable(folder.path / REPORT)
+    return folder
+
+
+def _source_to_resume(folder: RunFolder, source: Source) -> Source:
+    """Return where the data of a run come from, if it is not said again."""
+    if source.data is not None:
+        return source
+    if source != Source(None, source.data_root):
+        raise InputError(
+            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to data: name those "
+            "too, or resume without."
+        )
+    return recorded_source(folder, source.data_root)
+
+
+def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
+    """Score a run; labels are optional in training: without usable ones the scores are left out, and it is said why."""
+    protocol = usual_protocol(run.data)
+    try:
+        protocol.check(run.data)
+    except InputError as error:
+        display.say(f"No scores: {error}")
+        return run
+    scores = evaluate_run(run, progress=display)
+    own = scores.of[protocol.name][-1]
+    means = {metric: own.mean(metric) for metric in own.values}
+    deviations = {f"{metric}_std": own.std(metric) for metric in own.values}
+    logged = {**means, **{name: None if math.isnan(value) else value for name, value in deviations.items()}}
+    loggers.log({"epoch": run.progress.epoch, "scores": {protocol.name: logged}})
+    return replace(run, scores=scores)

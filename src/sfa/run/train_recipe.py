@@ -1,0 +1,205 @@
+"""Training of a recipe in a run folder, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch_geometric.data import Data
+
+from sfa.data import fingerprint
+from sfa.distributed import broadcast_object, enable_cross_rank, rank, translate_connection_errors, world_size
+from sfa.errors import InputError
+from sfa.evaluate.online_probe import OnlineProbe
+from sfa.evaluate.probes.base import RANKS
+from sfa.levels import item_word, level_of, num_items, settings_of
+from sfa.methods import Method
+from sfa.registry import resolve
+from sfa.run.display import Display, counted
+from sfa.run.recipe import Recipe
+from sfa.run.run import Run, describe
+from sfa.run.sections import names_of
+from sfa.run.source import Source
+from sfa.sampling import Sampler
+from sfa.train import (
+    BatchPlan,
+    Callback,
+    LambdaCallback,
+    LoggerCallback,
+    OnlineProbeCallback,
+    RunFolder,
+    load_tensors,
+    make_fabric,
+    train,
+)
+from sfa.train.loggers import Loggers
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run folder notes of its data; ``source`` says where these came from."""
+    return {
+        "source": dict(source),
+        "fingerprint": fingerprint(data),
+        item_word(data): num_items(data),
+        **({"nodes": data.num_nodes} if level_of(data) == "graph" else {}),
+        **({"size": list(data.x.shape[1:3])} if level_of(data) == "image" else {}),
+        "in_features": data.num_features,
+        "features": recipe.preparation,
+        "features_of": data.get("features_of"),
+        "seed": recipe.training.seed,
+    }
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that training needs, built once: the method, the prepared data, the sampler, an online probe if asked for."""
+
+    recipe: Recipe
+    method: Method
+    data: Data
+    probe: OnlineProbe | None
+    _samplers: dict[int, Sampler] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, recipe: Recipe, data: Data) -> Setup:
+        """Build everything for data as they were read; raise what does not fit."""
+        training, method, prepared = recipe.training, recipe.build_for(data), recipe.prepare(data)
+        probe = None
+        if training.online_probe:
+            try:
+                probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
+            except InputError as error:
+                raise InputError(f"--online-probe is not possible here: {error}") from error
+        return cls(recipe, method, prepared, probe)
+
+    def sampler(self, data: Data) -> Sampler:
+        """Make the sampler of these data, once: cutting a graph into clusters takes its time."""
+        if id(data) not in self._samplers:
+            self._samplers[id(data)] = self.recipe.make_sampler()(data)
+        return self._samplers[id(data)]
+
+
+def train_recipe(
+    recipe: Recipe,
+    data: Data,
+    folder: RunFolder,
+    *,
+    device: str | Fabric,
+    resume: bool,
+    callbacks: Sequence[Callback] = (),
+    setup: Setup | None = None,
+) -> Run:
+    """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.train.train`."""
+    setup = setup or Setup.build(recipe, data)
+    progress = train(
+        setup.method,
+        setup.data,
+        **recipe.training.arguments,
+        device=device,
+        folder=folder,
+        resume=resume,
+        sampler=setup.sampler,
+        callbacks=[*([OnlineProbeCallback(setup.probe)] if setup.probe else []), *callbacks],
+    )
+    return Run(folder, recipe, setup.data, setup.method.cpu().eval(), progress)
+
+
+def start_run(
+    path: Path,
+    recipe: Recipe,
+    data: Data,
+    source: Source,
+    *,
+    device: str | Fabric,
+    display: Display,
+    loggers: Loggers | None = None,
+) -> Run:
+    """Make a new run folder and train in it; nothing is written before everything is known to fit."""
+    setup, fabric = Setup.build(recipe, data), make_fabric(device, recipe.training.precision)
+    if world_size() > 1:
+        enable_cross_rank(setup.method)
+    BatchPlan(setup.data, setup.sampler, recipe.training.seed)
+    record = record_of(recipe, data, source.as_dict())
+    with translate_connection_errors():
+        if rank() == 0:
+            RunFolder.create(path, recipe.as_dict(), record)
+        folder = RunFolder.open(broadcast_object(path))  # agreed upon once it is there
+    return train_in(folder, recipe, data, setup, device=fabric, resume=False, display=display, loggers=loggers)
+
+
+def train_in(
+    folder: RunFolder,
+    recipe: Recipe,
+    data: Data,
+    setup: Setup | None = None,
+    *,
+    device: str | Fabric,
+    resume: bool,
+    display: Display,
+    loggers: Loggers | None = None,
+) -> Run:
+    """Train in an existing folder and show how it goes."""
+    setup = setup or Setup.build(recipe, data)
+    display.say(
+        f"{data.name}: {_what(data, recipe)}\n"
+        f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
+    )
+    done: list[dict[str, Any]] = []
+    if resume:
+        meta = load_tensors(folder.checkpoint)[1] if folder.checkpoint.exists() else {}
+        epoch = meta.get("epoch", 0)
+        done = [row for row in folder.read_metrics() if row["epoch"] <= epoch] if meta else []
+        where = "Training is done already, at" if meta.get("finished") else "Going on from"
+        display.say(f"{where} epoch {epoch}." if meta else "No checkpoint yet: from the start.")
+    if loggers is not None:
+        loggers.open(folder.path, recipe.as_dict(), done)
+    with display.progress("training", recipe.training.epochs) as tracker:
+        shown = LambdaCallback(
+            on_step_end=lambda state: tracker.step(state.epochs_done, of=state.num_steps, loss=state.loss)
+        )
+        callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
+        run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
+    if setup.probe is not None and rank() == 0:  # the first process alone writes metrics
+        display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
+    if run.progress.epoch < recipe.training.epochs:
+        patience = counted(recipe.training.patience or 0, "epoch")
+        display.say(f"Stopped at epoch {run.progress.epoch}: no progress for {patience}.")
+    return run
+
+
+def _of_probe(online: Mapping[str, float]) -> str:
+    """Return how many labels an online probe told rightly at the end, of views and of images held out."""
+    told = {"train": "of the views", "validation": "of held-out training images"}
+    parts = [f"{online[key]:.2f} % {what}" for key, what in told.items() if key in online]
+    top = online.get(f"validation_top{RANKS}")
+    return ", ".join(parts) + ("" if top is None else f" (top-{RANKS} {top:.2f} %)")
+
+
+def _what(data: Data, recipe: Recipe) -> str:
+    """Return the size of the data, and what is done to their features."""
+    if level_of(data) == "image":
+        height, width = data.x.shape[1:3]
+        parts = {"to train on": data.get("train_mask"), "to test on": data.get("test_mask")}
+        counts = "".join(f", {int(mask.sum())} {what}" for what, mask in parts.items() if mask is not None)
+        images, channels = counted(num_items(data), "image"), counted(data.num_features, "channel")
+        return f"{images} of {height} × {width} pixels, {channels}{counts}"
+    sizes = {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
+    sizes = {"graph": num_items(data), **sizes} if level_of(data) == "graph" else sizes
+    return ", ".join([*(counted(size, what) for what, size in sizes.items()), recipe.preparation])
+
+
+def _how(recipe: Recipe) -> str:
+    """Return what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
+    sampler, several = recipe.sampler, world_size()
+    usual = settings_of(resolve("method", recipe.method["name"]))
+    parts = [(kind, getattr(recipe, kind)) for kind in ("encoder", "augmentation")]
+    names = {kind: names_of(part) for kind, part in parts if part is not None}
+    others = "".join(f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind]))
+    size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
+    batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
+    return others + batches + ("" if several == 1 else f", {several} processes")
