@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
+from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_place, processed, quiet, require_files
 from sfa.data.graph import build_graph
 from sfa.data.labels import MASKS
 from sfa.errors import InputError
@@ -43,7 +43,7 @@ class OgbSet:
 
     def locate(self, root: PathLike | None) -> Path | None:
         """Return the folder of its files, in the root or among earlier downloads; None if it must be downloaded."""
-        raw = find_raw(f"{self.folder}/raw", root)
+        raw = find_place(root, f"{self.folder}/raw")
         return None if raw is None else raw.parent
 
     def load(self, root: PathLike | None) -> Data:

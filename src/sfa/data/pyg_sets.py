@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
+from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_place, processed, quiet, require_files
 from sfa.data.graph import build_graph
 from sfa.data.graphs import build_graphs
 from sfa.data.labels import given_masks
@@ -50,7 +50,7 @@ class PygSet:
 
     def locate(self, root: PathLike | None) -> Path | None:
         """Return the folder of raw files, in the root or among earlier downloads; None if it must be downloaded."""
-        return find_raw(f"{self.folder}/raw", root)
+        return find_place(root, f"{self.folder}/raw")
 
     def load(self, root: PathLike | None) -> Data:
         """Return the data set as a graph, with its public splits; nothing is written outside the cache folder."""

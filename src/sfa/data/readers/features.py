@@ -30,7 +30,12 @@ def read_features(path: Path) -> GraphParts:
     if suffix == ".npy":
         table = GraphParts(x=open_npy(path))
     else:
-        table = _from_frame(_read_parquet(path) if suffix == ".parquet" else _read_text(path), path)
+        import pandas as pd
+
+        frame = pd.read_parquet(path) if suffix == ".parquet" else _read_text(path)
+        if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:
+            frame = frame.reset_index()  # an index that was set is the node id
+        table = _from_frame(frame, path)
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table
@@ -107,14 +112,6 @@ def _read_text(path: Path) -> Any:
     frame[0] = frame[0].str.strip()
     frame.columns = pd.Index(names if has_header else frame.columns.map(str))
     return frame
-
-
-def _read_parquet(path: Path) -> Any:
-    import pandas as pd
-
-    frame = pd.read_parquet(path)
-    is_default = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-    return frame if is_default else frame.reset_index()  # an index that was set is the node id
 
 
 def _from_frame(frame: Any, path: Path) -> GraphParts:

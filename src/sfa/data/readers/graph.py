@@ -74,7 +74,13 @@ def read_graph(
             )
         _set_num_nodes(parts, full)
     if label_path is not None:
-        reading(label_path, lambda file: _join_labels(parts, file))
+        if parts.y is not None:
+            raise InputError(
+                "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
+            )
+        count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
+        ids, item = range(count) if parts.ids is None else parts.ids, "node" if parts.ptr is None else "graph"
+        parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item=item))
     return build_parts(parts, name=full.stem, node_features=node_features)
 
 
@@ -148,17 +154,6 @@ def _set_num_nodes(parts: GraphParts, path: Path) -> None:
     if parts.num_nodes not in (None, rows):
         raise InputError(f"{path} has {parts.num_nodes} nodes, but there are {rows} rows of features.")
     parts.num_nodes = rows
-
-
-def _join_labels(parts: GraphParts, path: Path) -> None:
-    """Take labels of nodes, or of a set's graphs, from a table (id, label); see `read_labels`."""
-    if parts.y is not None:
-        raise InputError(
-            "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
-        )
-    count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
-    ids = range(count) if parts.ids is None else parts.ids
-    parts.y = read_labels(path, ids, "node" if parts.ptr is None else "graph")
 
 
 def _list_files(folder: Path) -> dict[str, Path]:

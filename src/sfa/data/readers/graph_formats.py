@@ -117,22 +117,17 @@ def read_networkx(path: Path) -> GraphParts:
     import networkx as nx
 
     try:
-        parts = networkx_parts(_read_gml(path) if path.suffix.lower() == ".gml" else nx.read_graphml(path))
+        try:
+            graph = nx.read_gml(path) if path.suffix.lower() == ".gml" else nx.read_graphml(path)
+        except nx.NetworkXError as error:
+            if path.suffix.lower() != ".gml" or "label" not in str(error):
+                raise
+            graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
+        parts = networkx_parts(graph)
     except nx.NetworkXException as error:
         raise ValueError(str(error)) from error
     parts.ids, parts.name = list(parse_ids(parts.ids)), None
     return parts
-
-
-def _read_gml(path: Path) -> Any:
-    import networkx as nx
-
-    try:
-        return nx.read_gml(path)
-    except nx.NetworkXError as error:
-        if "label" not in str(error):
-            raise
-        return nx.read_gml(path, label="id")  # a GML file need not name its nodes
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
