@@ -57,7 +57,7 @@ def writable_cache() -> Path:
 
 
 def find_place(root: PathLike | None, *places: str) -> Path | None:
-    """Return the first of these, in the user's root or else in the cache, that is a file or a folder that is not empty."""
+    """Return the first of these, in the user's root or else in the cache, that is a file or a folder with content."""
     paths = (base / place for base in (data_root(root), cache_folder()) for place in places)
     return next((path for path in paths if path.is_file() or (path.is_dir() and any(path.iterdir()))), None)
 

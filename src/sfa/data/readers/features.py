@@ -124,9 +124,9 @@ def _from_frame(frame: Any, path: Path) -> GraphParts:
     columns = [i for i in range(1, len(names)) if i != label]
     for i in columns:
         if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[i]):
-            texts = (one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one))
+            example = next((one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one)), "text")
             raise InputError(
-                f"{path} has {next(texts, 'text')!r} in its column {names[i]!r}, but every column after the first (the "
+                f"{path} has {example!r} in its column {names[i]!r}, but every column after the first (the "
                 f"node id) must be numbers, but for one called {LABEL!r}."
             )
     ids = frame.iloc[:, 0]

@@ -20,6 +20,7 @@ from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
 from sfa.data.readers.tables import existing, labelled_nodes, read_labels, reading
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
+from sfa.levels import Level
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"
@@ -79,7 +80,8 @@ def read_graph(
                 "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
             )
         count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
-        ids, item = range(count) if parts.ids is None else parts.ids, "node" if parts.ptr is None else "graph"
+        ids = range(count) if parts.ids is None else parts.ids
+        item: Level = "node" if parts.ptr is None else "graph"
         parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item=item))
     return build_parts(parts, name=full.stem, node_features=node_features)
 

@@ -100,10 +100,11 @@ def read_torch(path: Path) -> GraphParts:
         )
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
-    parts = pyg_parts(loaded)
-    if not isinstance(parts.class_names, (list, tuple, type(None))):
-        kind = type(parts.class_names).__name__
+    names = loaded.get("class_names")
+    if not isinstance(names, (list, tuple, type(None))):
+        kind = type(names).__name__
         raise InputError(f"{path} has class_names that are a {kind}, but a list of names is needed.")
+    parts = pyg_parts(loaded)
     parts.mapped = False  # wherever the features were when it was saved
     return parts
 
