@@ -166,9 +166,8 @@ def changed(x: NDArray[Any], place: tuple[int, int], value: float) -> NDArray[An
     return x
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
+def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
+    for changes, says in [
         ({"ptr": [0]}, "There is no graph in the set; at least one is needed"),
         ({"ptr": [0, 2, 2, 6]}, r"The graph 1 has no nodes; leave it out"),
         ({"ptr": [0, 0, 6, 6], "graph_ids": ["a", "b", "c"]}, r"The graph 'a' has no nodes \(2 graphs have none\)"),
@@ -200,21 +199,19 @@ def changed(x: NDArray[Any], place: tuple[int, int], value: float) -> NDArray[An
         ({"x": None, "node_features": "random"}, "cannot have random node features.*'degree'"),
         ({"x": None, "node_features": "spectral:8"}, "cannot have spectral node features"),
         ({"x": None, "node_features": "degre"}, "Unknown kind of node features 'degre': did you mean 'degree'"),
-    ],
-)
-def test_what_is_no_graph_set_is_said(given: dict[str, Any], says: str) -> None:
-    arrays = {"x": X, "edges": EDGES, "ptr": PTR} | given
-    with pytest.raises(InputError, match=says) as caught:
-        build_graphs(arrays.pop("x"), arrays.pop("edges"), arrays.pop("ptr"), **arrays)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            arrays = {"x": X, "edges": EDGES, "ptr": PTR} | changes
+            with pytest.raises(InputError, match=says) as caught:
+                build_graphs(arrays.pop("x"), arrays.pop("edges"), arrays.pop("ptr"), **arrays)
+            assert "\n" not in str(caught.value)
 
 
 PAIR = GraphParts([[0], [1]], x=np.ones((2, 3)))
 
 
-@pytest.mark.parametrize(
-    ("graph", "says"),
-    [
+def test_a_wrong_graph_is_named(subtests: pytest.Subtests) -> None:
+    for graph, says in [
         (GraphParts([], x=np.empty((0, 3))), "In the graph 'b': there are no nodes; leave it out"),
         (GraphParts([]), "In the graph 'b': there are no nodes"),
         (
@@ -234,11 +231,9 @@ PAIR = GraphParts([[0], [1]], x=np.ones((2, 3)))
             "'a' has 3 features a node, but the graph 'b' has 4 features a node",
         ),
         (GraphParts([[0], [1]]), "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many"),
-    ],
-)
-def test_a_wrong_graph_is_named(graph: GraphParts, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        join_graphs([PAIR, graph], graph_ids=["a", "b"])
+    ]:
+        with subtests.test(says), pytest.raises(InputError, match=says):
+            join_graphs([PAIR, graph], graph_ids=["a", "b"])
 
 
 def test_graphs_without_features_are_counted_by_what_they_say_or_name() -> None:

@@ -53,38 +53,38 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.parametrize("width", [4, 32])
-def test_they_are_the_leading_eigenvectors_of_each_component_but_the_first(
-    name: str, weighted: bool, width: int
-) -> None:
-    graph = GRAPHS[name]
-    n = graph.number_of_nodes()
-    edges, weight = weighted_edges(graph, weighted)
-    x = spectral_features(edges, weight, n, width)
-    assert x.shape == (n, width)
-    assert x.dtype == np.float32
-    matrix = dense_matrix(edges, weight, n)
-    for part in nx.connected_components(graph):
-        nodes = sorted(part)
-        a, count = matrix[np.ix_(nodes, nodes)], min(width, len(nodes) - 1)
-        assert not x[nodes, count:].any()
-        u = x[nodes, :count].astype(np.float64) / np.sqrt(len(nodes))
-        np.testing.assert_allclose(u.T @ u, np.eye(count), atol=1e-5)
-        eigenvalues = np.sort(np.linalg.eigvalsh(a))[::-1][1 : count + 1]
-        np.testing.assert_allclose(a @ u, u * eigenvalues, atol=1e-4)
+def test_they_are_the_leading_eigenvectors_of_each_component_but_the_first(subtests: pytest.Subtests) -> None:
+    for width in [4, 32]:
+        for name in GRAPHS:
+            for weighted in [False, True]:
+                with subtests.test(f"{name}, {weighted}, {width}"):
+                    graph = GRAPHS[name]
+                    n = graph.number_of_nodes()
+                    edges, weight = weighted_edges(graph, weighted)
+                    x = spectral_features(edges, weight, n, width)
+                    assert x.shape == (n, width)
+                    assert x.dtype == np.float32
+                    matrix = dense_matrix(edges, weight, n)
+                    for part in nx.connected_components(graph):
+                        nodes = sorted(part)
+                        a, count = matrix[np.ix_(nodes, nodes)], min(width, len(nodes) - 1)
+                        assert not x[nodes, count:].any()
+                        u = x[nodes, :count].astype(np.float64) / np.sqrt(len(nodes))
+                        np.testing.assert_allclose(u.T @ u, np.eye(count), atol=1e-5)
+                        eigenvalues = np.sort(np.linalg.eigvalsh(a))[::-1][1 : count + 1]
+                        np.testing.assert_allclose(a @ u, u * eigenvalues, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_they_are_the_same_on_every_call_with_any_number_of_threads(name: str) -> None:
-    n = GRAPHS[name].number_of_nodes()
-    edges, _ = weighted_edges(GRAPHS[name], False)
-    with threadpool_limits(limits=2, user_api="blas"):
-        first = spectral_features(edges, None, n, 8)
-    with threadpool_limits(limits=1, user_api="blas"):
-        again = spectral_features(edges, None, n, 8)
-    assert np.array_equal(first, again)
+def test_they_are_the_same_on_every_call_with_any_number_of_threads(subtests: pytest.Subtests) -> None:
+    for name in GRAPHS:
+        with subtests.test(name):
+            n = GRAPHS[name].number_of_nodes()
+            edges, _ = weighted_edges(GRAPHS[name], False)
+            with threadpool_limits(limits=2, user_api="blas"):
+                first = spectral_features(edges, None, n, 8)
+            with threadpool_limits(limits=1, user_api="blas"):
+                again = spectral_features(edges, None, n, 8)
+            assert np.array_equal(first, again)
 
 
 @pytest.mark.parametrize("name", ["karate", "path", "grid", "random"])
