@@ -48,11 +48,9 @@ class Cifar:
     level: ClassVar[Level] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return the folder of its files, in the root or among earlier downloads; None if it must be downloaded."""
         return find_place(root, f"images/{self.archive.folder}", self.archive.folder)
 
     def load(self, root: PathLike | None) -> Data:
-        """Return the images of the training part and then those of the testing part."""
         folder = self.locate(root) or self.archive.fetch(self.key, instead="digits", looked_in=data_root(root))
         files = (*self.train_files, self.test_file)
         require_files(self.key, folder, (*files, self.names_file))
@@ -114,7 +112,6 @@ class ArraySet:
     level: ClassVar[Level] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return the file, in the root or else in the cache; None if it is not there."""
         return find_place(root, self.file)
 
     def load(self, root: PathLike | None) -> Data:
@@ -142,7 +139,6 @@ class Digits:
     level: ClassVar[Level] = "image"
 
     def locate(self, root: PathLike | None) -> Path:
-        """Return the file that comes with scikit-learn."""
         import sklearn
 
         return Path(sklearn.__file__).parent / "datasets" / "data" / "digits.csv.gz"

@@ -17,7 +17,7 @@ from sfa.data.readers.edge_list import read_bare_edge_list, read_edge_list
 from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.features import join_features, read_features
 from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
-from sfa.data.readers.tables import existing, labelled_nodes, read_labels, reading
+from sfa.data.readers.tables import existing, labeled_nodes, read_labels, reading
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 from sfa.levels import Level
@@ -99,7 +99,7 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     - `NAME.features.csv` (or `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the nodes of `NAME`'s graph, if
       the graph's own file has none: the first column is the node's id, a `.npy` has numbers only.
     - `labels.csv`, or in its place the file given as `labels`, is a table (id, label) of the graphs. One that it does
-      not list is unlabelled; labels of nodes do not count.
+      not list is unlabeled; labels of nodes do not count.
 
     All graphs have features, equally many, or none has: then they are made of the number of neighbors.
     """
@@ -139,7 +139,7 @@ def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_
     if table is not None:
         return read_edge_list(path, table)
     if node_features is not None:
-        return read_bare_edge_list(path, () if labels is None else reading(labels, labelled_nodes))
+        return read_bare_edge_list(path, () if labels is None else reading(labels, labeled_nodes))
     raise InputError(
         f"{path} is an edge list, which has no node features; give them as well with features=FILE (--features FILE), "
         f"a .csv or .parquet (first column the node id) or a .npy (row i for node i), {OR_MAKE_THEM}."

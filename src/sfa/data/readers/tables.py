@@ -149,7 +149,7 @@ def read_labels(path: Path, ids: Sequence[Any], item: Level = "node") -> NDArray
     return labels
 
 
-def labelled_nodes(path: Path) -> list[str]:
+def labeled_nodes(path: Path) -> list[str]:
     """Return the nodes that a table (id, label) names, as text."""
     grid = _label_grid(path)
     return [one for one, _ in grid[_is_label_header(grid[0]) :]]
