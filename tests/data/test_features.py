@@ -286,6 +286,7 @@ print(1024 * (peak() - before))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in /proc")
 def test_a_sparse_file_is_never_dense_and_torch_says_nothing_of_beta(tmp_path: Path) -> None:
     """50,000 x 100,000 features with 500,000 entries: 20 GB dense (5 GB as bytes), 6 MB as CSR."""
