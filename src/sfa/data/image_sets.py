@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import (
-    VARIABLE,
-    Archive,
-    PathLike,
-    data_root,
-    explain_damage,
-    find_place,
-    require_files,
-)
+from sfa.data.downloads import VARIABLE, Archive, PathLike, data_root, explain_damage, find_place, require_files
 from sfa.data.images import build_images
 from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.errors import InputError
