@@ -109,13 +109,9 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
             each.append(networkx_parts(graph, labels=False) if is_networkx(graph) else pyg_parts(graph, labels=False))
             if each[-1].edges is None:
                 raise InputError(f"There is {NO_EDGES}")
-    return join_graphs(
-        each,
-        y=_graph_labels(many, ids) if labels else None,
-        graph_ids=ids,
-        name=name or own_name(obj) or "graphs",
-        node_features=node_features,
-    )
+    parts = join_graphs(each, ids)
+    parts.y = _graph_labels(many, ids) if labels else None
+    return build_parts(parts, name=name or own_name(obj) or "graphs", node_features=node_features)
 
 
 def is_one_graph(obj: Any) -> bool:

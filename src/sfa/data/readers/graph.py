@@ -122,13 +122,10 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     lonely = next((one for one in features if one not in ids), None)
     if lonely is not None:
         raise InputError(f"{features[lonely]} has the features of a graph {lonely!r}, which {folder} does not have.")
-    return join_graphs(
-        [_read_one(graph, features.get(graph.stem)) for graph in graphs],
-        y=None if label_path is None else reading(label_path, functools.partial(read_labels, ids=ids, item="graph")),
-        graph_ids=ids,
-        name=folder.resolve().name or "graphs",
-        node_features=node_features,
-    )
+    parts = join_graphs([_read_one(graph, features.get(graph.stem)) for graph in graphs], ids)
+    if label_path is not None:
+        parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item="graph"))
+    return build_parts(parts, name=folder.resolve().name or "graphs", node_features=node_features)
 
 
 def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_features: str | None) -> GraphParts:
