@@ -27,14 +27,11 @@ def nx_graph(kind: type[nx.Graph] = nx.Graph) -> nx.Graph:
     return graph
 
 
-@pytest.mark.parametrize("x", [X, X.tolist(), sparse.csr_matrix(X), pd.DataFrame(X), torch.tensor(X)])
-@pytest.mark.parametrize(
-    "a",
-    [A, A.tolist(), sparse.csr_matrix(A), sparse.coo_array(A), torch.tensor(A), torch.tensor(A).to_sparse()],
-    ids=["dense", "list", "csr", "coo", "torch", "torch-sparse"],
-)
-def test_every_form_of_a_weighted_pair_is_the_same_graph(x: object, a: object) -> None:
-    assert fingerprint(as_graph((x, a))) == WANTED
+def test_every_form_of_a_weighted_pair_is_the_same_graph(subtests: pytest.Subtests) -> None:
+    for a in [A, A.tolist(), sparse.csr_matrix(A), sparse.coo_array(A), torch.tensor(A), torch.tensor(A).to_sparse()]:
+        for x in [X, X.tolist(), sparse.csr_matrix(X), pd.DataFrame(X), torch.tensor(X)]:
+            with subtests.test(f"{type(x)}, {type(a)}"):
+                assert fingerprint(as_graph((x, a))) == WANTED
 
 
 @pytest.mark.parametrize(
@@ -84,9 +81,8 @@ def without(graph: nx.Graph, node: str, key: str, value: object = None) -> nx.Gr
     return graph
 
 
-@pytest.mark.parametrize(
-    ("obj", "says"),
-    [
+def test_what_is_no_graph_is_said(subtests: pytest.Subtests) -> None:
+    for obj, says in [
         (Data(edge_index=torch.tensor(EDGES)), "no node features; set data.x"),
         (Data(x=torch.tensor(X)), "no edges; set data.edge_index"),
         (HeteroData(), "HeteroData is no graph; allowed"),
@@ -104,8 +100,6 @@ def without(graph: nx.Graph, node: str, key: str, value: object = None) -> nx.Gr
         (without(nx_graph(), "c", "x", [1.0]), "'c' has 1 features.*'a' has 2"),
         (without(nx_graph(), "c", "x", "1 red"), "'c'.*must be numbers"),
         (nx.Graph([("a", "b", {"weight": "heavy"})]), "'a' - 'b' has the weight 'heavy'"),
-    ],
-)
-def test_what_is_no_graph_is_said(obj: object, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        as_graph(obj)
+    ]:
+        with subtests.test(says), pytest.raises(InputError, match=says):
+            as_graph(obj)

@@ -149,9 +149,8 @@ def nothing_of(graph: Data, key: str) -> Data:
     return graph
 
 
-@pytest.mark.parametrize(
-    ("obj", "says"),
-    [
+def test_what_is_no_set_is_said(subtests: pytest.Subtests) -> None:
+    for obj, says in [
         (pyg_graphs()[0], "A Data is one graph, and many are needed: .*NodeEmbedder .*as_graph"),
         (nx_graphs()[0], "A Graph is one graph, and many are needed: .*NodeEmbedder"),
         ("mutag", "A str is no set of graphs; allowed is a list"),
@@ -182,12 +181,11 @@ def nothing_of(graph: Data, key: str) -> Data:
             "The graph 3 has no nodes; leave it out",
         ),
         (nothing_of(Batch.from_data_list(pyg_graphs()), "edge_index"), "The graphs have no edge_index"),
-    ],
-)
-def test_what_is_no_set_is_said(obj: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        as_graphs(obj)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                as_graphs(obj)
+            assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -122,9 +122,8 @@ def test_what_lies_on_disk_stays_there(tmp_path: Path, monkeypatch: pytest.Monke
     assert file_of(again.x) == str(tmp_path / "x.npy")
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
+def test_what_is_no_set_of_images(subtests: pytest.Subtests) -> None:
+    for given, says in [
         ([], "There is no image in the list"),
         (
             [COLOUR[0], COLOUR[1, :4]],
@@ -146,12 +145,11 @@ def test_what_lies_on_disk_stays_there(tmp_path: Path, monkeypatch: pytest.Monke
         ("mutag", "mutag is a set of graphs, and images are needed; GraphEmbedder embeds it"),
         ("cora", "cora is one graph, and images are needed; NodeEmbedder"),
         (Data(x=torch.rand(4, 3)), "This is one graph"),
-    ],
-)
-def test_what_is_no_set_of_images(given: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        as_images(given)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                as_images(given)
+            assert "\n" not in str(caught.value)
 
 
 def test_arrays_need_no_pillow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,15 +17,16 @@ def same_class(graph: Any) -> float:
     return float((graph.y[source] == graph.y[target]).double().mean())
 
 
-@pytest.mark.parametrize("spread", [0, 1.5])
-@pytest.mark.parametrize("homophily", [0, 0.2, 0.65, 1])
-def test_sizes_and_homophily_are_exactly_those_asked_for(homophily: float, spread: float) -> None:
-    graph = stochastic_block_model(**SMALL, homophily=homophily, degree_spread=spread)
-    assert tuple(graph.x.shape) == (600, 16)
-    assert tuple(graph.edge_index.shape) == (2, 6000)
-    assert torch.bincount(graph.y).tolist() == [120] * 5
-    assert same_class(graph) == pytest.approx(homophily, abs=1e-12)
-    assert graph.name == "block-model"
+def test_sizes_and_homophily_are_exactly_those_asked_for(subtests: pytest.Subtests) -> None:
+    for homophily in [0, 0.2, 0.65, 1]:
+        for spread in [0, 1.5]:
+            with subtests.test(f"{homophily}, {spread}"):
+                graph = stochastic_block_model(**SMALL, homophily=homophily, degree_spread=spread)
+                assert tuple(graph.x.shape) == (600, 16)
+                assert tuple(graph.edge_index.shape) == (2, 6000)
+                assert torch.bincount(graph.y).tolist() == [120] * 5
+                assert same_class(graph) == pytest.approx(homophily, abs=1e-12)
+                assert graph.name == "block-model"
 
 
 def test_it_is_a_graph_as_build_graph_makes_it() -> None:
@@ -90,9 +91,8 @@ def test_neighbours_know_more_than_a_node_itself() -> None:
     assert 0.3 < scores["own"] < 0.8 < scores["mixed"]
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
+def test_what_cannot_be_drawn_is_said(subtests: pytest.Subtests) -> None:
+    for change, says in [
         ({"classes": 1}, "at least 2 classes.*1 classes, 600 nodes"),
         ({"nodes": 9}, "2 nodes a class.*9 nodes"),
         ({"features": 0}, "0 features"),
@@ -102,8 +102,6 @@ def test_neighbours_know_more_than_a_node_itself() -> None:
         ({"degree_spread": -0.1}, "degree_spread is -0.1.*from 0 to 2"),
         ({"nodes": 20, "edges": 30, "homophily": 1}, "30 edges within classes.*20 nodes in 5 classes have 30 such"),
         ({"nodes": 20, "edges": 100, "homophily": 0}, "100 edges between classes.* 160 such"),
-    ],
-)
-def test_what_cannot_be_drawn_is_said(change: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        stochastic_block_model(**SMALL | change)
+    ]:
+        with subtests.test(says), pytest.raises(InputError, match=says):
+            stochastic_block_model(**SMALL | change)

@@ -134,9 +134,8 @@ def test_a_fingerprint_follows_the_content_alone() -> None:
     assert len({base, *map(fingerprint, others)}) == 6
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_what_is_wrong_is_said(subtests: pytest.Subtests) -> None:
+    for arguments, says in [
         ({"x": np.ones(3)}, r"shape \[3\].*\[nodes, features\]"),
         ({"x": [[1, 2], [3]]}, r"shape \[2\]"),
         ({"x": np.ones((3, 0))}, r"no columns \(shape \[3, 0\]\)"),
@@ -168,9 +167,8 @@ def test_a_fingerprint_follows_the_content_alone() -> None:
         ({"y": [0, 1, 0], "class_names": ["a", "a"]}, "class name 'a'.*more than once"),
         ({"node_ids": ["a", "b", "a"]}, "'a' is given to more than one node"),
         ({"node_ids": ["a", "b"]}, "2 node ids for 3 nodes"),
-    ],
-)
-def test_what_is_wrong_is_said(arguments: dict[str, object], says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        build_graph(**{"x": X, "edges": EDGES, **arguments})  # type: ignore[arg-type]
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                build_graph(**{"x": X, "edges": EDGES, **arguments})  # type: ignore[arg-type]
+            assert "\n" not in str(caught.value)

@@ -193,9 +193,8 @@ def broken_csr(row: int, column: int) -> sparse.csr_array:
     return matrix
 
 
-@pytest.mark.parametrize(
-    ("x", "says"),
-    [
+def test_what_is_wrong_with_sparse_features_is_said(subtests: pytest.Subtests) -> None:
+    for x, says in [
         (sparse.coo_array(([1.0, NAN, INF], ([0, 25, 26], [0, 3, 3])), shape=(30, 30)), "2 values.*first in row 25;"),
         (sparse.coo_array(([1e300], ([7], [0])), shape=(30, 30)), "1 values.*first in row 7;"),
         (sparse.coo_array(([INF, -INF], ([7, 7], [1, 1])), shape=(30, 30)), "1 values.*first in row 7;"),
@@ -207,12 +206,11 @@ def broken_csr(row: int, column: int) -> sparse.csr_array:
         (broken_csr(3, 30), "sparse features are damaged: "),
         (broken_csr(3, -1), "sparse features are damaged: "),
         (broken_csr(3, 30).T, "sparse features are damaged: "),
-    ],
-)
-def test_what_is_wrong_with_sparse_features_is_said(x: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        build_graph(x, EDGES)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                build_graph(x, EDGES)
+            assert "\n" not in str(caught.value)
 
 
 def test_a_wrong_index_in_a_tensor_is_said() -> None:
@@ -288,6 +286,7 @@ print(1024 * (peak() - before))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in /proc")
 def test_a_sparse_file_is_never_dense_and_torch_says_nothing_of_beta(tmp_path: Path) -> None:
     """50,000 x 100,000 features with 500,000 entries: 20 GB dense (5 GB as bytes), 6 MB as CSR."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 from torch_geometric.data import Batch, Data
 
 from sfa.data import build_graphs, fingerprint, load, remark
-from sfa.data.graphs import join_graphs
+from sfa.data.graphs import build_parts, join_graphs
 from sfa.data.parts import GraphParts
 from sfa.data.structural import degree_features
 from sfa.errors import InputError
@@ -64,7 +65,7 @@ def slow_union(graphs: list[GraphParts]) -> dict[str, Any]:
 
 @given(one_graphs())
 def test_the_union_is_that_of_loops(graphs: list[GraphParts]) -> None:
-    data = join_graphs(graphs)
+    data = build_parts(join_graphs(graphs), name="graphs")
     for key, wanted in slow_union(graphs).items():
         assert (wanted is None and key not in data) or data[key].tolist() == wanted
     assert data.num_nodes == len(data.batch)
@@ -72,7 +73,7 @@ def test_the_union_is_that_of_loops(graphs: list[GraphParts]) -> None:
 
 @given(one_graphs())
 def test_every_graph_is_in_it_as_it_is_alone(graphs: list[GraphParts]) -> None:
-    data = join_graphs(graphs)
+    data = build_parts(join_graphs(graphs), name="graphs")
     for g, graph in enumerate(graphs):
         start, stop = data.ptr[g], data.ptr[g + 1]
         mine = (data.batch[data.edge_index] == g).all(dim=0)
@@ -90,7 +91,8 @@ def test_it_is_the_batch_of_torch_geometric() -> None:
         edges = both[:, (both[0] * size + both[1]).argsort()]
         graphs.append(Data(x=torch.rand(size, 3), edge_index=edges, y=torch.tensor([size % 2])))
     batch = Batch.from_data_list(graphs)
-    data = join_graphs([GraphParts(graph.edge_index, x=graph.x) for graph in graphs], y=batch.y)
+    parts = join_graphs([GraphParts(graph.edge_index, x=graph.x) for graph in graphs])
+    data = build_parts(replace(parts, y=batch.y), name="graphs")
     for key in ("x", "edge_index", "ptr", "batch", "y"):
         assert torch.equal(data[key], batch[key])
         assert data[key].dtype == batch[key].dtype
@@ -166,9 +168,8 @@ def changed(x: NDArray[Any], place: tuple[int, int], value: float) -> NDArray[An
     return x
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
+def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
+    for changes, says in [
         ({"ptr": [0]}, "There is no graph in the set; at least one is needed"),
         ({"ptr": [0, 2, 2, 6]}, r"The graph 1 has no nodes; leave it out"),
         ({"ptr": [0, 0, 6, 6], "graph_ids": ["a", "b", "c"]}, r"The graph 'a' has no nodes \(2 graphs have none\)"),
@@ -200,21 +201,19 @@ def changed(x: NDArray[Any], place: tuple[int, int], value: float) -> NDArray[An
         ({"x": None, "node_features": "random"}, "cannot have random node features.*'degree'"),
         ({"x": None, "node_features": "spectral:8"}, "cannot have spectral node features"),
         ({"x": None, "node_features": "degre"}, "Unknown kind of node features 'degre': did you mean 'degree'"),
-    ],
-)
-def test_what_is_no_graph_set_is_said(given: dict[str, Any], says: str) -> None:
-    arrays = {"x": X, "edges": EDGES, "ptr": PTR} | given
-    with pytest.raises(InputError, match=says) as caught:
-        build_graphs(arrays.pop("x"), arrays.pop("edges"), arrays.pop("ptr"), **arrays)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            arrays = {"x": X, "edges": EDGES, "ptr": PTR} | changes
+            with pytest.raises(InputError, match=says) as caught:
+                build_graphs(arrays.pop("x"), arrays.pop("edges"), arrays.pop("ptr"), **arrays)
+            assert "\n" not in str(caught.value)
 
 
 PAIR = GraphParts([[0], [1]], x=np.ones((2, 3)))
 
 
-@pytest.mark.parametrize(
-    ("graph", "says"),
-    [
+def test_a_wrong_graph_is_named(subtests: pytest.Subtests) -> None:
+    for graph, says in [
         (GraphParts([], x=np.empty((0, 3))), "In the graph 'b': there are no nodes; leave it out"),
         (GraphParts([]), "In the graph 'b': there are no nodes"),
         (
@@ -234,17 +233,14 @@ PAIR = GraphParts([[0], [1]], x=np.ones((2, 3)))
             "'a' has 3 features a node, but the graph 'b' has 4 features a node",
         ),
         (GraphParts([[0], [1]]), "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many"),
-    ],
-)
-def test_a_wrong_graph_is_named(graph: GraphParts, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        join_graphs([PAIR, graph], graph_ids=["a", "b"])
+    ]:
+        with subtests.test(says), pytest.raises(InputError, match=says):
+            join_graphs([PAIR, graph], graph_ids=["a", "b"])
 
 
 def test_graphs_without_features_are_counted_by_what_they_say_or_name() -> None:
-    data = join_graphs(
-        [GraphParts([[0], [2]]), GraphParts([], num_nodes=2), GraphParts([[1], [0]], x=np.empty((4, 0)))]
-    )
+    graphs = [GraphParts([[0], [2]]), GraphParts([], num_nodes=2), GraphParts([[1], [0]], x=np.empty((4, 0)))]
+    data = build_parts(join_graphs(graphs), name="graphs")
     assert data.ptr.tolist() == [0, 3, 5, 9]
     assert data.features_of == "degree"
 

@@ -181,21 +181,22 @@ TURNED: dict[int, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("orientation", TURNED)
-@pytest.mark.parametrize("suffix", [".png", ".webp", ".tif", ".jpg"])
-def test_an_image_is_turned_upright(orientation: int, suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
-    exif = Image.Exif()
-    exif[0x0112] = orientation
-    options = {"exif": exif} if suffix != ".tif" else {"tiffinfo": {0x0112: orientation}}
-    Image.fromarray(COLOURS).save(path, **options, **({"lossless": True} if suffix == ".webp" else {}))
-    image = read_image(path)
-    assert read_size(path) == image.shape[:2] == TURNED[orientation](COLOURS).shape[:2]
-    if suffix == ".jpg":
-        with Image.open(path) as raw:
-            assert np.array_equal(image, np.array(ImageOps.exif_transpose(raw)))
-    else:
-        assert np.array_equal(image, TURNED[orientation](COLOURS))
+def test_an_image_is_turned_upright(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for suffix in [".png", ".webp", ".tif", ".jpg"]:
+        for orientation in TURNED:
+            with subtests.test(f"{suffix}, {orientation}"):
+                path = tmp_path / f"a{suffix}"
+                exif = Image.Exif()
+                exif[0x0112] = orientation
+                options = {"exif": exif} if suffix != ".tif" else {"tiffinfo": {0x0112: orientation}}
+                Image.fromarray(COLOURS).save(path, **options, **({"lossless": True} if suffix == ".webp" else {}))
+                image = read_image(path)
+                assert read_size(path) == image.shape[:2] == TURNED[orientation](COLOURS).shape[:2]
+                if suffix == ".jpg":
+                    with Image.open(path) as raw:
+                        assert np.array_equal(image, np.array(ImageOps.exif_transpose(raw)))
+                else:
+                    assert np.array_equal(image, TURNED[orientation](COLOURS))
 
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF data:UserWarning")
@@ -355,10 +356,10 @@ def test_transparency_and_orientation_come_before_the_size(tmp_path: Path) -> No
     assert read_image(tmp_path / "a.png", image_size=4)[..., 0].tolist() == [[0] * 4, [0] * 4, [255] * 4, [255] * 4]
 
 
-@pytest.mark.parametrize("size", [0, 3, -8, 2049, 10**9, 64.0, "64", True, (64, 64)])
-def test_sizes_that_cannot_be_meant(size: Any) -> None:
-    with pytest.raises(InputError, match=r"image size is .* must be a number of pixels from 4 to 2048"):
-        check_image_size(size)
+def test_sizes_that_cannot_be_meant(subtests: pytest.Subtests) -> None:
+    for size in [0, 3, -8, 2049, 10**9, 64.0, "64", True, (64, 64)]:
+        with subtests.test(str(size)), pytest.raises(InputError, match=r"image size is .* pixels from 4 to 2048"):
+            check_image_size(size)
 
 
 def test_sizes_that_can_be_meant() -> None:

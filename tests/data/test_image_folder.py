@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -569,9 +570,8 @@ def test_images_come_in_order_however_long_each_takes(tmp_path: Path, monkeypatc
     assert max(ahead) <= 2 * 3 + 3
 
 
-@pytest.mark.parametrize(
-    ("names", "is_one"),
-    [
+def test_what_is_a_folder_of_images(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for names, is_one in [
         (["0.png"], True),
         (["a/b/c/d/0.jpg", "labels.csv"], True),
         (["train/a/0.JPEG", "classes.txt", "metadata.csv"], True),
@@ -580,16 +580,16 @@ def test_images_come_in_order_however_long_each_takes(tmp_path: Path, monkeypatc
         (["a.npz"], False),
         (["notes.md", ".hidden.png", ".git/0.png"], False),
         ([], False),
-    ],
-)
-def test_what_is_a_folder_of_images(names: list[str], is_one: bool, tmp_path: Path) -> None:
-    for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    assert is_image_folder(tmp_path) == is_one
-    assert not is_image_folder(tmp_path / "nowhere")
-    (tmp_path / "file.png").touch()
-    assert not is_image_folder(tmp_path / "file.png")
+    ]:
+        with subtests.test(str(names)):
+            folder = Path(tempfile.mkdtemp(dir=tmp_path))
+            for name in names:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).touch()
+            assert is_image_folder(folder) == is_one
+            assert not is_image_folder(folder / "nowhere")
+            (folder / "file.png").touch()
+            assert not is_image_folder(folder / "file.png")
 
 
 def test_a_look_into_a_folder_is_no_walk_through_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

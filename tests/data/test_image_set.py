@@ -85,9 +85,8 @@ def test_what_has_the_form_already_is_shared_and_not_copied() -> None:
     assert build_images(tensor).x.data_ptr() == tensor.data_ptr()
 
 
-@pytest.mark.parametrize(
-    ("x", "says"),
-    [
+def test_what_is_no_set_of_images(subtests: pytest.Subtests) -> None:
+    for x, says in [
         (bytes_of(4, 3, 5, 6), r"shape \[4, 3, 5, 6\], channels first; .* x\.transpose\(0, 2, 3, 1\).* x\.permute"),
         (bytes_of(4, 1, 5, 6), "channels first"),
         (bytes_of(4, 5, 6, 4), r"4 channels, .* 1 \(grey\) and 3 .*leave out alpha, .* x\[\.\.\., :3\]"),
@@ -107,17 +106,15 @@ def test_what_has_the_form_already_is_shared_and_not_copied() -> None:
         (X > 99, "bool values, .*times 255"),
         (np.full(X.shape, "a"), "decode them first"),
         ("no images", r"shape \[\]"),
-    ],
-)
-def test_what_is_no_set_of_images(x: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        build_images(x)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                build_images(x)
+            assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
+def test_what_does_not_belong_to_the_images(subtests: pytest.Subtests) -> None:
+    for changes, says in [
         ({"y": [0, 1, 0]}, "There are 3 labels for 4 images; give one an image"),
         ({"y": [[0, 1], [1, 0], [1, 1], [0, 0]]}, "labels have shape"),
         ({"y": [0, 1, 2, 0], "class_names": ["cat", "dog"]}, "label 2 has no name"),
@@ -142,12 +139,11 @@ def test_what_is_no_set_of_images(x: Any, says: str) -> None:
             r"train_mask has shape \[3\], but with 4 images it must be \[4\]",
         ),
         (PARTS | {"train_mask": [[True], [True], [False], [False]]}, r"train_mask has shape \[4, 1\]"),
-    ],
-)
-def test_what_does_not_belong_to_the_images(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        build_images(X, **given)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                build_images(X, **changes)
+            assert "\n" not in str(caught.value)
 
 
 def test_one_image_can_be_embedded() -> None:

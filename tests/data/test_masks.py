@@ -60,9 +60,8 @@ def test_the_callers_masks_are_not_shared() -> None:
     assert given["train_mask"].sum() == 2
 
 
-@pytest.mark.parametrize(
-    ("masks", "says"),
-    [
+def test_what_is_wrong_is_said(subtests: pytest.Subtests) -> None:
+    for masks, says in [
         ({"train_mask": np.ones(5, bool)}, r"train_mask has shape \[5\].*\[6\] or \[6, splits\]"),
         ({"val_mask": np.ones((6, 2, 2), bool)}, r"val_mask has shape \[6, 2, 2\]"),
         ({"val_mask": np.ones((6, 0), bool)}, r"val_mask has shape \[6, 0\]"),
@@ -75,12 +74,11 @@ def test_the_callers_masks_are_not_shared() -> None:
         ),
         ({**TWO, "val_mask": np.zeros((6, 3), bool)}, "2 in train_mask, 3 in val_mask"),
         ({"training": ONE["train_mask"]}, "no mask 'training'; allowed are train_mask, val_mask, test_mask"),
-    ],
-)
-def test_what_is_wrong_is_said(masks: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        build_graph(X, EDGES, masks=masks)
-    assert "\n" not in str(caught.value)
+    ]:
+        with subtests.test(says):
+            with pytest.raises(InputError, match=says) as caught:
+                build_graph(X, EDGES, masks=masks)
+            assert "\n" not in str(caught.value)
 
 
 def test_parts_may_share_a_node_in_different_splits() -> None:

@@ -35,15 +35,16 @@ def test_other_npz_keys_are_left_alone(tmp_path: Path) -> None:
     assert read_graph(tmp_path / "g.npz").num_nodes == 3
 
 
-@pytest.mark.parametrize("unknown", ["", "-1", "NaN", "nan"])
-@pytest.mark.parametrize("others", [("ham", "egg"), ("4", "7")])
-def test_unknown_labels_in_text(unknown: str, others: tuple[str, str], tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
-    first, second = others
-    (tmp_path / "x.csv").write_text(f"id,f,label\na,1,{first}\nb,2,{unknown}\nc,3,{second}\n")
-    graph = read_graph(tmp_path / "e.csv", features=tmp_path / "x.csv")
-    assert sorted(graph.y.tolist()) == [-1, 0, 1]
-    assert graph.y[1] == -1
+def test_unknown_labels_in_text(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for others in [("ham", "egg"), ("4", "7")]:
+        for unknown in ["", "-1", "NaN", "nan"]:
+            with subtests.test(repr((others, unknown))):
+                (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
+                first, second = others
+                (tmp_path / "x.csv").write_text(f"id,f,label\na,1,{first}\nb,2,{unknown}\nc,3,{second}\n")
+                graph = read_graph(tmp_path / "e.csv", features=tmp_path / "x.csv")
+                assert sorted(graph.y.tolist()) == [-1, 0, 1]
+                assert graph.y[1] == -1
 
 
 def test_columns_counted_by_pandas_are_a_header(tmp_path: Path) -> None:

@@ -26,10 +26,10 @@ class Origin(Protocol):
         """Whether it is one graph, a set of graphs, or a set of images; None if only loading it tells."""
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return where it would be read from; None if it is not on this machine."""
+        """Return where it would be read from, in the root or else in the cache; None if it is not on this machine."""
 
     def load(self, root: PathLike | None) -> Data:
-        """Return the graph, graph set or image set."""
+        """Return the graph, graph set or image set; nothing is written outside the cache folder."""
 
 
 @dataclass(frozen=True)

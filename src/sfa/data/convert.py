@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,8 @@ MANY_GRAPHS = (
     "a list of torch_geometric Data or of NetworkX graphs, a torch_geometric data set, DataLoader or Batch of such, "
     "or a graph set"
 )
+
+NO_EDGES = "no edge_index; set it to an integer tensor [2, edges], which may be empty."
 
 
 def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
@@ -63,7 +64,8 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
         raise InputError(f"The {what} has no node features; {fix}, {OR_MAKE_THEM}.")
     if parts.edges is None:
         raise InputError("The Data has no edges; set data.edge_index to an integer tensor [2, edges].")
-    return build_parts(replace(parts, name=name or parts.name), name="graph", node_features=node_features)
+    parts.name = name or parts.name
+    return build_parts(parts, name="graph", node_features=node_features)
 
 
 def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
@@ -84,22 +86,32 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         obj = obj.dataset
     _refuse_images(obj, "graphs are")
     if isinstance(obj, Data) and level_of(obj) == "graph":
-        return _from_union(obj, name, labels, node_features)
+        parts = pyg_parts(obj, labels=labels)
+        if parts.edges is None:
+            raise InputError(f"The graphs have {NO_EDGES}")
+        parts.x = None if parts.x is None or parts.x.shape[1:] == (0,) else parts.x
+        parts.name = name or parts.name
+        graphs = build_parts(parts, name="graphs", node_features=node_features)
+        if "features_of" in obj:
+            graphs.features_of = obj.features_of
+        return graphs
     if is_one_graph(obj):
         raise InputError(
             f"A {type(obj).__name__} is one graph, and many are needed: embed its nodes with NodeEmbedder "
             "(sfa.data.as_graph), or give a list of graphs."
         )
-    graphs = _list_graphs(obj)
-    names = [own_name(graph) for graph in graphs]
-    ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(graphs))
-    return join_graphs(
-        [_one_of_many(graph, one) for graph, one in zip(graphs, ids, strict=True)],
-        y=_graph_labels(graphs, ids) if labels else None,
-        graph_ids=ids,
-        name=name or own_name(obj) or "graphs",
-        node_features=node_features,
-    )
+    many = _list_graphs(obj)
+    names = [own_name(graph) for graph in many]
+    ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(many))
+    each = []
+    for graph, one in zip(many, ids, strict=True):
+        with in_graph(one):
+            each.append(networkx_parts(graph, labels=False) if is_networkx(graph) else pyg_parts(graph, labels=False))
+            if each[-1].edges is None:
+                raise InputError(f"There is {NO_EDGES}")
+    parts = join_graphs(each, ids)
+    parts.y = _graph_labels(many, ids) if labels else None
+    return build_parts(parts, name=name or own_name(obj) or "graphs", node_features=node_features)
 
 
 def is_one_graph(obj: Any) -> bool:
@@ -146,19 +158,6 @@ def _pair_parts(x: Any, a: Any, node_features: str | None) -> GraphParts:
     )
 
 
-def _from_union(data: Data, name: str | None, labels: bool, node_features: str | None) -> Data:
-    """Return a graph set or a Batch, whose nodes are counted through all of its graphs, as a graph set."""
-    parts = pyg_parts(data, labels=labels)
-    if parts.edges is None:
-        raise InputError("The graphs have no edge_index; set it to an integer tensor [2, edges], which may be empty.")
-    if parts.x is not None and parts.x.shape[1:] == (0,):
-        parts.x = None
-    graphs = build_parts(replace(parts, name=name or parts.name), name="graphs", node_features=node_features)
-    if "features_of" in data:
-        graphs.features_of = data.features_of
-    return graphs
-
-
 def _list_graphs(obj: Any) -> list[Any]:
     is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
     if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
@@ -172,14 +171,6 @@ def _list_graphs(obj: Any) -> list[Any]:
             )
         graphs.append(graph)
     return graphs
-
-
-def _one_of_many(graph: Any, one: int | str) -> GraphParts:
-    with in_graph(one):
-        parts = networkx_parts(graph, labels=False) if is_networkx(graph) else pyg_parts(graph, labels=False)
-        if parts.edges is None:
-            raise InputError("There is no edge_index; set it to an integer tensor [2, edges], which may be empty.")
-        return parts
 
 
 def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[Any]:

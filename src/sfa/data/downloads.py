@@ -56,10 +56,10 @@ def writable_cache() -> Path:
     return folder
 
 
-def find_raw(folder: str, root: PathLike | None) -> Path | None:
-    """Return the folder of this path in the user's root, or else among earlier downloads, that has something in it."""
-    places = (base / folder for base in (data_root(root), cache_folder()))
-    return next((raw for raw in places if raw.is_dir() and any(raw.iterdir())), None)
+def find_place(root: PathLike | None, *places: str) -> Path | None:
+    """Return the first of these, in the user's root or else in the cache, that is a file or a folder with content."""
+    paths = (base / place for base in (data_root(root), cache_folder()) for place in places)
+    return next((path for path in paths if path.is_file() or (path.is_dir() and any(path.iterdir()))), None)
 
 
 def require_files(key: str, folder: Path, files: Sequence[str]) -> None:

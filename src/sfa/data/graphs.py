@@ -92,28 +92,16 @@ def build_graphs(
 
 def build_parts(parts: GraphParts, *, name: str, node_features: str | None = None) -> Data:
     """Build the graph or the graph set of these parts; `name` counts if they have none of their own."""
-    common = {
-        "edge_weight": parts.edge_weight,
-        "y": parts.y,
-        "class_names": parts.class_names,
-        "name": parts.name or name,
-        "node_features": node_features,
-    }
+    common = {key: getattr(parts, key) for key in ("edge_weight", "y", "class_names")}
+    common |= {"name": parts.name or name, "node_features": node_features}
     if parts.ptr is not None:
         return build_graphs(parts.x, parts.edges, parts.ptr, graph_ids=parts.ids, **common)
     of_nodes = {"masks": parts.masks, "node_ids": parts.ids, "num_nodes": parts.num_nodes, "mapped": parts.mapped}
     return build_graph(parts.x, parts.edges, **of_nodes, **common)
 
 
-def join_graphs(
-    graphs: Sequence[GraphParts],
-    *,
-    y: Any = None,
-    graph_ids: Sequence[Any] | None = None,
-    name: str = "graphs",
-    node_features: str | None = None,
-) -> Data:
-    """Join graphs into a set; see `build_graphs`. All of them have features, equally many, or none has.
+def join_graphs(graphs: Sequence[GraphParts], graph_ids: Sequence[Any] | None = None) -> GraphParts:
+    """Return the parts of the set of these graphs, of which all have features, equally many, or none has.
 
     The nodes of each are counted from 0; it has as many as rows of features, as it says, or as its edges name.
     """
@@ -135,15 +123,12 @@ def join_graphs(
     starts = np.cumsum([0, *sizes])
     counts = [index.shape[1] for index in edges]
     ones = [np.ones(count, np.float32) if own is None else own for own, count in zip(weights, counts, strict=True)]
-    return build_graphs(
-        _stack_tables(tables, ids),
+    return GraphParts(
         np.concatenate(edges, axis=1) + np.repeat(starts[:-1], counts),
-        starts,
-        edge_weight=None if all(own is None for own in weights) else np.concatenate(ones),
-        y=y,
-        graph_ids=ids,
-        name=name,
-        node_features=node_features,
+        None if all(own is None for own in weights) else np.concatenate(ones),
+        _stack_tables(tables, ids),
+        ids=ids,
+        ptr=starts,
     )
 
 

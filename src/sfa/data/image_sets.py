@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import (
-    VARIABLE,
-    Archive,
-    PathLike,
-    cache_folder,
-    data_root,
-    explain_damage,
-    find_raw,
-    require_files,
-)
+from sfa.data.downloads import VARIABLE, Archive, PathLike, data_root, explain_damage, find_place, require_files
 from sfa.data.images import build_images
 from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.errors import InputError
@@ -49,49 +40,39 @@ class Cifar:
     level: ClassVar[Level] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return the folder of its files, in the root or among earlier downloads; None if it must be downloaded."""
-        return find_raw(f"images/{self.archive.folder}", root) or find_raw(self.archive.folder, root)
+        return find_place(root, f"images/{self.archive.folder}", self.archive.folder)
 
     def load(self, root: PathLike | None) -> Data:
-        """Return the images of the training part and then those of the testing part."""
         folder = self.locate(root) or self.archive.fetch(self.key, instead="digits", looked_in=data_root(root))
         files = (*self.train_files, self.test_file)
         require_files(self.key, folder, (*files, self.names_file))
         with explain_damage(self.key, folder):
             names = (folder / self.names_file).read_text(encoding="utf-8").split()
-            sizes = [self._count(folder / file) for file in files]
-            x = np.empty((sum(sizes), SIDE, SIDE, CHANNELS), dtype=np.uint8)
-            y = np.empty(len(x), dtype=np.uint8)
-            starts = np.cumsum([0, *sizes])
-            for file, start, end in zip(files, starts, starts[1:], strict=False):
-                x[start:end], y[start:end] = self._records(folder / file)
-                if y[start:end].max() >= len(names):
-                    raise InputError(
-                        f"{folder / file} has the label {y[start:end].max()}, but {self.names_file} has "
-                        f"{len(names)} names."
-                    )
-            in_training = np.arange(len(x)) < starts[-2]
+            images, labels = zip(*(self._read(folder / file, len(names)) for file in files), strict=True)
+            y = np.concatenate(labels)
+            x = np.concatenate(images, out=np.empty((len(y), SIDE, SIDE, CHANNELS), dtype=np.uint8))
+            in_training = np.arange(len(x)) < len(x) - len(images[-1])
             return build_images(
                 x, y=y, class_names=names, train_mask=in_training, test_mask=~in_training, name=self.key
             )
 
-    def _count(self, file: Path) -> int:
+    def _read(self, file: Path, num_names: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return images [n, 32, 32, 3] and labels [n], as views of a map of the file."""
         record, size = self.num_labels + PIXELS, file.stat().st_size
         count, rest = divmod(size, record)
         expected = self.in_test_file if file.name == self.test_file else self.in_train_file
         if rest or not count:
             found = f"{size} bytes, which are no whole number of records of {record}"
-        elif count != expected:
+            raise InputError(f"{file} has {found}: it is cut short or another file.")
+        if count != expected:
             found = f"{count} records, but {self.key} as published has {expected} in it"
-        else:
-            return count
-        raise InputError(f"{file} has {found}: it is cut short or another file.")
-
-    def _records(self, file: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return images [n, 32, 32, 3] and labels [n], as views of a map of the file."""
-        records = np.memmap(file, np.uint8, "r").reshape(-1, self.num_labels + PIXELS)
-        planes = records[:, self.num_labels :].reshape(-1, CHANNELS, SIDE, SIDE)
-        return planes.transpose(0, 2, 3, 1), records[:, self.num_labels - 1]
+            raise InputError(f"{file} has {found}: it is cut short or another file.")
+        records = np.memmap(file, np.uint8, "r").reshape(count, record)
+        labels = records[:, self.num_labels - 1]
+        if labels.max() >= num_names:
+            raise InputError(f"{file} has the label {labels.max()}, but {self.names_file} has {num_names} names.")
+        planes = records[:, self.num_labels :].reshape(count, CHANNELS, SIDE, SIDE)
+        return planes.transpose(0, 2, 3, 1), labels
 
 
 PUBLISHED = "https://www.cs.toronto.edu/~kriz"
@@ -123,9 +104,7 @@ class ArraySet:
     level: ClassVar[Level] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return the file, in the root or else in the cache; None if it is not there."""
-        places = (base / self.file for base in (data_root(root), cache_folder()))
-        return next((file for file in places if file.is_file()), None)
+        return find_place(root, self.file)
 
     def load(self, root: PathLike | None) -> Data:
         file = self.locate(root)
@@ -152,7 +131,6 @@ class Digits:
     level: ClassVar[Level] = "image"
 
     def locate(self, root: PathLike | None) -> Path:
-        """Return the file that comes with scikit-learn."""
         import sklearn
 
         return Path(sklearn.__file__).parent / "datasets" / "data" / "digits.csv.gz"

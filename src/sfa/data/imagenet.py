@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from torch_geometric.data import Data
 
-from sfa.data.downloads import VARIABLE, PathLike, cache_folder, data_root
+from sfa.data.downloads import VARIABLE, PathLike, data_root, find_place
 from sfa.data.readers.image_folder import read_image_folder
 from sfa.data.readers.tables import reading
 from sfa.errors import InputError
@@ -47,9 +47,7 @@ class ImageNet100:
 
     def locate(self, root: PathLike | None) -> Path | None:
         """Return the folder that holds `train/` and `val/`, in the root or else in the cache; None if there is none."""
-        bases = (data_root(root), cache_folder())
-        places = (base / under / name for base in bases for name in (*FOLDERS, WHOLE) for under in ("images", ""))
-        return next((folder for folder in places if folder.is_dir()), None)
+        return find_place(root, *(f"{under}{name}" for name in (*FOLDERS, WHOLE) for under in ("images/", "")))
 
     def load(
         self,

@@ -41,8 +41,8 @@ def build_images(
     """Build a checked set of images of one size.
 
     Args:
-        x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (grey)
-            or 3 (red, green, blue). Grey ones may come as [n, height, width].
+        x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
+            or 3 (red, green, blue). Gray ones may come as [n, height, width].
         y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
         image_ids: a name (str or int) for each image; 0..n-1 if not given.
         class_names: the names of the classes that integer labels count.
@@ -71,13 +71,13 @@ def as_images(X: Any, *, labels: bool = True) -> Data:
     """Return the image set in `X`, checked; see `build_images` for its form.
 
     - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
-    - A list of PIL images, arrays or tensors, all of one size. If some are in color and some grey, these get three
+    - A list of PIL images, arrays or tensors, all of one size. If some are in color and some gray, these get three
       equal channels. Of PIL images, any kind is taken: those with transparency are laid on white.
     - A text or path: what `sfa.data.load` makes of it.
     - An image set, which comes back as it is.
 
     Labels that are not asked for are left behind: these may then be anything. The parts of a set (`train_mask`,
-    `test_mask`, `val_mask`) stay, for they say what is to be learnt from.
+    `test_mask`, `val_mask`) stay, for they say what is to be learned from.
     """
     if isinstance(X, (str, os.PathLike)):
         from sfa.data.load import load  # which builds images by this module
@@ -196,11 +196,11 @@ def _stack(images: list[Any]) -> NDArray[Any]:
 
 
 def _one_image(number: int, image: Any) -> NDArray[Any]:
-    """Return one image [height, width, channels], a grey one as such with one channel."""
+    """Return one image [height, width, channels], a gray one as such with one channel."""
     if _is_pil(image):
-        is_grey = image.mode in ("1", "L") and not image.has_transparency_data
+        is_gray = image.mode in ("1", "L") and not image.has_transparency_data
         try:  # one that was only opened is decoded here, and may be cut short
-            array = np.asarray(image.convert("L") if is_grey else to_rgb(image))
+            array = np.asarray(image.convert("L") if is_gray else to_rgb(image))
         except (OSError, ValueError, SyntaxError) as error:
             raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
     else:

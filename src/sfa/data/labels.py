@@ -39,7 +39,10 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     known = {value for value in values if value is not None}
     if not known:
         return
-    names = None if class_names is None else _check_class_names(class_names)
+    names = None if class_names is None else [str(name) for name in class_names]
+    if names is not None and len(set(names)) != len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"The class name {repeated!r} is given more than once; each class needs its own name.")
     # A number too long for int64 is a name all the same.
     if any(isinstance(value, str) or abs(value) >= 2**63 for value in known):
         values = [None if value is None else str(value) for value in values]
@@ -131,14 +134,6 @@ def _check_mask(name: str, array: NDArray[Any], count: int, item: str) -> NDArra
 
 def _a(item: str) -> str:
     return f"{'an' if item[0] in 'aeiou' else 'a'} {item}"
-
-
-def _check_class_names(class_names: Sequence[str]) -> list[str]:
-    names = [str(name) for name in class_names]
-    if len(set(names)) != len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"The class name {repeated!r} is given more than once; each class needs its own name.")
-    return names
 
 
 def _clean(value: Any) -> Any:

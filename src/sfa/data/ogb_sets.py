@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
+from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_place, processed, quiet, require_files
 from sfa.data.graph import build_graph
 from sfa.data.labels import MASKS
 from sfa.errors import InputError
@@ -42,12 +42,10 @@ class OgbSet:
         return (*tables, *(f"split/{self.split}/{part}.csv.gz" for part in TABLES[3:]))
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return the folder of its files, in the root or among earlier downloads; None if it must be downloaded."""
-        raw = find_raw(f"{self.folder}/raw", root)
+        raw = find_place(root, f"{self.folder}/raw")
         return None if raw is None else raw.parent
 
     def load(self, root: PathLike | None) -> Data:
-        """Return the data set as a graph, undirected; nothing is written outside the cache folder."""
         folder = self.locate(root) or self._download()
         require_files(self.key, folder, self.files)
         with explain_damage(self.key, folder):

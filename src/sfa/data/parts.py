@@ -69,11 +69,16 @@ def networkx_parts(graph: Any, *, labels: bool = True) -> GraphParts:
                 f"The edge {source!r} - {target!r} has the weight {weight!r}, which is no number."
             ) from None
         ends.append((position[source], position[target]))
+    y = None
+    key, values = _attribute(graph, LABEL_KEYS) if labels else (None, {})
+    if key is not None:
+        y = np.empty(len(values), dtype=object)
+        y[:] = [value.item() if hasattr(value, "item") else value for value in values.values()]
     return GraphParts(
         edges=np.array(ends, dtype=np.int64).reshape(-1, 2).T,
         edge_weight=weights,
         x=_networkx_features(graph),
-        y=_networkx_labels(graph) if labels else None,
+        y=y,
         ids=list(position),
         num_nodes=len(position),
         name=own_name(graph),
@@ -131,16 +136,6 @@ def _row(value: Any, node: Any, key: str) -> NDArray[np.float64]:
         return np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
     except (TypeError, ValueError):
         raise InputError(f"Node {node!r} has features {value!r} in {key!r}, but they must be numbers.") from None
-
-
-def _networkx_labels(graph: Any) -> NDArray[Any] | None:
-    key, values = _attribute(graph, LABEL_KEYS)
-    if key is None:
-        return None
-    labels = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values.values()):
-        labels[i] = value.item() if hasattr(value, "item") else value
-    return labels
 
 
 def _attribute(graph: Any, keys: tuple[str, ...]) -> tuple[str | None, dict[Any, Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_raw, processed, quiet, require_files
+from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_place, processed, quiet, require_files
 from sfa.data.graph import build_graph
 from sfa.data.graphs import build_graphs
 from sfa.data.labels import given_masks
@@ -49,11 +49,9 @@ class PygSet:
         return Path(self.folder).parts[0]
 
     def locate(self, root: PathLike | None) -> Path | None:
-        """Return the folder of raw files, in the root or among earlier downloads; None if it must be downloaded."""
-        return find_raw(f"{self.folder}/raw", root)
+        return find_place(root, f"{self.folder}/raw")
 
     def load(self, root: PathLike | None) -> Data:
-        """Return the data set as a graph, with its public splits; nothing is written outside the cache folder."""
         raw = self.raw(root)
         for name in self.raw_files:
             if self.class_name == "Planetoid" and not name.endswith(".index"):
@@ -184,7 +182,6 @@ class TuSet(PygSet):
         return cls.named(text, name)
 
     def load(self, root: PathLike | None) -> Data:
-        """Return the data set as a graph set; nothing is written outside the cache folder."""
         raw = self.raw(root)
         name = self.options["name"]
         with explain_damage(self.key, raw):

@@ -186,11 +186,11 @@ def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
 def _chebyshev(matrix: Any, v: Floats, high: float) -> Floats:
     """Compute T_m(A) v, where T_m is at most 1 in size from -1 to `high` and at most some 10^8 at 1."""
     high = np.clip(high, -1 + 1e-6, 1 - 1e-9)  # rounding may leave less room than there is
-    centre, half = (high - 1) / 2, (high + 1) / 2
-    degree = int(np.clip(18 / np.arccosh((1 - centre) / half), 1, DEGREE))
-    before, v = v, (matrix @ v - centre * v) / half
+    center, half = (high - 1) / 2, (high + 1) / 2
+    degree = int(np.clip(18 / np.arccosh((1 - center) / half), 1, DEGREE))
+    before, v = v, (matrix @ v - center * v) / half
     for _ in range(degree - 1):
-        before, v = v, 2 * (matrix @ v - centre * v) / half - before
+        before, v = v, 2 * (matrix @ v - center * v) / half - before
     return v
 
 

@@ -29,7 +29,7 @@ def read_edge_list(path: Path, features: GraphParts) -> GraphParts:
 
 
 def read_bare_edge_list(path: Path, others: Iterable[str] = ()) -> GraphParts:
-    """Return the edges of a graph without features: its nodes are those that the edges name, and `others` (labelled).
+    """Return the edges of a graph without features: its nodes are those that the edges name, and `others` (labeled).
 
     Nodes whose ids are all integers come in ascending order, others in the order in which they first occur.
     """

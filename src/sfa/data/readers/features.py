@@ -30,7 +30,12 @@ def read_features(path: Path) -> GraphParts:
     if suffix == ".npy":
         table = GraphParts(x=open_npy(path))
     else:
-        table = _from_frame(_read_parquet(path) if suffix == ".parquet" else _read_text(path), path)
+        import pandas as pd
+
+        frame = pd.read_parquet(path) if suffix == ".parquet" else _read_text(path)
+        if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:
+            frame = frame.reset_index()  # an index that was set is the node id
+        table = _from_frame(frame, path)
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table
@@ -109,14 +114,6 @@ def _read_text(path: Path) -> Any:
     return frame
 
 
-def _read_parquet(path: Path) -> Any:
-    import pandas as pd
-
-    frame = pd.read_parquet(path)
-    is_default = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-    return frame if is_default else frame.reset_index()  # an index that was set is the node id
-
-
 def _from_frame(frame: Any, path: Path) -> GraphParts:
     import pandas as pd
 
@@ -127,9 +124,9 @@ def _from_frame(frame: Any, path: Path) -> GraphParts:
     columns = [i for i in range(1, len(names)) if i != label]
     for i in columns:
         if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[i]):
-            texts = (one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one))
+            example = next((one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one)), "text")
             raise InputError(
-                f"{path} has {next(texts, 'text')!r} in its column {names[i]!r}, but every column after the first (the "
+                f"{path} has {example!r} in its column {names[i]!r}, but every column after the first (the "
                 f"node id) must be numbers, but for one called {LABEL!r}."
             )
     ids = frame.iloc[:, 0]

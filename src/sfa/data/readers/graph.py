@@ -17,9 +17,10 @@ from sfa.data.readers.edge_list import read_bare_edge_list, read_edge_list
 from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.features import join_features, read_features
 from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
-from sfa.data.readers.tables import existing, labelled_nodes, read_labels, reading
+from sfa.data.readers.tables import existing, labeled_nodes, read_labels, reading
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
+from sfa.levels import Level
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"
@@ -74,7 +75,14 @@ def read_graph(
             )
         _set_num_nodes(parts, full)
     if label_path is not None:
-        reading(label_path, lambda file: _join_labels(parts, file))
+        if parts.y is not None:
+            raise InputError(
+                "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
+            )
+        count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
+        ids = range(count) if parts.ids is None else parts.ids
+        item: Level = "node" if parts.ptr is None else "graph"
+        parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item=item))
     return build_parts(parts, name=full.stem, node_features=node_features)
 
 
@@ -91,7 +99,7 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     - `NAME.features.csv` (or `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the nodes of `NAME`'s graph, if
       the graph's own file has none: the first column is the node's id, a `.npy` has numbers only.
     - `labels.csv`, or in its place the file given as `labels`, is a table (id, label) of the graphs. One that it does
-      not list is unlabelled; labels of nodes do not count.
+      not list is unlabeled; labels of nodes do not count.
 
     All graphs have features, equally many, or none has: then they are made of the number of neighbors.
     """
@@ -114,13 +122,10 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     lonely = next((one for one in features if one not in ids), None)
     if lonely is not None:
         raise InputError(f"{features[lonely]} has the features of a graph {lonely!r}, which {folder} does not have.")
-    return join_graphs(
-        [_read_one(graph, features.get(graph.stem)) for graph in graphs],
-        y=None if label_path is None else reading(label_path, functools.partial(read_labels, ids=ids, item="graph")),
-        graph_ids=ids,
-        name=folder.resolve().name or "graphs",
-        node_features=node_features,
-    )
+    parts = join_graphs([_read_one(graph, features.get(graph.stem)) for graph in graphs], ids)
+    if label_path is not None:
+        parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item="graph"))
+    return build_parts(parts, name=folder.resolve().name or "graphs", node_features=node_features)
 
 
 def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_features: str | None) -> GraphParts:
@@ -131,7 +136,7 @@ def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_
     if table is not None:
         return read_edge_list(path, table)
     if node_features is not None:
-        return read_bare_edge_list(path, () if labels is None else reading(labels, labelled_nodes))
+        return read_bare_edge_list(path, () if labels is None else reading(labels, labeled_nodes))
     raise InputError(
         f"{path} is an edge list, which has no node features; give them as well with features=FILE (--features FILE), "
         f"a .csv or .parquet (first column the node id) or a .npy (row i for node i), {OR_MAKE_THEM}."
@@ -148,17 +153,6 @@ def _set_num_nodes(parts: GraphParts, path: Path) -> None:
     if parts.num_nodes not in (None, rows):
         raise InputError(f"{path} has {parts.num_nodes} nodes, but there are {rows} rows of features.")
     parts.num_nodes = rows
-
-
-def _join_labels(parts: GraphParts, path: Path) -> None:
-    """Take labels of nodes, or of a set's graphs, from a table (id, label); see `read_labels`."""
-    if parts.y is not None:
-        raise InputError(
-            "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
-        )
-    count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
-    ids = range(count) if parts.ids is None else parts.ids
-    parts.y = read_labels(path, ids, "node" if parts.ptr is None else "graph")
 
 
 def _list_files(folder: Path) -> dict[str, Path]:

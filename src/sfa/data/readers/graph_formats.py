@@ -100,10 +100,11 @@ def read_torch(path: Path) -> GraphParts:
         )
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
-    parts = pyg_parts(loaded)
-    if not isinstance(parts.class_names, (list, tuple, type(None))):
-        kind = type(parts.class_names).__name__
+    names = loaded.get("class_names")
+    if not isinstance(names, (list, tuple, type(None))):
+        kind = type(names).__name__
         raise InputError(f"{path} has class_names that are a {kind}, but a list of names is needed.")
+    parts = pyg_parts(loaded)
     parts.mapped = False  # wherever the features were when it was saved
     return parts
 
@@ -117,22 +118,17 @@ def read_networkx(path: Path) -> GraphParts:
     import networkx as nx
 
     try:
-        parts = networkx_parts(_read_gml(path) if path.suffix.lower() == ".gml" else nx.read_graphml(path))
+        try:
+            graph = nx.read_gml(path) if path.suffix.lower() == ".gml" else nx.read_graphml(path)
+        except nx.NetworkXError as error:
+            if path.suffix.lower() != ".gml" or "label" not in str(error):
+                raise
+            graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
+        parts = networkx_parts(graph)
     except nx.NetworkXException as error:
         raise ValueError(str(error)) from error
     parts.ids, parts.name = list(parse_ids(parts.ids)), None
     return parts
-
-
-def _read_gml(path: Path) -> Any:
-    import networkx as nx
-
-    try:
-        return nx.read_gml(path)
-    except nx.NetworkXError as error:
-        if "label" not in str(error):
-            raise
-        return nx.read_gml(path, label="id")  # a GML file need not name its nodes
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def read_image(path: Path, *, image_size: int | None = None) -> Pixels:
 def to_rgb(image: Image) -> Image:
     """Return a PIL image of any mode as RGB; a ValueError says, in a clause, why one cannot be that.
 
-    Grey becomes three equal channels, 16 bits become 8 (65535 is white), palettes and CMYK become colors, and what is
+    Gray becomes three equal channels, 16 bits become 8 (65535 is white), palettes and CMYK become colors, and what is
     transparent is laid on white.
     """
     if image.mode.startswith("I"):
@@ -141,13 +141,13 @@ def _center(image: Image, side: int) -> Image:
 
 
 def _to_eight_bits(image: Image) -> Image:
-    """Scale grey of 16 bits (`I;16`, or `I` depending on format and version), which Pillow would cut off at 255."""
+    """Scale gray of 16 bits (`I;16`, or `I` depending on format and version), which Pillow would cut off at 255."""
     values = np.array(image, dtype=np.int64)
     if values.min() < 0 or values.max() > 65535:
         raise ValueError("its pixels are integers beyond 16 bits, which have no agreed white; save it with 8 or 16")
-    grey = ((values + 128) // 257).astype(np.uint8)
-    grey[values == image.info.get("transparency", -1)] = 255
-    scaled: Image = _pillow().fromarray(grey)
+    gray = ((values + 128) // 257).astype(np.uint8)
+    gray[values == image.info.get("transparency", -1)] = 255
+    scaled: Image = _pillow().fromarray(gray)
     return scaled
 
 

@@ -66,7 +66,7 @@ def read_image_folder(
     - Files with a suffix in `SUFFIXES` (.png, .jpg, …) are images. Others, and whatever is hidden, are left alone.
     - A class is a folder; how images lie in folders below it makes no difference. `labels.csv` beside flat images is a
       table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0); one that it does not list is
-      unlabelled. A file given as `labels` counts instead of either.
+      unlabeled. A file given as `labels` counts instead of either.
     - The part to test on is called `test`, `val`, `validation` or `valid`. Where there is `test` and one of the others,
       that other is the part to validate on. Images may lie flat in parts too.
 

@@ -57,7 +57,13 @@ def decode(
         """
         _check_sizes(paths, size if image_size is None else None, skip_corrupt)
         left_out = {}
-        read = functools.partial(_read_one, image_size=image_size, size=size)
+
+        def read(path: Path) -> Pixels:
+            image = read_image(path, image_size=image_size)
+            if image.shape[:2] != size:
+                raise CorruptImage(path, "its size is not the one in its header")
+            return image
+
         for done, (one, image) in enumerate(_each(read, paths, skip_corrupt), start=1):
             if isinstance(image, CorruptImage):
                 left_out[one] = image.reason
@@ -156,13 +162,6 @@ def _check_sizes(paths: ImagePaths, wanted: Size | None, skip_corrupt: bool) -> 
                 f"(height × width), and {one} is {size[0]} × {size[1]}; give a size to which all are brought, for "
                 "instance --image-size 64 (image_size=64)."
             )
-
-
-def _read_one(path: Path, *, image_size: int | None, size: Size) -> Pixels:
-    image = read_image(path, image_size=image_size)
-    if image.shape[:2] != size:
-        raise CorruptImage(path, "its size is not the one in its header")
-    return image
 
 
 def _each(read: Callable[[Path], T], paths: ImagePaths, skip_corrupt: bool) -> Iterator[tuple[str, T | CorruptImage]]:

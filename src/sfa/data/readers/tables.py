@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
@@ -121,7 +121,7 @@ def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
 
 def parse_labels(texts: list[str]) -> list[int | str | None]:
     """Return labels as integers if all known ones are written like integers, otherwise as text; None if unknown."""
-    known = iter(parse_ids(text for text in texts if not is_unknown(text)))
+    known: Iterator[int | str] = iter(parse_ids(text for text in texts if not is_unknown(text)))
     return [None if is_unknown(text) else next(known) for text in texts]
 
 
@@ -149,7 +149,7 @@ def read_labels(path: Path, ids: Sequence[Any], item: Level = "node") -> NDArray
     return labels
 
 
-def labelled_nodes(path: Path) -> list[str]:
+def labeled_nodes(path: Path) -> list[str]:
     """Return the nodes that a table (id, label) names, as text."""
     grid = _label_grid(path)
     return [one for one, _ in grid[_is_label_header(grid[0]) :]]
