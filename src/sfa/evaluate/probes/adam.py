@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, Prediction, Probe, accuracy
+from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, OnSplit, Prediction, Probe, accuracy
 from sfa.evaluate.splits import Split
 from sfa.seeding import derive_seed
 
@@ -45,9 +45,7 @@ class AdamProbe(Probe):
     unit_rows: bool = False
     seed: int = 0
 
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         z, sizes = z.float(), {len(split.train) for split in splits}
         together = 1  # training parts that differ in size are no batch
         if len(sizes) == 1:
@@ -60,7 +58,7 @@ class AdamProbe(Probe):
     @torch.no_grad()
     def _predict_batch(self, z: Tensor, y: Labels, splits: Sequence[Split], first: int) -> list[Prediction]:
         classes = np.unique(y[y >= 0])
-        x = torch.stack([z[torch.from_numpy(split.train)] for split in splits])
+        x = torch.stack([z[split.train] for split in splits])
         labels = torch.from_numpy(np.searchsorted(classes, np.stack([y[split.train] for split in splits])))
         target = one_hot(labels, len(classes)).float()
         w, b = initial_weights(z.shape[1], len(classes), [(self.seed, first + i) for i in range(len(splits))])
