@@ -89,11 +89,7 @@ def initial_weights(features: int, classes: int, seeds: Sequence[tuple[int, int]
 def softmax_gradients(w: Tensor, b: Tensor, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of the mean cross-entropy, ``Xᵀ (p - y) / n`` and ``1ᵀ (p - y) / n``, a split each.
 
-    Args:
-        w: Weights ``(splits, d, k)``.
-        b: Biases ``(splits, 1, k)``.
-        x: Training rows ``(splits, n, d)``.
-        target: One-hot labels ``(splits, n, k)``.
+    Shapes are ``(splits, d, k)``, ``(splits, 1, k)``, ``(splits, n, d)`` and, of one-hot labels, ``(splits, n, k)``.
     """
     residual = torch.baddbmm(b, x, w).softmax(2).sub_(target).div_(x.shape[1])
     return x.mT @ residual, residual.sum(1, keepdim=True)
@@ -102,8 +98,6 @@ def softmax_gradients(w: Tensor, b: Tensor, x: Tensor, target: Tensor) -> tuple[
 def _likeliest(z: Tensor, w: Tensor, b: Tensor) -> Labels:
     """Return the positions ``(splits, n)`` of the classes with the highest scores: one product for all splits."""
     side_by_side = w.movedim(0, 1).flatten(1)
-    pieces = [
-        (rows @ side_by_side).view(-1, len(w), w.shape[2]).add_(b[:, 0]) for rows in torch.split(z, ROWS_TOGETHER)
-    ]
-    likeliest: Labels = torch.cat([scores.argmax(2) for scores in pieces]).mT.numpy()
+    scores = ((rows @ side_by_side).view(-1, *w.shape[::2]).add_(b[:, 0]) for rows in torch.split(z, ROWS_TOGETHER))
+    likeliest: Labels = torch.cat([piece.argmax(2) for piece in scores]).mT.numpy()
     return likeliest

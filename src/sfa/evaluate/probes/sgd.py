@@ -114,10 +114,7 @@ class LinearClassifiers:
     def gradients(self, x: Tensor, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of the summed cross-entropy by weights and biases: ``Xᵀ (p - y)`` and ``1ᵀ (p - y)``.
 
-        Args:
-            x: Rows ``(n, d)``.
-            scores: What :meth:`scores` gives for them.
-            target: Their classes ``(n,)``.
+        Rows ``x`` ``(n, d)`` have the :meth:`scores` and the classes ``target`` ``(n,)``.
         """
         residual = scores.softmax(2)
         residual[torch.arange(len(x), device=x.device), :, target] -= 1

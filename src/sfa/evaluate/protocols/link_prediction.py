@@ -54,13 +54,12 @@ class LinkPrediction(Protocol):
 
     def draw(self, graph: Data) -> list[LinkSplit]:
         """Return the splits of the edges."""
-        sizes = {"validation": self.validation, "test": self.test, "most": self.most}
-        generators = (np.random.default_rng([self.seed, i]) for i in range(self.repeats))
 
-        def draw() -> list[LinkSplit]:
-            return [hold_out(graph, **sizes, rng=rng) for rng in generators]
+        def hold_out_edges(number: int) -> LinkSplit:
+            rng = np.random.default_rng([self.seed, number])
+            return hold_out(graph, validation=self.validation, test=self.test, most=self.most, rng=rng)
 
-        return draw_once(self, graph, graph.edge_index, draw)
+        return draw_once(self, graph, graph.edge_index, lambda: list(map(hold_out_edges, range(self.repeats))))
 
     def check(self, graph: Data) -> None:
         self.check_level(graph)
