@@ -1,10 +1,10 @@
-"""The linear probe and k-means on embeddings of Cora: all at once, against scikit-learn's fits one after another.
+"""The linear probe on embeddings of Cora: all fits at once, against scikit-learn's one after another.
 
     python benchmarks/probes.py [--rounds 3]
 
 The embeddings are those of GRACE + SFA after 30 epochs, rows of length one. The probe has 20 splits 10/10/80 and 10
-values of C from 0.01 to 10,000. scikit-learn has one thread, with which it is fastest here; its default tolerance
-stops it short of the optimum, so it is timed with a tighter one too. Times are the least of things measured in turns.
+values of C from 0.01 to 10,000. Both have one thread. scikit-learn's default tolerance stops it short of the optimum,
+so it is timed with a tighter one too. Times are the least of things measured in turns.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 from timing import side_by_side
 
 from sfa.data import load
-from sfa.evaluate.k_means import k_means
 from sfa.evaluate.logistic_regression import logistic_regression
 from sfa.evaluate.splits import random_splits
 from sfa.graph.features import normalize_features
@@ -34,14 +32,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
+    torch.set_num_threads(1)
     cora = normalize_features(load("cora"), "row")
     recipe = load_recipe("demo/with-augmentation").updated({"training.epochs": 30})
     method = recipe.build(cora.num_features)
     train(method, cora, **recipe.training.arguments, device="cpu")
     z = torch.nn.functional.normalize(method.embed(cora))
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {rounds} rounds")
+    print(f"torch {torch.__version__}, one thread, {rounds} rounds")
     probes(z, cora.y, rounds)
-    clusters(z, 7, rounds)
 
 
 def probes(z: torch.Tensor, y: torch.Tensor, rounds: int) -> None:
@@ -77,22 +75,6 @@ def probes(z: torch.Tensor, y: torch.Tensor, rounds: int) -> None:
     for name, seconds in times.items():
         above = np.max(np.array(objectives[name]) / np.array(objectives["batched"]) - 1)
         print(f"| {name} | {seconds / times['batched']:.1f} | {above:.1e} |")
-
-
-def clusters(z: torch.Tensor, k: int, rounds: int) -> None:
-    """10 runs of k-means."""
-    inertia: dict[str, float] = {}
-
-    def ours() -> None:
-        inertia["batched"] = float(k_means(z, k, generator=torch.Generator().manual_seed(0)).inertia.min())
-
-    def theirs() -> None:
-        inertia["scikit-learn"] = float(KMeans(k, n_init=10, random_state=0).fit(z.numpy()).inertia_)
-
-    times = side_by_side({"batched": ours, "scikit-learn": theirs}, 3 * rounds)
-    print(f"\n## k-means, {k} clusters, 10 runs\n\n| | time / batched | best inertia |\n| --- | --- | --- |")
-    for name, seconds in times.items():
-        print(f"| {name} | {seconds / times['batched']:.1f} | {inertia[name]:.1f} |")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,15 @@ def test_json_and_back() -> None:
     assert written["values"] == {"accuracy": [80.0, 81.0]}
 
 
+def test_scores_of_before_validation_had_names_or_was_kept_are_read() -> None:
+    score = Score("some", "clustering", VALUES, validation={"nmi": (1.0, 2.0, 3.0)}, splits="digest")
+    written = score.as_dict()
+    assert Score.from_dict({**written, "validation": [1, 2, 3]}) == score
+    for before in ({**written, "validation": []}, {key: of for key, of in written.items() if key != "validation"}):
+        assert Score.from_dict(before).validation == {}
+        assert Score.from_dict(before).values == score.values
+
+
 @pytest.mark.parametrize("damage", [{"values": {}}, {"values": {"accuracy": []}}, {"values": 3}, {"chosen": None}])
 def test_what_is_no_score_is_refused(damage: dict[str, object]) -> None:
     written = Score("some", "knn", {"accuracy": (80.0,)}).as_dict()

@@ -33,13 +33,13 @@ def splits_of(graph: Data, count: int = 2) -> list[Split]:
 def learnt(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
     """The weights of every epoch of all runs, in order: all that was learnt."""
     seen: list[list[Tensor]] = []
-    validated = module._validated
+    validated = module._validate
 
     def spy(network: torch.nn.Module, *rest: Any) -> Any:
         seen.append([weights.detach().clone() for weights in network.parameters()])
         return validated(network, *rest)
 
-    monkeypatch.setattr(module, "_validated", spy)
+    monkeypatch.setattr(module, "_validate", spy)
     return seen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,43 +21,34 @@ from sfa.atomic import ensure_writable
 from sfa.errors import InputError
 from sfa.levels import Level
 from sfa.methods import Method
+from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
 from sfa.run.parsing import class_of_method, with_required_options
 from sfa.run.sections import names_of
+from sfa.spectral import SpectralMap
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-import inspect
-from collections.abc import Mapping
-from typing import Any
-
-from sfa.errors import InputError
-from sfa.methods import Method
-from sfa.registry import name_of
-from sfa.spectral import SpectralMap
 
 FORMAT = 3
 """Layout of a saved embedder."""
-
 EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder", "image": "ImageEmbedder"}
 """The class that embeds with the methods of a level."""
-
-
-_ARGUMENTS = ("method.name", "training.seed")
-"""Keys of a recipe that have an argument of their own, beside those of whole sections."""
+KINDS = ("encoder", "augmentation", "spectral")
+"""Parts of a method that are arguments of an embedder."""
 
 
 class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """An embedder of one level, which says how its data are read and what of them it keeps.
 
-    Each has a constructor of its own, since scikit-learn reads an estimator's parameters off that.
+    Attributes:
+        level: What it embeds: the nodes of one graph, the graphs of a set, or images.
+        kept: What it must know of the data it was fitted to: attributes of theirs, its own with ``_``, by kind.
     """
 
     level: ClassVar[Level]
-    """What it embeds: the nodes of one graph, the graphs of a set, or images."""
     kept: ClassVar[Mapping[str, type | UnionType]]
-    """What it must know of the data it was fitted to: attributes of theirs, its own with ``_`` at the end, by kind."""
 
     method: str | type[Method] | Method
     encoder: Any
@@ -78,9 +70,14 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     embedding_: NDArray[np.float32]
     n_features_in_: int
 
+    def _keep(self, arguments: Mapping[str, Any]) -> None:
+        """Store the constructor's arguments by name. (Each class has its own: scikit-learn reads parameters off it.)"""
+        for name in self._get_param_names():
+            setattr(self, name, arguments[name])
+
     @abstractmethod
     def _read(self, X: Any) -> Data:
-        """What a user gave, in the one form that methods take."""
+        """Return what a user gave, in the one form that methods take."""
 
     def _check(self, data: Data) -> None:
         """Raise unless the fitted encoder can embed these data."""
@@ -91,7 +88,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @classmethod
     def from_recipe(cls, recipe: str | Path | Mapping[str, Any], *, device: str = "auto") -> Self:
-        """An embedder with all settings of a recipe: a shipped name such as ``paper/cora``, a YAML file, a mapping."""
+        """Make an embedder with all settings of a recipe: a name such as ``paper/cora``, a YAML file, a mapping."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         cls._check_level(parsed)
         sections = parsed.as_dict()
@@ -99,17 +96,11 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         options: dict[str, Any] = {}
         for name, section in sections.items():
             if isinstance(section, dict):
-                kept = {key: value for key, value in section.items() if f"{name}.{key}" not in _ARGUMENTS}
-                options |= {f"{name}.{key}": value for key, value in kept.items()}
+                options |= {f"{name}.{key}": value for key, value in section.items()}
             elif section is not None:
                 options[name] = section
-        return cls(
-            sections["method"]["name"],
-            **parts,
-            options=options,
-            random_state=parsed.training.seed,
-            device=device,
-        )
+        method, seed = options.pop("method.name"), options.pop("training.seed")
+        return cls(method, **parts, options=options, random_state=seed, device=device)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the encoder; labels are not used."""
@@ -126,22 +117,21 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             device=self.device,
             callbacks=[LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))],
         )
-        self.recipe_ = recipe
         self.history_ = history
-        self._adopt(method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
+        self._adopt(recipe, method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.level}_ids_", data[f"{self.level}_ids"])
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Embeddings, a row an item, of what it was fitted to or of other data."""
+        """Return embeddings, a row an item, of what it was fitted to or of other data."""
         self._check_fitted("call fit() or load() first")
         data = self._read(X)
         self._check(data)
         return self._embed(self.recipe_.prepare(data))
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
-        """The embeddings of what it is fitted to, which is read once: it may be a generator of graphs."""
+        """Return the embeddings of what it is fitted to, which is read once: it may be a generator of graphs."""
         self.fit(X)
         return np.array(self.embedding_)
 
@@ -172,9 +162,8 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Read an embedder that :meth:`save` wrote.
 
         Nothing is unpickled. Parts of your own that it names as ``module:Class`` are imported: load such files only
-        from people whom you trust.
-
-        Parts that the embedder was given as objects are not in the file, but for their weights: give them again.
+        from people whom you trust. Parts that were given as objects are not in the file, but for their weights: give
+        them again.
 
         Args:
             path: The file.
@@ -185,8 +174,9 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             spectral: The spectral map, or the list of several, if any was an object.
         """
         weights, meta = load_tensors(Path(path))
+        not_an_embedder = InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
         if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
-            raise _not_an_embedder(path)
+            raise not_an_embedder
         given = {"method": method, "encoder": encoder, "augmentation": augmentation, "spectral": spectral}
         given = {kind: part for kind, part in given.items() if part is not None}
         objects = {}
@@ -195,16 +185,15 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             if isinstance(section, str) and isinstance(meta["recipe"].get(kind), dict):
                 meta["recipe"][kind]["name"] = section  # of a class that has moved, or that only this process knows
         recipe = Recipe.parse(meta["recipe"])
-        if _level_of(recipe) != cls.level:
-            other = EMBEDDERS[_level_of(recipe)]
+        other = EMBEDDERS[class_of_method(recipe.method["name"]).level]
+        if other != EMBEDDERS[cls.level]:
             raise InputError(f"{path} was saved by a fitted sfa.{other}: load it with sfa.{other}.load.")
         if not all(isinstance(meta.get(key), kind) for key, kind in {"in_features": int, **cls.kept}.items()):
-            raise _not_an_embedder(path)
-        for kind, part in objects.items():
-            if part is not None and "<" not in names_of(getattr(recipe, kind)):
-                name = names_of(getattr(recipe, kind))
-                raise InputError(f"{path} was saved with the {kind} {name}, by its name: load it without {kind}=….")
+            raise not_an_embedder
         parts = {kind: part for kind, part in objects.items() if part is not None}
+        for kind in parts:
+            if "<" not in (name := names_of(getattr(recipe, kind))):
+                raise InputError(f"{path} was saved with the {kind} {name}, by its name: load it without {kind}=….")
         fitted = recipe.build(meta["in_features"], meta.get("num_nodes"), parts=parts)
         try:
             fitted.load_state_dict(weights)
@@ -216,8 +205,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             embedder.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
         embedder.set_params(**given)
         embedder.node_features = meta.get("node_features")
-        embedder.recipe_ = recipe
-        embedder._adopt(fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
+        embedder._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
         return embedder
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
@@ -230,19 +218,16 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             "training.lr": self.lr,
             "sampler.batch_size": self.batch_size,
         }
+        given, options = {key: value for key, value in given.items() if value is not None}, {**(self.options or {})}
+        if self.spectral is None or (isinstance(self.spectral, str) and self.spectral == "none"):
+            given, options = (
+                {key: value for key, value in changes.items() if not key.startswith("spectral.")}
+                for changes in (given, options)
+            )
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
-        plain = self.spectral is None or (isinstance(self.spectral, str) and self.spectral == "none")
-        options, given = (
-            {
-                key: value
-                for key, value in changes.items()
-                if value is not None or changes is self.options
-                if not plain or not key.startswith("spectral.")
-            }
-            for changes in (self.options or {}, given)
-        )
+        given["training.seed"] = int(seed)
         if options.get("training.online_probe"):
             raise InputError(
                 "An online probe needs labels, which no embedder looks at: use `sfa train --online-probe`."
@@ -252,8 +237,8 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         recipe = Recipe.parse({"method": with_required_options(method, options)})
         self._check_level(recipe)
         if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
-            return recipe.updated({**sections, **options}).updated({**given, "training.seed": int(seed)}), parts
-        return recipe.updated({**sections, **options, **given, "training.seed": int(seed)}), parts
+            return recipe.updated({**sections, **options}).updated(given), parts
+        return recipe.updated({**sections, **options, **given}), parts
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the named sections of the recipe, and the parts that are objects: those are not in a recipe."""
@@ -273,7 +258,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @classmethod
     def _check_level(cls, recipe: Recipe) -> None:
-        level = _level_of(recipe)
+        level = class_of_method(recipe.method["name"]).level
         if level != cls.level:
             name = recipe.method["name"].strip("<>")
             raise InputError(f"{name} embeds {level}s, not {cls.level}s: use sfa.{EMBEDDERS[level]}.")
@@ -282,8 +267,8 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not hasattr(self, "method_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: {what_then}.")
 
-    def _adopt(self, method: Method, in_features: int, facts: Mapping[str, Any]) -> None:
-        self.method_ = method.eval()
+    def _adopt(self, recipe: Recipe, method: Method, in_features: int, facts: Mapping[str, Any]) -> None:
+        self.recipe_, self.method_ = recipe, method.eval()
         self.n_features_in_ = in_features
         for name, value in facts.items():
             setattr(self, f"{name}_", value)
@@ -292,18 +277,6 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         device = next(self.method_.parameters()).device
         embeddings: NDArray[np.float32] = self.method_.embed(copy.copy(data).to(device)).cpu().numpy()
         return embeddings
-
-
-def _level_of(recipe: Recipe) -> Level:
-    return class_of_method(recipe.method["name"]).level
-
-
-def _not_an_embedder(path: str | Path) -> InputError:
-    return InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
-
-
-KINDS = ("encoder", "augmentation", "spectral")
-"""Parts of a method that are arguments of an embedder."""
 
 
 def section_of(kind: str, part: Any) -> tuple[Any, Any]:

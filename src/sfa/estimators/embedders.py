@@ -1,4 +1,4 @@
-"""Embeddings of the nodes of one graph."""
+"""Embeddings of the nodes of a graph, of whole graphs and of images, as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sfa.methods import Method
 
 
 class NodeEmbedder(Embedder):
-    """Node embeddings of a graph, learnt without labels.
+    """Node embeddings of a graph, learned without labels.
 
     A graph is a PyG ``Data``, a pair ``(X, A)`` of node features and adjacency (SciPy sparse, dense, or a ``(2, m)``
     edge index), or a NetworkX graph whose nodes carry features ``x``. One without features needs ``node_features``.
@@ -78,58 +78,29 @@ class NodeEmbedder(Embedder):
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
     ) -> None:
-        self.method = method
-        self.spectral = spectral
-        self.encoder = encoder
-        self.augmentation = augmentation
-        self.hidden = hidden
-        self.iterations = iterations
-        self.tau = tau
-        self.epochs = epochs
-        self.lr = lr
-        self.batch_size = batch_size
-        self.node_features = node_features
-        self.options = options
-        self.random_state = random_state
-        self.device = device
+        self._keep(locals())
 
     def _read(self, X: Any) -> Data:
         return as_graph(X, labels=False, node_features=self.node_features)
 
 
 class GraphEmbedder(Embedder):
-    """Embeddings of many graphs, one each, learnt without labels.
+    """Embeddings of many graphs, one each, learned without labels.
 
     Graphs are a list of PyG ``Data`` or of NetworkX graphs, a PyG data set, ``Batch`` or ``DataLoader``, or a set of
     :func:`sfa.data.load`. To split them by scikit-learn (``cross_val_score``), give a list.
 
+    Arguments and attributes are those of :class:`NodeEmbedder`, but for these.
+
     Args:
-        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
-        spectral: The spectral map between pooling and head, or a list of several: names (``sfa list spectral``),
-            classes or objects; ``none`` is the plain method, which leaves the options of maps aside.
-        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
-        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
-            (view, view)``; by default the method's.
+        spectral: The spectral map between pooling and head.
         hidden: Width of a layer; the embeddings are as wide as all layers side by side.
-        iterations: Power iterations of the spectral map.
-        tau: Temperature of the loss.
-        epochs: Training epochs.
-        lr: Learning rate.
         batch_size: Graphs of a step.
         node_features: What to make features of for graphs whose nodes have none, for instance ``degree:64``; if
             ``None``, nodes keep their own, and those of graphs without get ``degree`` features.
-        options: Any other key of a recipe by its path, for instance ``{"encoder.layers": 5}``.
-        random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
-        device: ``auto``, ``cpu``, ``cuda``, …
-
-    Arguments left at ``None`` have the method's own defaults.
 
     Attributes:
-        recipe_: Everything that decided the fit.
-        history_: Metrics of each epoch.
-        embedding_: Embeddings of the graphs it was fitted to.
-        graph_ids_: Ids of these, in the order of the embeddings.
-        n_features_in_: Number of node features.
+        graph_ids_: Ids of the graphs, in the order of the embeddings.
         features_of_: What the node features were made of, such as ``degree``; ``None`` if they are the graphs' own.
     """
 
@@ -157,20 +128,7 @@ class GraphEmbedder(Embedder):
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
     ) -> None:
-        self.method = method
-        self.spectral = spectral
-        self.encoder = encoder
-        self.augmentation = augmentation
-        self.hidden = hidden
-        self.iterations = iterations
-        self.tau = tau
-        self.epochs = epochs
-        self.lr = lr
-        self.batch_size = batch_size
-        self.node_features = node_features
-        self.options = options
-        self.random_state = random_state
-        self.device = device
+        self._keep(locals())
 
     def _read(self, X: Any) -> Data:
         return as_graphs(X, labels=False, node_features=self.node_features)
@@ -187,37 +145,22 @@ def _origin(features_of: str | None) -> str:
 
 
 class ImageEmbedder(Embedder):
-    """Embeddings of images, learnt without labels.
+    """Embeddings of images, learned without labels.
 
     Images are uint8 arrays or tensors ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels,
     a list of Pillow images or arrays of one size, the name or path of a data set, or what :func:`sfa.data.load` gives.
-    Of a set with parts of its own, those to train on alone are learnt from.
+    Of a set with parts of its own, those to train on alone are learned from.
+
+    Arguments and attributes are those of :class:`NodeEmbedder`, but for ``node_features`` and these.
 
     Args:
-        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
-        spectral: The spectral map between encoder and projector, or a list of several: names (``sfa list spectral``),
-            classes or objects; ``none`` is the plain method, which leaves the options of maps aside.
-        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module`` from images to ``(b, d)``,
-            such as a network of torchvision or timm; by default the method's.
-        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
-            (view, view)``; by default the method's.
+        spectral: The spectral map between encoder and projector.
+        encoder: A name, a class, or any ``nn.Module`` from images to ``(b, d)``, such as one of torchvision or timm.
         hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
-        iterations: Power iterations of the spectral map.
-        tau: Temperature of the loss, where it has one.
-        epochs: Training epochs.
-        lr: Learning rate.
         batch_size: Images of a step.
-        options: Any other key of a recipe by its path, for instance ``{"training.warmup": 5}``.
-        random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
-        device: ``auto``, ``cpu``, ``cuda``, …
-
-    Arguments left at ``None`` have the method's own defaults.
 
     Attributes:
-        recipe_: Everything that decided the fit.
-        history_: Metrics of each epoch.
-        embedding_: Embeddings of the images it was fitted to.
-        image_ids_: Ids of these, in the order of the embeddings.
+        image_ids_: Ids of the images, in the order of the embeddings.
         n_features_in_: Number of channels.
     """
 
@@ -243,19 +186,7 @@ class ImageEmbedder(Embedder):
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
     ) -> None:
-        self.method = method
-        self.spectral = spectral
-        self.encoder = encoder
-        self.augmentation = augmentation
-        self.hidden = hidden
-        self.iterations = iterations
-        self.tau = tau
-        self.epochs = epochs
-        self.lr = lr
-        self.batch_size = batch_size
-        self.options = options
-        self.random_state = random_state
-        self.device = device
+        self._keep(locals())
 
     def _read(self, X: Any) -> Data:
         return as_images(X, labels=False)

@@ -17,17 +17,18 @@ UNIFORMITY_ROWS = 1024
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Numbers of one training step; ``tilde`` marks those after the spectral map. Of one view, where one is enough."""
+    """Numbers of one training step; ``tilde`` marks those after the spectral map. Of one view, where one is enough.
+
+    Singular values ``sigma`` fall; ``alignment`` (:func:`view_distance`) is ``None`` if the method has a single view.
+    """
 
     sigma: list[float]
-    """Singular values in falling order."""
     sigma_tilde: list[float]
     effective_rank: float
     effective_rank_tilde: float
     uniformity: float
     uniformity_tilde: float
     alignment: float | None
-    """See :func:`view_distance`; ``None`` if the method has a single view."""
     alignment_tilde: float | None
     alignment_relative: float | None
     alignment_relative_tilde: float | None
@@ -38,14 +39,9 @@ def diagnose(
 ) -> Diagnostics | None:
     """Compute all diagnostics of one step, each a plain number of 7 significant digits.
 
-    Args:
-        h_alpha: The encoder's feature map ``(n, d)`` of view alpha.
-        h_beta: That of view beta; ``None`` if there is but one view.
-        h_tilde_alpha: View alpha after the spectral map, which may change the number of rows.
-        h_tilde_beta: View beta after it.
-
-    Returns:
-        ``None`` if some number is not finite: there is nothing to learn from it, and training says so itself.
+    The feature maps ``(n, d)`` are those of the encoder and, ``tilde``, those after the spectral map, which may change
+    the number of rows; ``beta`` is ``None`` if there is but one view. Returns ``None`` if some number is not finite:
+    there is nothing to learn from it, and training says so itself.
     """
     before, after = _numbers(h_alpha, h_beta), _numbers(h_tilde_alpha, h_tilde_beta)
     result = Diagnostics(**before, **{f"{name}_tilde": value for name, value in after.items()})

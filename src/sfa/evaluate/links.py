@@ -31,12 +31,9 @@ class Pairs:
 class LinkSplit:
     """A graph without the edges held out, and the pairs of the three parts.
 
-    Attributes:
-        graph: The training graph: all nodes, the edges that are left.
-        train: Edges of it and as many pairs that it does not join. Those may be edges held out: a classifier that knew
-            they are not would know of the test part.
-        validation: Edges held out, and as many pairs that the whole graph does not join.
-        test: Likewise.
+    ``train`` has edges of it and as many pairs that it does not join. Those may be edges held out: a classifier that
+    knew they are not would know of the test part. ``validation`` and ``test`` have edges held out, and as many pairs
+    that the whole graph does not join.
     """
 
     graph: Data
@@ -68,9 +65,13 @@ def hold_out(graph: Data, *, validation: float, test: float, most: int, rng: np.
     others = _unjoined(edges, n, sum(sizes), rng)
     kept = torch.zeros(count, dtype=torch.bool)
     kept[left] = True
+    rest = copy.copy(graph)
+    rest.edge_index = graph.edge_index[:, kept[edge_of]]
+    if graph.edge_weight is not None:
+        rest.edge_weight = graph.edge_weight[kept[edge_of]]
     learned = left[: min(most, n * (n - 1) // 2 - len(left))]
     return LinkSplit(
-        graph=_without(graph, kept[edge_of]),
+        graph=rest,
         train=Pairs.of(edges[:, learned], _unjoined(edges[:, left], n, len(learned), rng)),
         validation=Pairs.of(edges[:, held_validation], others[:, : sizes[0]]),
         test=Pairs.of(edges[:, held_test], others[:, sizes[0] :]),
@@ -94,15 +95,6 @@ def _check(nodes: int, edges: int, held_out: tuple[int, int]) -> None:
         raise InputError(
             f"The graph has {unjoined} pairs without an edge, too few to set against {sum(held_out)} edges held out."
         )
-
-
-def _without(graph: Data, kept: Tensor) -> Data:
-    """Return the graph with some of its edges."""
-    rest = copy.copy(graph)
-    rest.edge_index = graph.edge_index[:, kept]
-    if graph.edge_weight is not None:
-        rest.edge_weight = graph.edge_weight[kept]
-    return rest
 
 
 def _unjoined(edges: Tensor, nodes: int, count: int, rng: np.random.Generator) -> Tensor:

@@ -25,21 +25,13 @@ ROWS_TOGETHER = 2**14
 
 @dataclass(frozen=True)
 class LogisticPath:
-    """Softmax classifiers of one training part, one for each of ``m`` values of ``C``; all numbers in float64.
+    """Softmax classifiers of one training part, one for each of ``m`` values of ``C``; all numbers in float64."""
 
-    Attributes:
-        classes: The ``k`` labels in rising order.
-        coefficients: ``W`` for every ``C``, ``(m, k, d)``; their sum over the classes is zero.
-        intercepts: ``b`` for every ``C``, ``(m, k)``; likewise.
-        objective: What was minimized, ``(m,)``.
-        gap: How far ``objective`` is from its minimum at most, ``(m,)``.
-    """
-
-    classes: Tensor
-    coefficients: Tensor
-    intercepts: Tensor
-    objective: Tensor
-    gap: Tensor
+    classes: Tensor  # the k labels in rising order
+    coefficients: Tensor  # W for every C, (m, k, d); their sum over the classes is zero
+    intercepts: Tensor  # b for every C, (m, k); likewise
+    objective: Tensor  # what was minimized, (m,)
+    gap: Tensor  # how far the objective is from its minimum at most, (m,)
 
     def predict(self, z: Tensor, which: slice = slice(None)) -> Tensor:
         """Return labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or a slice of them."""
@@ -189,29 +181,17 @@ def _check_solved(ratio: Tensor, cs: Sequence[float], tolerance: float, max_step
 
 @dataclass(frozen=True)
 class PaddedParts:
-    """Training parts of a batch, padded with rows of zeros, which no product sees.
+    """Training parts of a batch, padded with rows of zeros, which no product sees."""
 
-    Attributes:
-        x: Rows ``(parts, n, r)``: a constant 1, then coordinates of the centered embeddings, over ``scale``.
-        x_single: The same in float32.
-        energy: Sum of squares of each column, float32 ``(parts, r)``.
-        labels: Positions among the classes, ``(parts, n)``.
-        valid: 1 for a row, 0 for padding, ``(parts, n)``.
-        counts: Rows of each class, ``(parts, k)``.
-        basis: Rows ``(parts, r - 1, d)``, orthonormal or zero, that turn coordinates into embeddings.
-        mean: What was taken off, ``(parts, d)``.
-        scale: Length of the longest centered row, so that float32 has room for any embedding.
-    """
-
-    x: Tensor
-    x_single: Tensor
-    energy: Tensor
-    labels: Tensor
-    valid: Tensor
-    counts: Tensor
-    basis: Tensor
-    mean: Tensor
-    scale: float
+    x: Tensor  # (parts, n, r): a constant 1, then coordinates of the centered embeddings, over the scale
+    x_single: Tensor  # the same in float32
+    energy: Tensor  # sum of squares of each column, float32 (parts, r)
+    labels: Tensor  # positions among the classes, (parts, n)
+    valid: Tensor  # 1 for a row, 0 for padding, (parts, n)
+    counts: Tensor  # rows of each class, (parts, k)
+    basis: Tensor  # (parts, r - 1, d), orthonormal rows or zero, that turn coordinates into embeddings
+    mean: Tensor  # what was taken off, (parts, d)
+    scale: float  # length of the longest centered row, so that float32 has room for any embedding
 
     @classmethod
     def of(cls, rows: Sequence[Tensor], labels: Sequence[Tensor]) -> PaddedParts:

@@ -23,21 +23,13 @@ TINY = 1e-30
 
 @dataclass(frozen=True)
 class Problems:
-    """Problems not solved yet, those of a part next to each other.
+    """Problems not solved yet, those of a part next to each other."""
 
-    Attributes:
-        number: Place of each in the results, ``(p,)``.
-        part: Its training part, ``(p,)``.
-        c: Its ``C``, ``(p,)``.
-        w: Coefficients in the coordinates of its part, the intercept first, ``(p, k, r)``.
-        scores: ``w xᵀ``, ``(p, k, n)``.
-    """
-
-    number: Tensor
-    part: Tensor
-    c: Tensor
-    w: Tensor
-    scores: Tensor
+    number: Tensor  # place of each in the results, (p,)
+    part: Tensor  # its training part, (p,)
+    c: Tensor  # its C, (p,)
+    w: Tensor  # coefficients in the coordinates of its part, the intercept first, (p, k, r)
+    scores: Tensor  # w xᵀ, (p, k, n)
 
     def where(self, mask: Tensor) -> Problems:
         return Problems(*(getattr(self, field.name)[mask] for field in fields(self)))

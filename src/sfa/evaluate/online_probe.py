@@ -1,4 +1,4 @@
-"""How good features are while they are learnt: a linear classifier beside the encoder, which does not notice it."""
+"""Online evaluation: a linear classifier trained beside the encoder, which does not notice it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import distributed
+from sfa import distributed as processes
 from sfa.errors import InputError
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
@@ -37,16 +37,15 @@ class OnlineProbe:
     It learns from the training part of the first split of :class:`HeldOutSplits`, the one that ``image-linear`` uses,
     and is looked at on that split's validation part; the test part it never sees. Features are detached, and nothing is
     drawn from any generator after the first weights: the encoder is trained to the same bits with it or without.
-
     Several processes train one classifier: each has its rows of a batch, and all must make the same calls.
 
     Args:
-        width: Of the features.
+        width: Width of the features.
         data: The image set, with labels.
         lr: ``η``.
-        epochs: Of the training that it goes with.
+        epochs: Epochs of the training that it goes with.
         every: Epochs between two looks at the validation part, which the last epoch always has.
-        seed: Of the first weights.
+        seed: Seed of the first weights.
     """
 
     def __init__(
@@ -66,16 +65,13 @@ class OnlineProbe:
         generator = torch.Generator().manual_seed(derive_seed(seed, 7))
         self.classifier = LinearClassifiers(width, 1, len(self.classes), momentum=MOMENTUM, generator=generator)
         self.epochs_done = 0
-        self.right, self.seen = 0, 0
-        """Rows of this epoch whose label was told, before the step that learnt from them, and all of them."""
+        self.right, self.seen = 0, 0  # rows of this epoch told rightly before the step that learns from them, and all
 
     @torch.no_grad()
     def observe(self, maps: FeatureMaps, batch: Data) -> None:
-        """Learn from the features of a step.
+        """Learn from the features of a step before the spectral map.
 
-        Args:
-            maps: As a method shows them; those before the spectral map are looked at.
-            batch: What the step was taken on: ``y`` and ``images``, the images' numbers in the set, ``(B,)``.
+        The batch it was taken on has ``y`` and ``images``, the images' numbers in the set, ``(B,)``.
         """
         views = [view for view in (maps.h_alpha, maps.h_beta) if view is not None]
         self._move_to(views[0].device)
@@ -83,33 +79,28 @@ class OnlineProbe:
         target = torch.searchsorted(self.classes, batch.y[rows]).repeat(len(views))
         with full_precision(torch.cat([view[rows] for view in views]).float()) as (x,):
             scores = self.classifier.scores(x)
-            sums = [distributed.all_reduce_sum(part) for part in self.classifier.gradients(x, scores, target)]
+            sums = [processes.all_reduce_sum(part) for part in self.classifier.gradients(x, scores, target)]
         told = (scores[:, 0].argmax(1) == target).sum()
-        right, seen = distributed.all_reduce_sum(torch.stack([told, torch.full_like(told, len(x))])).tolist()
+        right, seen = processes.all_reduce_sum(torch.stack([told, torch.full_like(told, len(x))])).tolist()
         if seen > 0:
             self.classifier.step((sums[0] / seen, sums[1] / seen), self._rate())
         self.right, self.seen = self.right + right, self.seen + seen
 
     def end_of_epoch(self, method: Method, data: Data) -> dict[str, float]:
-        """Top-1 accuracies of an epoch in per cent, and what is due of the validation part.
+        """Return top-1 accuracies of an epoch in per cent, of a method and the image set that the probe was made for.
 
-        Args:
-            method: What is trained; its mode stays as it is.
-            data: The image set that the probe was made for.
-
-        Returns:
-            ``train``, of the views, each before the step that learnt from it, unless there were none; ``validation``,
-            of the plain embeddings, when it is due; and then ``validation_top5``, if there are more than 5 classes.
+        ``train`` is that of the views, each before the step that learns from it, unless there were none; ``validation``
+        that of the plain embeddings, when it is due; and then ``validation_top5``, if there are more than 5 classes.
         """
         self.epochs_done += 1
         found = {"train": 100 * self.right / self.seen} if self.seen > 0 else {}
         self.right, self.seen = 0, 0
         if self.epochs_done % self.every == 0 or self.epochs_done == self.epochs:
-            found.update(self._validated(method, data))
+            found |= self._validate(method, data)
         return found
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All that changes: weights, their momentum, and how far it is."""
+        """Return all that changes: weights, their momentum, and how far it is."""
         counts = {"epochs_done": self.epochs_done, "right": self.right, "seen": self.seen}
         return {**self.classifier.tensors(), **{name: torch.tensor(count) for name, count in counts.items()}}
 
@@ -125,16 +116,16 @@ class OnlineProbe:
         self.epochs_done, self.right, self.seen = (int(state[name]) for name in ("epochs_done", "right", "seen"))
 
     @torch.no_grad()
-    def _validated(self, method: Method, data: Data) -> dict[str, float]:
-        """Each process looks at its share of the validation part."""
-        own = self.validation.tensor_split(distributed.world_size())[distributed.rank()]
+    def _validate(self, method: Method, data: Data) -> dict[str, float]:
+        """Look at this process's share of the validation part."""
+        own = self.validation.tensor_split(processes.count())[processes.rank()]
         hits = torch.zeros(2, dtype=torch.int64, device=self.classes.device)
         with evaluating(method):
             for numbers in (piece for piece in torch.split(own, TOGETHER) if len(piece) > 0):
                 z = method.embed(Data(x=data.x[numbers])).float()
                 right = best_labels(self.classifier.scores(z)[:, 0], self.classes) == data.y[numbers, None].to(z.device)
                 hits += torch.stack([right[:, 0].sum(), right.any(1).sum()])
-        first, top = (100 * right / len(self.validation) for right in distributed.all_reduce_sum(hits).tolist())
+        first, top = (100 * right / len(self.validation) for right in processes.all_reduce_sum(hits).tolist())
         return {"validation": first, **({f"validation_top{RANKS}": top} if len(self.classes) > RANKS else {})}
 
     def _rate(self) -> Tensor:

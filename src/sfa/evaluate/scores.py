@@ -81,12 +81,7 @@ class Score:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Score:
-        """Read what :meth:`as_dict` wrote, now or when ``validation`` was a list of the main metric, or was not there.
-
-        >>> Score.from_dict({"name": "a", "protocol": "knn", "values": {"accuracy": [80]}, "chosen": [5],
-        ...                  "validation": [79], "splits": ""}).validation
-        {'accuracy': (79.0,)}
-        """
+        """Read what :meth:`as_dict` wrote, also where ``validation`` is a list of the main metric, or is not there."""
         try:
             values = {str(metric): tuple(map(float, of)) for metric, of in given["values"].items()}
             if not values or not all(values.values()):

@@ -72,8 +72,8 @@ def random_splits(
 ) -> list[Split]:
     """Draw ``count`` uniformly random splits of the items with a label (``y ≥ 0``); the rest is the test part.
 
-    Split ``i`` depends on the labels' positions and on ``(seed, i)`` alone, so that two methods are compared on the
-    same splits. A draw whose training part lacks a class is drawn again.
+    Split ``i`` depends on the labels' positions and on ``(seed, i)`` alone. A draw whose training part lacks a class is
+    drawn again.
     """
     known = np.flatnonzero(y >= 0)
     classes, fewest, rarest = rarest_class(y[known], class_names)

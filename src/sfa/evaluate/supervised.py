@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -74,9 +74,6 @@ def supervised(
         patience: Stop when validation has not improved for so many epochs.
         seed: Source of all randomness; split ``i`` depends on ``(seed, i)``.
         on_split: Called after each split.
-
-    Returns:
-        One result a split.
     """
     if model not in get_args(SupervisedModel):
         raise unknown_name("supervised model", model, get_args(SupervisedModel))
@@ -85,16 +82,15 @@ def supervised(
     y = _checked_labels(graph, splits)
     results = []
     for number, split in enumerate(splits):
-        split_seed = derive_seed(seed, 6, number)
-        seen = np.concatenate([split.train, split.validation])
-        known = torch.full((len(y),), -1)
+        split_seed, seen = derive_seed(seed, 6, number), np.concatenate([split.train, split.validation])
+        known = torch.full((len(y),), -1)  # all that training may look at
         known[seen] = torch.from_numpy(y[seen])
         with seeded_initialisation(split_seed):
             network = _network(model, graph, hidden, int(known.max()) + 1, dropout)
         optimizer = torch.optim.Adam(network.parameters(), lr=lr, weight_decay=weight_decay)
-        chosen = _fit(network, optimizer, graph.x, known, split, epochs=epochs, patience=patience, seed=split_seed)
-        test = 100 * float((chosen.labels[split.test] == y[split.test]).mean())
-        results.append(SupervisedResult(test, 100 * chosen.accuracy, chosen.epoch))
+        best, epoch, labels = _fit(network, optimizer, graph.x, known, split, epochs, patience, split_seed)
+        test = 100 * float((labels[split.test] == y[split.test]).mean())
+        results.append(SupervisedResult(test, 100 * best, epoch))
         if on_split is not None:
             on_split()
     return results
@@ -123,51 +119,42 @@ def _network(model: SupervisedModel, graph: Data, hidden: int, classes: int, dro
     return GraphClassifier(propagation_of(graph), graph.num_features, hidden, classes, dropout)
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """The epoch at which validation went best, and what was predicted then for every node."""
-
-    accuracy: float = -1.0
-    loss: float = math.inf
-    epoch: int = 0
-    labels: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-
 def _fit(
     network: nn.Module,
     optimizer: torch.optim.Optimizer,
     x: Tensor,
     known: Tensor,
     split: Split,
-    *,
     epochs: int,
     patience: int,
     seed: int,
-) -> _Chosen:
-    """Train a network; ``known`` ``(n,)`` are the labels of training and validation, and -1 for all other nodes."""
-    train, validation = torch.from_numpy(split.train), torch.from_numpy(split.validation)
-    chosen = _Chosen()
+) -> tuple[float, int, NDArray[np.int64]]:
+    """Train a network; return the best validation accuracy, its epoch, and what was predicted then for every node."""
+    accuracy, loss, best_epoch, labels = -1.0, math.inf, 0, np.empty(0, dtype=np.int64)
     for epoch in range(1, epochs + 1):
         network.train()
-        loss = cross_entropy(network(x, step_generator(seed, epoch))[train], known[train])
+        train_loss = cross_entropy(network(x, step_generator(seed, epoch))[split.train], known[split.train])
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        train_loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        now = _validated(network, x, known, validation, epoch)
-        if (now.accuracy, -now.loss) > (chosen.accuracy, -chosen.loss):
-            chosen = now
-        if epoch - chosen.epoch >= patience:
+        now, now_loss, found = _validate(network, x, known, split.validation)
+        if (now, -now_loss) > (accuracy, -loss):
+            accuracy, loss, best_epoch, labels = now, now_loss, epoch, found
+        if epoch - best_epoch >= patience:
             break
-    return chosen
+    return accuracy, best_epoch, labels
 
 
 @torch.no_grad()
-def _validated(network: nn.Module, x: Tensor, known: Tensor, validation: Tensor, epoch: int) -> _Chosen:
+def _validate(
+    network: nn.Module, x: Tensor, known: Tensor, part: NDArray[np.int64]
+) -> tuple[float, float, NDArray[np.int64]]:
+    """Return accuracy and loss on the validation part, and the predicted label of every node."""
     network.eval()
     logits = network(x)
     labels = logits.argmax(1)
-    accuracy = float((labels[validation] == known[validation]).double().mean())
-    return _Chosen(accuracy, float(cross_entropy(logits[validation], known[validation])), epoch, labels.numpy())
+    accuracy = float((labels[part] == known[part]).double().mean())
+    return accuracy, float(cross_entropy(logits[part], known[part])), labels.numpy()
 
 
 def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:

@@ -168,6 +168,6 @@ def test_link_prediction_does_not_ask_which_test_pairs_are_edges(
     swapped = replace(drawn, test=Pairs(drawn.test.nodes, ~drawn.test.is_edge))
     monkeypatch.setattr(LinkPrediction, "draw", lambda *_: [swapped])
     after = protocol.evaluate(lambda seen: seen.x, graph)
-    assert np.array_equal(found[0].test, found[1].test)
+    assert np.array_equal(found[0][0], found[1][0])
     assert (before.chosen, before.validation) == (after.chosen, after.validation)
     assert after.mean() == pytest.approx(100 - before.mean())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, Prediction, Probe, accuracy
+from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, OnSplit, Prediction, Probe, accuracy
 from sfa.evaluate.splits import Split
 from sfa.seeding import derive_seed
 
@@ -45,9 +45,7 @@ class AdamProbe(Probe):
     unit_rows: bool = False
     seed: int = 0
 
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         z, sizes = z.float(), {len(split.train) for split in splits}
         together = 1  # training parts that differ in size are no batch
         if len(sizes) == 1:
@@ -60,7 +58,7 @@ class AdamProbe(Probe):
     @torch.no_grad()
     def _predict_batch(self, z: Tensor, y: Labels, splits: Sequence[Split], first: int) -> list[Prediction]:
         classes = np.unique(y[y >= 0])
-        x = torch.stack([z[torch.from_numpy(split.train)] for split in splits])
+        x = torch.stack([z[split.train] for split in splits])
         labels = torch.from_numpy(np.searchsorted(classes, np.stack([y[split.train] for split in splits])))
         target = one_hot(labels, len(classes)).float()
         w, b = initial_weights(z.shape[1], len(classes), [(self.seed, first + i) for i in range(len(splits))])
@@ -91,11 +89,7 @@ def initial_weights(features: int, classes: int, seeds: Sequence[tuple[int, int]
 def softmax_gradients(w: Tensor, b: Tensor, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Return the gradients of the mean cross-entropy, ``Xᵀ (p - y) / n`` and ``1ᵀ (p - y) / n``, a split each.
 
-    Args:
-        w: Weights ``(splits, d, k)``.
-        b: Biases ``(splits, 1, k)``.
-        x: Training rows ``(splits, n, d)``.
-        target: One-hot labels ``(splits, n, k)``.
+    Shapes are ``(splits, d, k)``, ``(splits, 1, k)``, ``(splits, n, d)`` and, of one-hot labels, ``(splits, n, k)``.
     """
     residual = torch.baddbmm(b, x, w).softmax(2).sub_(target).div_(x.shape[1])
     return x.mT @ residual, residual.sum(1, keepdim=True)
@@ -104,8 +98,6 @@ def softmax_gradients(w: Tensor, b: Tensor, x: Tensor, target: Tensor) -> tuple[
 def _likeliest(z: Tensor, w: Tensor, b: Tensor) -> Labels:
     """Return the positions ``(splits, n)`` of the classes with the highest scores: one product for all splits."""
     side_by_side = w.movedim(0, 1).flatten(1)
-    pieces = [
-        (rows @ side_by_side).view(-1, len(w), w.shape[2]).add_(b[:, 0]) for rows in torch.split(z, ROWS_TOGETHER)
-    ]
-    likeliest: Labels = torch.cat([scores.argmax(2) for scores in pieces]).mT.numpy()
+    scores = ((rows @ side_by_side).view(-1, *w.shape[::2]).add_(b[:, 0]) for rows in torch.split(z, ROWS_TOGETHER))
+    likeliest: Labels = torch.cat([piece.argmax(2) for piece in scores]).mT.numpy()
     return likeliest

@@ -20,6 +20,7 @@ from sfa.evaluate.splits import Split
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 """What scikit-learn computes with."""
 Labels: TypeAlias = NDArray[np.int64]
+OnSplit: TypeAlias = Callable[[], None]
 RANKS = 5
 """Labels that a probe names for an item at most, where it ranks them."""
 ROWS_TOGETHER = 2**14
@@ -62,9 +63,7 @@ class Probe(ABC):
         del splits, y, items  # most probes take any
 
     @abstractmethod
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         """Fit, select and predict on each split.
 
         Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sfa.evaluate.probes.base import Labels, Prediction, Probe, accuracy, best_labels
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, accuracy, best_labels
 from sfa.evaluate.splits import Split
 from sfa.ranges import check_number
 
@@ -33,16 +33,13 @@ class KNNProbe(Probe):
     ks: tuple[int, ...] = (1, 3, 5, 10, 20, 50)
     unit_rows: bool = True
 
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         for split in splits:
             ks = [k for k in sorted(self.ks) if k <= len(split.train)]
-            rows, labels = z[torch.from_numpy(split.train)], torch.from_numpy(y[split.train])
-            votes = nearest_votes(z[torch.from_numpy(split.validation)], rows, labels, ks)
-            validation = accuracy(votes.numpy(), y[split.validation])
+            rows, labels = z[split.train], torch.from_numpy(y[split.train])
+            validation = accuracy(nearest_votes(z[split.validation], rows, labels, ks).numpy(), y[split.validation])
             best = int(validation.argmax())
-            (test,) = nearest_votes(z[torch.from_numpy(split.test)], rows, labels, [ks[best]]).numpy()
+            (test,) = nearest_votes(z[split.test], rows, labels, [ks[best]]).numpy()
             on_split()
             yield Prediction(test, ks[best], float(validation[best]))
 
@@ -68,17 +65,14 @@ class WeightedKNNProbe(Probe):
     def __post_init__(self) -> None:
         check_number("temperature", self.temperature, above=0)
 
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         for split in splits:
             ks = sorted({min(k, len(split.train)) for k in self.ks})
-            rows, labels = z[torch.from_numpy(split.train)], torch.from_numpy(y[split.train])
-            ranked = weighted_votes(z[torch.from_numpy(split.validation)], rows, labels, ks, self.temperature)
+            rows, labels = z[split.train], torch.from_numpy(y[split.train])
+            ranked = weighted_votes(z[split.validation], rows, labels, ks, self.temperature)
             validation = accuracy(ranked[..., 0].numpy(), y[split.validation])
             best = int(validation.argmax())
-            chosen = weighted_votes(z[torch.from_numpy(split.test)], rows, labels, [ks[best]], self.temperature)
-            (test,) = chosen.numpy()
+            (test,) = weighted_votes(z[split.test], rows, labels, [ks[best]], self.temperature).numpy()
             on_split()
             yield Prediction(test[:, 0], ks[best], float(validation[best]), test)
 
@@ -89,23 +83,15 @@ def nearest_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[in
     votes = one_hot(torch.searchsorted(classes, labels), len(classes))
     half_squares = rows.square().sum(1) / 2  # |q - r|² falls as q·r - |r|²/2 rises
     places, most = torch.tensor(ks) - 1, max(ks)
-    found = [
-        votes[nearest].cumsum(1)[:, places].argmax(2)
-        for _, nearest in nearest_rows(queries, rows, most, half_squares, numbers=most * len(classes))
-    ]
-    most_voted: Tensor = classes[torch.cat(found)].mT
-    return most_voted
+    pieces = nearest_rows(queries, rows, most, half_squares, numbers=most * len(classes))
+    found: Tensor = classes[torch.cat([votes[nearest].cumsum(1)[:, places].argmax(2) for _, nearest in pieces])]
+    return found.mT
 
 
 def weighted_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[int], temperature: float) -> Tensor:
-    """Return for every ``k`` the labels with the largest votes, best first, ``(len(ks), queries, ≤ RANKS)``.
+    """Return for every ``k``, ascending, the labels with the largest votes, best first, ``(len(ks), m, ≤ RANKS)``.
 
-    Args:
-        queries: ``(m, d)`` of length one.
-        rows: ``(n, d)``, likewise.
-        labels: Labels of the rows.
-        ks: Numbers of voters, ascending.
-        temperature: ``T``.
+    Queries ``(m, d)`` and rows ``(n, d)``, which have the labels, are of length one.
     """
     classes = torch.unique(labels)
     target, no_shift = torch.searchsorted(classes, labels), rows.new_zeros(len(rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sfa.errors import unknown_name
 from sfa.evaluate.logistic_regression import logistic_regression
-from sfa.evaluate.probes.base import Labels, Prediction, Probe, accuracy, best_labels
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, accuracy, best_labels
 from sfa.evaluate.splits import Split
 
 Solver = Literal["batched", "scikit-learn"]
@@ -39,32 +39,28 @@ class LogisticProbe(Probe):
         if self.solver not in get_args(Solver):
             raise unknown_name("solver", self.solver, get_args(Solver))
 
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         predict = self._predict_batched if self.solver == "batched" else self._predict_by_scikit_learn
         return predict(z, y, splits, on_split)
 
     def _predict_batched(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
+        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit
     ) -> Iterator[Prediction]:
         cs, parts = sorted(self.cs), [torch.from_numpy(split.train) for split in splits]
         paths = logistic_regression(z, torch.from_numpy(y), parts, cs, on_part=on_split)
         for split, path in zip(splits, paths, strict=True):
-            validation = accuracy(path.predict(z[torch.from_numpy(split.validation)]).numpy(), y[split.validation])
+            validation = accuracy(path.predict(z[split.validation]).numpy(), y[split.validation])
             best = int(validation.argmax())
-            scores = path.scores(z[torch.from_numpy(split.test)], slice(best, best + 1))
+            scores = path.scores(z[split.test], slice(best, best + 1))
             ranked = torch.cat([best_labels(piece.squeeze(1), path.classes) for piece in scores]).numpy()
             yield Prediction(ranked[:, 0], cs[best], float(validation[best]), ranked)
 
     def _predict_by_scikit_learn(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
+        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit
     ) -> Iterator[Prediction]:
         cs = sorted(self.cs)
         for split in splits:
-            train, look, test = (
-                z[torch.from_numpy(part)].double().numpy() for part in (split.train, split.validation, split.test)
-            )
+            train, look, test = (z[part].double().numpy() for part in (split.train, split.validation, split.test))
             with threadpool_limits(1):  # on matrices of this size a second BLAS thread costs twenty times what it saves
                 fits = [LogisticRegression(C=c, max_iter=100_000, tol=1e-8).fit(train, y[split.train]) for c in cs]
             on_split()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.evaluate.probes.base import Labels, Prediction, Probe, Rows, ignore_convergence
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, Rows, ignore_convergence
 from sfa.evaluate.splits import Split
 
 Selection = Literal["5 folds", "5 halves"]
@@ -44,9 +44,7 @@ class OneVsRestProbe(Probe):
     selection: Selection = "5 folds"
     unit_rows: bool = True
 
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         for number, split in enumerate(splits):
             rows, labels = _rows(z, split.train), y[split.train]
             best, validation = self.choose(rows, labels, number)
@@ -91,5 +89,5 @@ def one_vs_rest(rows: Rows, labels: Labels, others: Rows, c: float) -> tuple[Lab
 
 
 def _rows(z: Tensor, part: Labels) -> Rows:
-    rows = z[torch.from_numpy(part)].double().numpy()
+    rows = z[part].double().numpy()
     return sparse.csr_array(rows) if np.count_nonzero(rows) < SPARSE * rows.size else rows

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, Prediction, Probe, accuracy, best_labels
+from sfa.evaluate.probes.base import ROWS_TOGETHER, Labels, OnSplit, Prediction, Probe, accuracy, best_labels
 from sfa.evaluate.splits import Split
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
@@ -52,19 +52,17 @@ class SgdProbe(Probe):
             check_number("lrs", lr, above=0)
 
     @torch.no_grad()
-    def predict(
-        self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         z, lrs = z.float(), sorted(self.lrs)
         for number, split in enumerate(splits):
             classes, target = np.unique(y[split.train], return_inverse=True)
             generator = torch.Generator().manual_seed(derive_seed(self.seed, number))
-            fitted = self.fit(z[torch.from_numpy(split.train)], torch.from_numpy(target), len(classes), lrs, generator)
-            pieces = torch.split(z[torch.from_numpy(split.validation)], ROWS_TOGETHER)
+            fitted = self.fit(z[split.train], torch.from_numpy(target), len(classes), lrs, generator)
+            pieces = torch.split(z[split.validation], ROWS_TOGETHER)
             labels = classes[torch.cat([fitted.scores(piece).argmax(2) for piece in pieces]).mT.numpy()]
             validation = accuracy(labels, y[split.validation])
             best = int(validation.argmax())
-            pieces = torch.split(z[torch.from_numpy(split.test)], ROWS_TOGETHER)
+            pieces = torch.split(z[split.test], ROWS_TOGETHER)
             known = torch.from_numpy(classes)
             ranked = torch.cat([best_labels(fitted.scores(piece)[:, best], known) for piece in pieces]).numpy()
             on_split()
@@ -116,10 +114,7 @@ class LinearClassifiers:
     def gradients(self, x: Tensor, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of the summed cross-entropy by weights and biases: ``Xᵀ (p - y)`` and ``1ᵀ (p - y)``.
 
-        Args:
-            x: Rows ``(n, d)``.
-            scores: What :meth:`scores` gives for them.
-            target: Their classes ``(n,)``.
+        Rows ``x`` ``(n, d)`` have the :meth:`scores` and the classes ``target`` ``(n,)``.
         """
         residual = scores.softmax(2)
         residual[torch.arange(len(x), device=x.device), :, target] -= 1

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sfa.errors import InputError, unknown_name
-from sfa.evaluate.probes.base import Labels, Prediction, Probe, Rows, ignore_convergence
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, Rows, ignore_convergence
 from sfa.evaluate.splits import Split
 
 Kernel = Literal["rbf", "linear"]
@@ -78,7 +78,7 @@ class SVMProbe(Probe):
                 )
 
     def predict(
-        self, z: Tensor | sparse.csr_array, y: Labels, splits: Sequence[Split], on_split: Callable[[], None]
+        self, z: Tensor | sparse.csr_array, y: Labels, splits: Sequence[Split], on_split: OnSplit
     ) -> Iterator[Prediction]:
         used = np.unique(np.concatenate([part for split in splits for part in (split.train, split.test)]))
         rows: Rows = (z.double().numpy() if isinstance(z, Tensor) else z)[used]

@@ -54,11 +54,12 @@ class LinkPrediction(Protocol):
 
     def draw(self, graph: Data) -> list[LinkSplit]:
         """Return the splits of the edges."""
-        sizes = {"validation": self.validation, "test": self.test, "most": self.most}
-        generators = (np.random.default_rng([self.seed, i]) for i in range(self.repeats))
-        return draw_once(
-            self, graph, graph.edge_index, lambda: [hold_out(graph, **sizes, rng=rng) for rng in generators]
-        )
+
+        def hold_out_edges(number: int) -> LinkSplit:
+            rng = np.random.default_rng([self.seed, number])
+            return hold_out(graph, validation=self.validation, test=self.test, most=self.most, rng=rng)
+
+        return draw_once(self, graph, graph.edge_index, lambda: list(map(hold_out_edges, range(self.repeats))))
 
     def check(self, graph: Data) -> None:
         self.check_level(graph)
@@ -87,35 +88,20 @@ class LinkPrediction(Protocol):
                 "the edges that are to be predicted."
             )
         self.check(graph)
-        chosen, validation, auc, ap = [], [], [], []
+        found = []
         for split in self.draw(graph):
             z = dense_rows(embedding(split.graph), graph.num_nodes)
-            found = predict_links(z, split.train, split.validation, split.test.nodes, self.cs)
-            chosen.append(found.chosen)
-            validation.append(found.validation)
-            auc.append(100 * float(roc_auc_score(split.test.is_edge, found.test)))
-            ap.append(100 * float(average_precision_score(split.test.is_edge, found.test)))
+            scores, c, area = predict_links(z, split.train, split.validation, split.test.nodes, self.cs)
+            auc, ap = (float(metric(split.test.is_edge, scores)) for metric in (roc_auc_score, average_precision_score))
+            found.append((100 * auc, 100 * ap, c, area))
             on_split()
-        values = {"auc": tuple(auc), "ap": tuple(ap)}
-        return Score("", self.name, values, chosen=tuple(chosen), validation={"auc": tuple(validation)})
+        aucs, aps, chosen, areas = zip(*found, strict=True)
+        return Score("", self.name, {"auc": aucs, "ap": aps}, chosen=chosen, validation={"auc": areas})
 
 
-@dataclass(frozen=True)
-class PairScores:
-    """What the classifier chosen on validation says.
-
-    Attributes:
-        test: Score of each pair of the test part; the higher, the likelier an edge.
-        chosen: Its ``C``.
-        validation: Its area under the ROC curve there, in per cent.
-    """
-
-    test: NDArray[np.float64]
-    chosen: float
-    validation: float
-
-
-def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: Sequence[float]) -> PairScores:
+def predict_links(
+    z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: Sequence[float]
+) -> tuple[NDArray[np.float64], float, float]:
     r"""Fit to the training pairs for every ``C``, choose the one with the largest area on validation, score the test.
 
     A pair ``{u, v}`` is described by its Hadamard product, and the classifier is that of
@@ -133,6 +119,9 @@ def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: 
         validation: Pairs to choose by.
         test: Pairs of nodes ``(2, m)`` to score; whether they are edges is not asked.
         cs: Inverse strengths of the penalty.
+
+    Returns:
+        The score of each test pair, the higher, the likelier an edge; the chosen ``C``; its area on validation.
     """
     cs = sorted(cs)
     z = unit_rows(z) * math.sqrt(z.shape[1])
@@ -151,4 +140,4 @@ def predict_links(z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: 
     areas = [100 * roc_auc_score(validation.is_edge, column) for column in score(validation.nodes, weights).mT]
     best = int(np.argmax(areas))
     scores: NDArray[np.float64] = score(test, weights[:, best : best + 1]).squeeze(1).numpy()
-    return PairScores(scores, cs[best], float(areas[best]))
+    return scores, cs[best], float(areas[best])
