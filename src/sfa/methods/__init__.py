@@ -6,7 +6,7 @@ from sfa.registry import import_modules, registered
 # A method registers its name when it is imported, and `sfa list methods` keeps this order.
 # isort: off
 from sfa.methods.base import FeatureMaps as FeatureMaps, Method as Method, Observer as Observer
-from sfa.methods.base import TwoViewMethod as TwoViewMethod
+from sfa.methods.base import TrainingHooks as TrainingHooks, TwoViewMethod as TwoViewMethod
 from sfa.methods.grace import GRACE as GRACE
 from sfa.methods.gca import GCA as GCA
 from sfa.methods.g_bt import GBT as GBT
@@ -19,16 +19,14 @@ from sfa.methods.cca_ssg import CCASSG as CCASSG
 from sfa.methods.costa import COSTA as COSTA
 from sfa.methods.deepwalk import DeepWalk as DeepWalk
 from sfa.methods.node2vec import Node2Vec as Node2Vec
-from sfa.methods.gae import GAE as GAE
-from sfa.methods.gae import VGAE as VGAE
+from sfa.methods.gae import GAE as GAE, VGAE as VGAE
 from sfa.methods.graphcl import GraphCL as GraphCL
 from sfa.methods.joao import JOAO as JOAO
 from sfa.methods.joao_v2 import JOAOv2 as JOAOv2
 from sfa.methods.simgrace import SimGRACE as SimGRACE
 from sfa.methods.infograph import InfoGraph as InfoGraph
 from sfa.methods.lp_info import LPInfo as LPInfo
-from sfa.methods.graph_level import GraphBT as GraphBT
-from sfa.methods.graph_level import GraphBGRL as GraphBGRL
+from sfa.methods.graph_level import GraphBT as GraphBT, GraphBGRL as GraphBGRL
 from sfa.methods.simclr import SimCLR as SimCLR
 from sfa.methods.barlow_twins import BarlowTwins as BarlowTwins
 from sfa.methods.simsiam import SimSiam as SimSiam

@@ -31,8 +31,9 @@ class COSTA(GRACE):
     InfoNCE between the views, whose rows are no nodes but the same combinations of nodes.
 
     ``multi`` encodes two views of the graph, ``single`` one, whose sketch is contrasted with itself as in the authors'
-    figure: all that is learned comes from pushing different combinations apart. The spectral map comes before the
-    sketch. Defaults are the authors' for Cora; their code masks the features of both views at the first view's rate.
+    figure (their code leaves it out): all that is learned comes from pushing different combinations apart. The spectral
+    map comes before the sketch. Defaults are the authors' for Cora; their code masks the features of both views at the
+    first view's rate.
 
     Args:
         views: ``multi`` or ``single``.

@@ -6,15 +6,13 @@ import logging
 import os
 from typing import Literal
 
+from lightning_fabric import Fabric
 from torch import cuda
 from torch.distributed import is_available, is_torchelastic_launched
 
 from sfa.errors import InputError
 
 PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 
 def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric:
@@ -24,12 +22,7 @@ def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric
     latter is for GPUs.
 
     In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
-    A Fabric that was made before is returned as it is.
     """
-    from lightning_fabric import Fabric  # slow to import, and embedding needs none
-
-    if isinstance(device, Fabric):
-        return device
     name, _, index = device.partition(":")
     if name == "mps":
         raise InputError("The device 'mps' cannot be used: PyTorch has no sparse matrices on it. Use cpu.")

@@ -27,9 +27,6 @@ from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_ra
 from sfa.train.run_folder import RunFolder
 from sfa.train.state import Progress, TrainingState
 
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
-
 
 def train(
     method: nn.Module,
@@ -50,7 +47,7 @@ def train(
     seed: int = 0,
     checkpoint_every: int = 25,
     diagnose_every: int = 0,
-    device: str | Fabric = "auto",
+    device: str = "auto",
     sampler: Callable[[Data], Sampler] | None = None,
     folder: RunFolder | None = None,
     resume: bool = False,
