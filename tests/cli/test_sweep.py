@@ -29,7 +29,7 @@ def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path,
     words = ["sweep", planted_file, *TINY, "spectral=none,sfa", "--out", "sweeps/one"]
     result = run_sfa(*words, "--trials", 2)
     assert result.code == 0, result.err
-    assert "2 trials, 0 there, in sweeps/one; runs in runs/ledger.sqlite" in result.err
+    assert "2 trials, 0 there, in sweeps/one; runs in runs/results.json" in result.err
     assert "2/2  trial 1: validation" in result.err
     assert "  best " in result.err
     assert "left" in result.err
@@ -51,7 +51,7 @@ def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path,
     assert "one: test accuracy, honest-10-10-80" in report.out
     assert "test, labels never seen" in report.out
     assert "Trained with the fresh seed 4; mean ± standard deviation over the splits" in report.out
-    with Ledger(workplace / "runs" / "ledger.sqlite") as ledger:
+    with Ledger(workplace / "runs" / "results.json") as ledger:
         assert {entry.seed for entry in ledger.select(study="sweep")} == {0, 4}
     refused = run_sfa(*words, "--trials", 3)
     assert refused.code == 2
