@@ -46,7 +46,7 @@ def tiny_search(
 
 
 def pretended(cell: Cell, graph: Data, protocols: Sequence[Protocol], **_: Any) -> dict[str, Any]:
-    """In place of ``sfa.experiments.measure.measure``: accuracies that follow from recipe and seed, with no training."""
+    """In place of ``sfa.experiments.measure.measure``: accuracies that follow from recipe and seed, untrained."""
     recipe = cell.variant.recipe
     base = 80 - 5 * recipe.method["tau"] + recipe.training.seed + (recipe.spectral["name"] == "sfa")
     scores = [
