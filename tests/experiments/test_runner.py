@@ -74,7 +74,7 @@ def test_a_study_from_beginning_to_end(plan: NewPlan, ledger: Ledger, tmp_path: 
         # The values are those of the plain way: train, embed, score.
         folder = RunFolder.create(tmp_path / cell.key, {}, {})
         trained = train_recipe(cell.variant.recipe, cell.dataset.load(), folder, device="cpu", resume=False)
-        score = resolve("protocol", "honest-10-10-80").evaluate(trained.method.embed(trained.graph), trained.graph)
+        score = resolve("protocol", "honest-10-10-80").evaluate(trained.method.embed(trained.data), trained.data)
         assert entry.scores[0].values == score.values
         assert entry.scores[0].name == "grace + sfa"
     assert list(cells_folder(ledger.path).iterdir()) == []

@@ -92,12 +92,12 @@ def compare_runs(
 ) -> Comparison:
     """Compare runs with the first of them, split by split: mean difference, 95 % interval, Wilcoxon's p.
 
-    Scores kept in the run folders are used again where they fit.
+    Scores kept in the run folders are used again where they fit. ``data_root``, ``threads`` and ``progress`` are as for
+    :func:`~sfa.run.evaluate_run`.
 
     Args:
         *runs: Runs on the same data, or their folders: a baseline, then others.
         protocol: To score by; by default that of :func:`~sfa.run.evaluate_run`.
-        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
     """
     set_threads(threads)
     asked, display = None if protocol is None else resolve("protocol", protocol), display_of(progress)

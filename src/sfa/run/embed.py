@@ -79,14 +79,15 @@ def embed_run(
 ) -> Embeddings:
     """Compute the embeddings of all nodes, graphs or images, with their ids; write them to a file if one is named.
 
+    ``features``, ``labels``, ``node_features``, ``image_size`` and ``skip_corrupt`` say how other data are read, as for
+    :func:`~sfa.run.train_run`; ``data_root``, ``threads`` and ``progress`` are as for :func:`~sfa.run.evaluate_run`.
+
     Args:
         run: A run, or its folder.
         out: File to write: ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
         data: Another graph, set of graphs or images, with the same features; else the run's own.
         layout: Of ``.parquet`` and ``.csv``: a column a feature, or one column of lists.
         with_labels: Add each one's label, and the label that a probe gives it.
-        features, labels, node_features, image_size, skip_corrupt: How other data are read, as by ``sfa train``.
-        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
     """
     set_threads(threads)
     target = None if out is None else Path(out)

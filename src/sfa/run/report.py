@@ -45,7 +45,8 @@ def report_run(
 ) -> Report:
     """Write one page that shows runs: curves, spectra, scores beside baselines, a map of the embeddings, confusion.
 
-    Scores kept in the run folders are used again where they fit.
+    Scores kept in the run folders are used again where they fit. ``data_root``, ``threads`` and ``progress`` are as for
+    :func:`~sfa.run.evaluate_run`.
 
     Args:
         *runs: Runs on the same data, or their folders; the first is the baseline.
@@ -53,7 +54,6 @@ def report_run(
         protocol: To score by; by default that of :func:`~sfa.run.evaluate_run`.
         no_scores: Do not score, and say why not in this sentence.
         show: Open the page in the browser.
-        data_root, threads, progress: As for :func:`~sfa.run.evaluate_run`.
     """
     set_threads(threads)
     asked, display = None if protocol is None else resolve("protocol", protocol), display_of(progress)

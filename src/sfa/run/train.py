@@ -57,6 +57,9 @@ def train_run(
 ) -> Run:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 
+    How files are read is said by ``features``, ``labels``, ``node_features``, ``image_size``, ``skip_corrupt`` and
+    ``data_root``, as by the options of ``sfa train``.
+
     Args:
         data: A data set's name, a file, a folder of graphs or images, or an object: a PyG ``Data`` or data set, a list
             of graphs, an array of images.
@@ -65,7 +68,6 @@ def train_run(
         set: Changes of the recipe by path: ``{"encoder.layers": 3}``.
         out: Run folder. Default: a new one below ``runs/``.
         resume: Go on with the run in ``out``.
-        features, labels, node_features, image_size, skip_corrupt, data_root: As options of ``sfa train``.
         device: ``auto``, ``cpu``, ``cuda``, …
         threads: CPU threads.
         evaluate: Score the embeddings at the end, where there are labels.
