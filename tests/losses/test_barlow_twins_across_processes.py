@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import barlow_twins
 from tests.cases import each
@@ -25,7 +25,7 @@ def random_views(n: int, d: int = 4, dtype: torch.dtype = torch.float64) -> Tens
 
 
 def loss_and_gradient(views: Tensor, sizes: tuple[int, ...], options: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    own = views.split(sizes, dim=1)[processes.rank()].clone().requires_grad_()
+    own = views.split(sizes, dim=1)[distributed.rank()].clone().requires_grad_()
     loss = barlow_twins(own[0], own[1], **options)
     (gradient,) = torch.autograd.grad(loss, own)
     return loss.detach(), gradient
@@ -84,7 +84,7 @@ def test_one_row_in_all_has_no_correlation_and_shapes_are_still_checked() -> Non
 
 
 def refused() -> bool:
-    rows = torch.ones(1 - processes.rank(), 3)
+    rows = torch.ones(1 - distributed.rank(), 3)
     with pytest.raises(InputError, match=r"n ≥ 2 rows .* not 1"):
         barlow_twins(rows, rows, across_processes=True)
     with pytest.raises(InputError, match="one shape"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import bootstrap_latent
 from tests.cases import each
@@ -83,7 +83,7 @@ def test_wrong_shapes_are_named(shapes: tuple[tuple[int, ...], tuple[int, ...]])
 
 
 def loss_and_gradient(q: Tensor, z: Tensor, sizes: tuple[int, ...], across: bool) -> tuple[float, Tensor]:
-    own_q, own_z = (rows.split(sizes)[processes.rank()].clone() for rows in (q, z))
+    own_q, own_z = (rows.split(sizes)[distributed.rank()].clone() for rows in (q, z))
     loss = bootstrap_latent(own_q.requires_grad_(), own_z, across_processes=across)
     (gradient,) = torch.autograd.grad(loss, own_q)
     return loss.item(), gradient

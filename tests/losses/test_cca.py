@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import cca
 from tests.cases import each
@@ -84,7 +84,7 @@ def test_views_of_other_shapes_are_refused() -> None:
 
 
 def loss_and_gradient(views: Tensor, sizes: tuple[int, ...], options: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    own = views.split(sizes, dim=1)[processes.rank()].clone().requires_grad_()
+    own = views.split(sizes, dim=1)[distributed.rank()].clone().requires_grad_()
     loss = cca(own[0], own[1], decorrelation=0.3, **options)
     (gradient,) = torch.autograd.grad(loss, own)
     return loss.detach(), gradient

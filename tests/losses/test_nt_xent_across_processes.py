@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.losses import nt_xent, similarities
 from tests.cases import each
 from tests.processes import run_in_processes
@@ -24,10 +24,10 @@ def random_views(n: int, d: int = 5, dtype: torch.dtype = torch.float64) -> Tens
 
 def loss_and_gradient(views: Tensor, sizes: tuple[int, ...], options: dict[str, Any]) -> tuple[Tensor, Tensor]:
     similarities.ROWS, similarities.COLUMNS = 3, 4  # several tiles, whose borders are not those of the processes
-    own = views.split(sizes, dim=1)[processes.rank()].clone().requires_grad_()
+    own = views.split(sizes, dim=1)[distributed.rank()].clone().requires_grad_()
     pairs = options.get("not_negatives")
     if isinstance(pairs, list):
-        options = {**options, "not_negatives": pairs[processes.rank()]}
+        options = {**options, "not_negatives": pairs[distributed.rank()]}
     loss = nt_xent(own[0], own[1], **options)
     (gradient,) = torch.autograd.grad(loss, own)
     return loss.detach(), gradient

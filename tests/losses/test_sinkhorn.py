@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import sinkhorn
 from tests.cases import each
@@ -169,7 +169,7 @@ def test_wrong_input_is_named(scores: Tensor, options: dict[str, Any], message: 
 
 
 def own_assignments(scores: Tensor, sizes: tuple[int, ...], across: bool) -> Tensor:
-    return sinkhorn(scores.split(sizes)[processes.rank()], across_processes=across)
+    return sinkhorn(scores.split(sizes)[distributed.rank()], across_processes=across)
 
 
 @pytest.mark.multiprocess

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.losses import sinkhorn, swapped_prediction
 from tests.cases import each
@@ -98,7 +98,7 @@ def test_wrong_input_is_named() -> None:
 
 
 def loss_and_gradient(parts: list[Tensor], sizes: tuple[int, ...], across: bool) -> tuple[float, Tensor]:
-    own = [part.split(sizes)[processes.rank()].clone() for part in parts]
+    own = [part.split(sizes)[distributed.rank()].clone() for part in parts]
     loss = swapped_prediction(own[0].requires_grad_(), *own[1:], across_processes=across)
     (gradient,) = torch.autograd.grad(loss, own[0])
     return loss.item(), gradient

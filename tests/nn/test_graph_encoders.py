@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.augment import MaskFeatures
 from sfa.errors import InputError
 from sfa.nn import GIN, GraphEncoder, PooledGCN, sum_pool
@@ -189,9 +189,9 @@ def share_of_the_graphs(name: str, state: dict[str, Any], sizes: list[int]) -> t
     """Rows of this process's graphs, the first rank with a single node, and a running mean."""
     encoder = trained_a_little(name)
     encoder.load_state_dict(state)
-    processes.synchronise(encoder)
+    distributed.enable_cross_rank(encoder)
     graphs = [to_data(graph) for graph in random_graphs(3, sizes)]
-    own = graphs[:1] if processes.rank() == 0 else graphs[1:]
+    own = graphs[:1] if distributed.rank() == 0 else graphs[1:]
     rows = encoder(Batch.from_data_list(own)).detach()
     return rows, next(value for key, value in encoder.state_dict().items() if key.endswith("running_mean"))
 

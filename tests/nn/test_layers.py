@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
 from sfa.nn.layers import BatchNorm, BatchNorm2d, dropout
@@ -45,7 +45,7 @@ def steps(
     with_weights(norm)
     seen: list[Step] = []
     for batch, weight in zip(batches, weights, strict=True):
-        x, w = (whole.split(sizes)[processes.rank()] for whole in (batch, weight))
+        x, w = (whole.split(sizes)[distributed.rank()] for whole in (batch, weight))
         x = x.clone(memory_format=FORMATS[memory]).requires_grad_()
         y = norm(x)
         assert y.is_contiguous(memory_format=FORMATS[memory])
@@ -59,7 +59,7 @@ def steps(
 def across(options: dict[str, Any], batches: Tensor, *how: Any) -> Any:
     ours = BatchNorm2d if batches.dim() == 5 else BatchNorm
     norm = ours(batches.shape[2], dtype=batches.dtype, **options)
-    processes.synchronise(norm)
+    distributed.enable_cross_rank(norm)
     return steps(norm, batches, *how)
 
 
@@ -115,7 +115,7 @@ def test_of_its_own_rows_alone_a_process_has_other_statistics() -> None:
 
 
 def normalise_own_rows(x: Tensor) -> Tensor:
-    return BatchNorm(4, dtype=x.dtype)(x.split([6, 3])[processes.rank()]).detach()
+    return BatchNorm(4, dtype=x.dtype)(x.split([6, 3])[distributed.rank()]).detach()
 
 
 @pytest.mark.multiprocess
@@ -127,20 +127,20 @@ def test_one_row_in_all_is_refused_and_eval_needs_nobody_else() -> None:
 
 def odd_cases() -> Tensor | None:
     norm = BatchNorm(3)
-    processes.synchronise(norm)
+    distributed.enable_cross_rank(norm)
     before = {name: x.clone() for name, x in norm.state_dict().items()}
     with pytest.raises(InputError, match="needs 2 or more rows on all processes together, not 1"):
-        norm(torch.ones(processes.rank(), 3))
+        norm(torch.ones(distributed.rank(), 3))
     assert all(torch.equal(x, before[name]) for name, x in norm.state_dict().items())
     with pytest.raises(ValueError, match="2D or 3D"):
         norm(torch.ones(2, 3, 1, 1))
     of_images = BatchNorm2d(3)
-    processes.synchronise(of_images)
+    distributed.enable_cross_rank(of_images)
     with pytest.raises(ValueError, match="4D"):
         of_images(torch.ones(2, 3))
     with pytest.raises(InputError, match="needs 2 or more rows on all processes together, not 1"):
-        of_images(torch.ones(processes.rank(), 3, 1, 1))
-    return norm.eval()(torch.full((2, 3), 5.0)).detach() if processes.rank() == 0 else None
+        of_images(torch.ones(distributed.rank(), 3, 1, 1))
+    return norm.eval()(torch.full((2, 3), 5.0)).detach() if distributed.rank() == 0 else None
 
 
 @pytest.mark.multiprocess
@@ -156,9 +156,9 @@ def test_half_precision_is_normalised_in_float32(shape: tuple[int, ...], half: t
 
 def normalise_half(x: Tensor) -> Tensor:
     norm = BatchNorm(4) if x.dim() == 2 else BatchNorm2d(4)
-    processes.synchronise(norm)
+    distributed.enable_cross_rank(norm)
     with torch.autocast("cpu", x.dtype):
-        return norm(x.split([299, 1])[processes.rank()]).detach()
+        return norm(x.split([299, 1])[distributed.rank()]).detach()
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -178,7 +178,7 @@ def test_in_one_process_the_bits_and_the_state_are_those_of_batch_norm(
     batches, weights = (random_rows(*shape, dtype=torch.float32, seed=seed) for seed in (0, 1))
     ours, theirs = (kind(4, **OPTIONS[name]) for kind in kinds)
     if told:
-        processes.synchronise(ours)
+        distributed.enable_cross_rank(ours)
     (seen, gradients, state), (expected, expected_gradients, expected_state) = (
         steps(norm, batches, weights, (9,), memory) for norm in (ours, theirs)
     )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.nn import ResNet, resnet18, resnet18_imagenet, small, small_strided
 from sfa.nn.layers import BatchNorm2d
@@ -225,8 +225,8 @@ def outputs(
     sizes: tuple[int, ...], images: Tensor, direction: Tensor
 ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
     encoder = network(4).double()
-    processes.synchronise(encoder)
-    own, weights = (whole.split(sizes)[processes.rank()] for whole in (images, direction))
+    distributed.enable_cross_rank(encoder)
+    own, weights = (whole.split(sizes)[distributed.rank()] for whole in (images, direction))
     result = encoder(own)
     (result * weights).sum().backward()
     gradients = {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, distributed
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from tests.cases import each
 from tests.processes import run_in_processes
@@ -30,10 +30,10 @@ def random_map(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) -
 
 def augment(h: Tensor, weights: Tensor, sizes: tuple[int, ...], options: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """What one process sees of the map and of the gradient; only rank 0 has the seed that counts."""
-    own = h.split(sizes, dim=-2)[processes.rank()].clone().requires_grad_()
-    h_tilde = power_iteration(own, **options, across_processes=True, generator=seeded(1 + processes.rank()))
+    own = h.split(sizes, dim=-2)[distributed.rank()].clone().requires_grad_()
+    h_tilde = power_iteration(own, **options, across_processes=True, generator=seeded(1 + distributed.rank()))
     assert h_tilde.dtype == h.dtype
-    loss = (h_tilde * weights.split(sizes, dim=-2)[processes.rank()]).sum()
+    loss = (h_tilde * weights.split(sizes, dim=-2)[distributed.rank()]).sum()
     (gradient,) = torch.autograd.grad(loss, own)
     return h_tilde.detach(), gradient
 
@@ -190,7 +190,7 @@ def sent(d: int, iterations: int, directions: int) -> tuple[list[int], list[int]
     with pytest.MonkeyPatch.context() as patch:
         for name, numbers in (("all_reduce", reduced), ("broadcast", broadcast)):
             patch.setattr(distributed, name, counting(getattr(distributed, name), numbers))
-        h = random_map(30 * processes.rank(), d)
+        h = random_map(30 * distributed.rank(), d)
         power_iteration(h, iterations, directions=directions, across_processes=True, generator=generator)
     return reduced, broadcast, generator.get_state()
 
@@ -211,7 +211,7 @@ def test_of_its_own_rows_alone_a_process_gets_another_map() -> None:
 
 
 def augment_own_rows(h: Tensor) -> Tensor:
-    return power_iteration(h.split([9, 5])[processes.rank()], 2, generator=seeded(1))
+    return power_iteration(h.split([9, 5])[distributed.rank()], 2, generator=seeded(1))
 
 
 @each("dtype", ROUGH, ids=str)
@@ -235,9 +235,9 @@ def test_the_module_acts_across_processes_once_told_to() -> None:
 
 
 def synchronised(layer: SpectralMap, h: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    processes.synchronise(layer)
-    own = h.split(sizes)[processes.rank()]
-    h_tilde: Tensor = layer(own, seeded(1 + processes.rank()))
-    if processes.rank() == 0:
+    distributed.enable_cross_rank(layer)
+    own = h.split(sizes)[distributed.rank()]
+    h_tilde: Tensor = layer(own, seeded(1 + distributed.rank()))
+    if distributed.rank() == 0:
         assert layer.eval()(own) is own, "which takes nobody else"
     return h_tilde

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral import GaussianNoise, add_noise
 from tests.cases import each
 from tests.processes import run_in_processes
@@ -19,9 +19,9 @@ def seeded(seed: int) -> torch.Generator:
 
 
 def noise_on(h: Tensor, sizes: tuple[int, ...], seed: int | None) -> tuple[Tensor, Tensor]:
-    own = h.split(sizes, dim=-2)[processes.rank()].clone().requires_grad_()
+    own = h.split(sizes, dim=-2)[distributed.rank()].clone().requires_grad_()
     layer = GaussianNoise(0.5)
-    processes.synchronise(layer)
+    distributed.enable_cross_rank(layer)
     torch.manual_seed(4)
     h_tilde = layer(own, None if seed is None else seeded(seed))
     (gradient,) = torch.autograd.grad(h_tilde.sum(), own)

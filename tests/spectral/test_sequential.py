@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.spectral import (
     PCA,
@@ -114,12 +114,12 @@ def test_it_spans_processes_if_all_its_maps_do() -> None:
     assert layer.spans_processes
     assert run_in_processes(acts_as_its_maps, 2, layer, random_map(14, 5)) == [True, True]
     with pytest.raises(InputError, match="needs all rows of a feature map in one process"):
-        processes.synchronise(chain())
+        distributed.enable_cross_rank(chain())
 
 
 def acts_as_its_maps(layer: Sequential, h: Tensor) -> bool:
-    processes.synchronise(layer)
-    own, generator = h.split([4, 10])[processes.rank()], seeded(1)
+    distributed.enable_cross_rank(layer)
+    own, generator = h.split([4, 10])[distributed.rank()], seeded(1)
     noisy = add_noise(own, 0.3, across_processes=True, generator=generator)
     expected = power_iteration(noisy, 2, across_processes=True, generator=generator)
     return torch.equal(layer(own, seeded(1)), expected)

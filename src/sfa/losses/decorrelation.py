@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.matrices import check_one_shape
 
@@ -38,7 +38,7 @@ def barlow_twins(
     """
     alpha, beta, n = standardize(z_alpha, z_beta, eps=eps, across_processes=across_processes)
     product = alpha.mT @ beta
-    correlation = (processes.all_reduce_sum(product) if across_processes else product) / n
+    correlation = (distributed.all_reduce_sum(product) if across_processes else product) / n
     diagonal = correlation.diagonal()
     invariance = (1 - diagonal).square().sum()
     redundancy = correlation.square().sum() - diagonal.square().sum()
@@ -73,7 +73,7 @@ def cca(
     alpha, beta, n = standardize(z_alpha, z_beta, eps=eps, across_processes=across_processes)
 
     def over_nodes(own: Tensor) -> Tensor:
-        return (processes.all_reduce_sum(own) if across_processes else own) / n
+        return (distributed.all_reduce_sum(own) if across_processes else own) / n
 
     invariance = over_nodes((alpha - beta).square().sum())
     identity = torch.eye(alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
@@ -83,7 +83,7 @@ def cca(
 
 def standardize(z_alpha: Tensor, z_beta: Tensor, *, eps: float, across_processes: bool) -> tuple[Tensor, Tensor, int]:
     """Return two views with columns of mean 0 and unbiased deviation 1 over the batch of ``n`` rows, and ``n``."""
-    spread = across_processes and processes.count() > 1
+    spread = across_processes and distributed.world_size() > 1
     check_one_shape("Two views", z_alpha, z_beta, rows=2 if spread else len(z_alpha), at_least=2)
     if spread:
         return _standardize_across_processes(z_alpha, z_beta, eps)
@@ -100,13 +100,13 @@ def _standardize_columns(z: Tensor, eps: float) -> Tensor:
 
 
 def _standardize_across_processes(z_alpha: Tensor, z_beta: Tensor, eps: float) -> tuple[Tensor, Tensor, int]:
-    n = processes.count_rows(z_alpha)
+    n = distributed.count_rows(z_alpha)
     if n < 2:
         raise InputError(f"Two views with n ≥ 2 rows on all processes together are needed, not {n}.")
     both = torch.cat([z_alpha, z_beta], dim=1)
     both = both.to(torch.promote_types(both.dtype, torch.float32))
-    centered = both - processes.all_reduce_sum(both.sum(0)) / n
-    squares = processes.all_reduce_sum(centered.square().sum(0))
+    centered = both - distributed.all_reduce_sum(both.sum(0)) / n
+    squares = distributed.all_reduce_sum(centered.square().sum(0))
     # The root of 0 has no gradient; a column that never changes has none either.
     deviation = torch.where(squares > 0, squares, 1).sqrt() * (squares > 0) / math.sqrt(n - 1)
     alpha, beta = (centered / (deviation + eps)).chunk(2, dim=1)

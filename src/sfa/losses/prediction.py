@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.matrices import check_one_shape
 from sfa.ranges import check_number
 
@@ -26,11 +26,11 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
         z: The target network's embeddings of the same nodes in the other view, a constant as a rule.
         across_processes: The rows of all processes are one batch.
     """
-    n = processes.count_rows(q) if across_processes else len(q)
+    n = distributed.count_rows(q) if across_processes else len(q)
     check_one_shape("Predictions and targets", q, z, rows=n)
     cosines = (_directions(q) * _directions(z)).sum()
     if across_processes:
-        cosines = processes.all_reduce_sum(cosines)
+        cosines = distributed.all_reduce_sum(cosines)
     return 2 - 2 * cosines / n
 
 
@@ -67,13 +67,13 @@ def swapped_prediction(
         tau: Temperature.
         across_processes: The rows of all processes are one batch; some may hold none.
     """
-    n = processes.count_rows(scores_alpha) if across_processes else len(scores_alpha)
+    n = distributed.count_rows(scores_alpha) if across_processes else len(scores_alpha)
     what = "Scores and assignments of both views"
     check_one_shape(what, scores_alpha, scores_beta, q_alpha, q_beta, rows=n, dims="B, K")
     check_number("tau", tau, above=0)
     total = _cross_entropy(scores_alpha, q_beta, tau) + _cross_entropy(scores_beta, q_alpha, tau)
     if across_processes:
-        total = processes.all_reduce_sum(total)
+        total = distributed.all_reduce_sum(total)
     return total / (2 * n)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.ranges import check_number, check_whole
 
@@ -29,8 +29,8 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
         iterations: So many; SwAV stops after 3.
         across_processes: The rows of all processes are one batch; some may hold none.
     """
-    across = across_processes and processes.count() > 1
-    rows = processes.count_rows(scores) if across else len(scores)
+    across = across_processes and distributed.world_size() > 1
+    rows = distributed.count_rows(scores) if across else len(scores)
     if scores.dim() != 2 or rows < 1 or scores.shape[1] < 1 or not scores.is_floating_point():
         raise InputError(
             f"Scores are numbers (B, K) with B ≥ 1 and K ≥ 1, not {scores.dtype} {tuple(scores.shape)} "
@@ -42,7 +42,7 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
     # What a column is shifted by has no effect, as its sum is scaled next. With a maximum of 0 that sum is 1 at least.
     largest = s.amax(0, keepdim=True) if len(s) else s
     if across:
-        largest = processes.gather_rows(largest)[0].amax(0, keepdim=True)
+        largest = distributed.gather_rows(largest)[0].amax(0, keepdim=True)
     x = ((s - largest) / epsilon).clamp_(min=torch.finfo(s.dtype).min)
     # The scores enter by exponents alone. From then on a column sums to 1 / K or more, and a row to 1 / B, before it is
     # scaled: nothing can vanish, and plain quotients do.
@@ -55,7 +55,7 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
 
 def _column_sums(q: Tensor, across: bool) -> Tensor:
     own = q.sum(0, keepdim=True)
-    return processes.all_reduce_sum(own) if across else own
+    return distributed.all_reduce_sum(own) if across else own
 
 
 def project_to_simplex(v: Tensor) -> Tensor:

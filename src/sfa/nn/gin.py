@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.graph.batches import check_batch, make_batch, sum_pool
 from sfa.graph.structure import csr_structure, some_rows
@@ -68,7 +68,7 @@ class GraphEncoder(nn.Module, ABC):
 
     def _check(self, batch: Data) -> None:
         check_batch(batch)
-        alone = not (self.across_processes and processes.count() > 1)
+        alone = not (self.across_processes and distributed.world_size() > 1)
         if self.training and alone and batch.num_nodes < 2:
             raise InputError(
                 f"Batch normalisation needs 2 or more nodes in a batch of graphs to train on, not {batch.num_nodes}: "

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.losses import sinkhorn
 from sfa.nn.layers import Activation, BatchNorm, init_xavier_, make_activation
 
@@ -138,12 +138,12 @@ class Queue(nn.Module):
         """The rows that this process adds to its batch."""
         if not self.across_processes:
             return self.rows
-        return self.rows.tensor_split(processes.count(), dim=1)[processes.rank()]
+        return self.rows.tensor_split(distributed.world_size(), dim=1)[distributed.rank()]
 
     @torch.no_grad()
     def push(self, z: Tensor) -> None:
         """Take in the projections ``(2, b, width)`` of a batch, and drop the oldest rows for them."""
-        z = processes.gather_rows(z.transpose(0, 1))[0].transpose(0, 1) if self.across_processes else z
+        z = distributed.gather_rows(z.transpose(0, 1))[0].transpose(0, 1) if self.across_processes else z
         size = self.rows.shape[1]
         self.rows.copy_(torch.cat([z.to(self.rows.dtype), self.rows], dim=1)[:, :size])
         self.stored.add_(z.shape[1]).clamp_(max=size)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.levels import Level
 from sfa.modes import evaluating
@@ -89,7 +89,7 @@ class ImageEncoder(nn.Module, ABC):
                 f"channel(s), not {images.dtype} of shape {tuple(images.shape)}."
             )
         _check_size(*images.shape[2:])
-        alone = not (self.across_processes and processes.count() > 1)
+        alone = not (self.across_processes and distributed.world_size() > 1)
         if self.training and alone and len(images) < 2:
             raise InputError(
                 f"Batch normalisation needs 2 or more images in a batch to train on, not {len(images)}: "

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError, unknown_name
 from sfa.matrices import csr_matrix
 from sfa.nn.sparse import feature_product
@@ -101,7 +101,7 @@ class AcrossProcesses(_BatchNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize ``(n, d, ...)`` in the dtype and memory format of the input; halves are widened to float32."""
-        if not (self.across_processes and self.training and processes.count() > 1):
+        if not (self.across_processes and self.training and distributed.world_size() > 1):
             return super().forward(input)
         self._check_input_dim(input)  # type: ignore[no-untyped-call]
         x = input.to(torch.promote_types(input.dtype, torch.float32))
@@ -110,12 +110,12 @@ class AcrossProcesses(_BatchNorm):
         def along_channels(values: Tensor) -> Tensor:
             return values.view(-1, *[1] * (x.dim() - 2))
 
-        n = int(processes.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
+        n = int(distributed.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
         if n < 2:
             raise InputError(f"Batch normalisation needs 2 or more rows on all processes together, not {n}.")
-        mean = processes.all_reduce_sum(x.sum(over)) / n
+        mean = distributed.all_reduce_sum(x.sum(over)) / n
         centered = x - along_channels(mean)
-        variance = processes.all_reduce_sum(centered.square().sum(over)) / n
+        variance = distributed.all_reduce_sum(centered.square().sum(over)) / n
         self._track(mean.detach(), variance.detach() * n / (n - 1))
         scale = (variance + self.eps).rsqrt()
         if not self.affine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.ranges import NonNegative, check_number
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
@@ -29,7 +29,7 @@ def add_noise(
         generator: Source of the noise, on the device of ``h``; the global one if not given.
     """
     check_number("strength", strength)
-    if across_processes and processes.count() > 1:
+    if across_processes and distributed.world_size() > 1:
         return _add_noise_across_processes(h, strength, generator)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
@@ -43,10 +43,10 @@ def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Gen
     check_feature_map(h)
     squares = h.detach().double().square().sum(dim=(-2, -1), keepdim=True)  # float64 has the range
     entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
-    squares, entries = processes.all_reduce_sum(torch.stack([squares, entries]))
+    squares, entries = distributed.all_reduce_sum(torch.stack([squares, entries]))
     rms: Tensor = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
-    own = torch.Generator(h.device).manual_seed(int(seed) + processes.rank())
+    own = torch.Generator(h.device).manual_seed(int(seed) + distributed.rank())
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         return unit * scale + strength * rms * normal(unit.shape, unit, own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.spectral.feature_map import identity, largest_entry
 from sfa.spectral.projection import RankOneProduct, unit
 
@@ -54,7 +54,7 @@ def passes_on_gram(
     """
     wide = h.double()  # has the digits for squares of singular values, and the range
     if spread:  # a common scale would take communication of its own
-        starts, m = processes.shared(starts), processes.all_reduce_sum(wide.mT @ wide)
+        starts, m = distributed.broadcast(starts), distributed.all_reduce_sum(wide.mT @ wide)
     else:
         wide = wide / largest_entry(wide)
         m = wide.mT @ wide
@@ -93,9 +93,9 @@ def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOn
     Of a map that is float64 itself, singular values below ``2e-7`` of the leading one count as zero.
     """
     negligible = max((NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, NEGLIGIBLE * torch.finfo(torch.float64).eps)
-    wide, w, turned = h.double(), product.to(torch.float64), processes.shared(orthonormal(r)).double()
+    wide, w, turned = h.double(), product.to(torch.float64), distributed.broadcast(orthonormal(r)).double()
     for _ in range(iterations):
-        total = processes.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
+        total = distributed.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
         turned = orthonormal(w.times(total, transposed=True), negligible)
     return orthonormal(turned.to(h.dtype))
 

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
 from sfa.registry import register
@@ -77,7 +77,7 @@ def power_iteration(
         check_whole(name, value, least)
     if not abs(strength) < math.inf:  # NaN too
         raise InputError(f"strength must be a finite number, not {strength!r}.")
-    spread = across_processes and processes.count() > 1
+    spread = across_processes and distributed.world_size() > 1
     if 0 in ((*h.shape[:-2], h.shape[-1]) if spread else h.shape):
         return h
     _check_width(directions, h.shape[-1])
