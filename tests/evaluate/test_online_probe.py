@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate import Classification, online_probe
 from sfa.evaluate.online_probe import OnlineProbe
@@ -222,7 +222,7 @@ def parts_of_steps(images: Data) -> tuple[list[dict[str, float]], dict[str, Tens
     probe, found = OnlineProbe(WIDTH, images, epochs=2), []
     for epoch in range(2):
         for maps, batch in batches(images, epoch=epoch):
-            own = torch.arange(len(batch.images)).tensor_split(processes.count())[processes.rank()]
+            own = torch.arange(len(batch.images)).tensor_split(distributed.world_size())[distributed.rank()]
             rows = FeatureMaps(*(view[own] for view in maps))
             probe.observe(rows, Data(images=batch.images[own], y=batch.y[own]))
         found.append(probe.end_of_epoch(Pixels(), images))

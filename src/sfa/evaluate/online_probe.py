@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa import distributed as processes
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
@@ -79,9 +79,9 @@ class OnlineProbe:
         target = torch.searchsorted(self.classes, batch.y[rows]).repeat(len(views))
         with full_precision(torch.cat([view[rows] for view in views]).float()) as (x,):
             scores = self.classifier.scores(x)
-            sums = [processes.all_reduce_sum(part) for part in self.classifier.gradients(x, scores, target)]
+            sums = [distributed.all_reduce_sum(part) for part in self.classifier.gradients(x, scores, target)]
         told = (scores[:, 0].argmax(1) == target).sum()
-        right, seen = processes.all_reduce_sum(torch.stack([told, torch.full_like(told, len(x))])).tolist()
+        right, seen = distributed.all_reduce_sum(torch.stack([told, torch.full_like(told, len(x))])).tolist()
         if seen > 0:
             self.classifier.step((sums[0] / seen, sums[1] / seen), self._rate())
         self.right, self.seen = self.right + right, self.seen + seen
@@ -118,14 +118,14 @@ class OnlineProbe:
     @torch.no_grad()
     def _validate(self, method: Method, data: Data) -> dict[str, float]:
         """Look at this process's share of the validation part."""
-        own = self.validation.tensor_split(processes.count())[processes.rank()]
+        own = self.validation.tensor_split(distributed.world_size())[distributed.rank()]
         hits = torch.zeros(2, dtype=torch.int64, device=self.classes.device)
         with evaluating(method):
             for numbers in (piece for piece in torch.split(own, TOGETHER) if len(piece) > 0):
                 z = method.embed(Data(x=data.x[numbers])).float()
                 right = best_labels(self.classifier.scores(z)[:, 0], self.classes) == data.y[numbers, None].to(z.device)
                 hits += torch.stack([right[:, 0].sum(), right.any(1).sum()])
-        first, top = (100 * right / len(self.validation) for right in processes.all_reduce_sum(hits).tolist())
+        first, top = (100 * right / len(self.validation) for right in distributed.all_reduce_sum(hits).tolist())
         return {"validation": first, **({f"validation_top{RANKS}": top} if len(self.classes) > RANKS else {})}
 
     def _rate(self) -> Tensor:
