@@ -14,12 +14,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from sfa.cli.evaluate import _trained_anew
 from sfa.evaluate import Classification
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe
 from sfa.registry import registered
 from sfa.run.display import Display
 from sfa.run.run import open_run
+from sfa.run.score_cache import trained_anew
 from tests.parts import replace_part
 
 RunSfa = Callable[..., Any]

@@ -16,7 +16,6 @@ from matplotlib.image import imread
 
 from sfa.cli.figure import _published_ratios
 from sfa.paper.figures import NamedFigure, Takes
-from sfa.paper.figures.needed_run import plain_and_spectral
 from sfa.registry import registered, resolve
 from sfa.run.display import LineTracker
 from tests.parts import replace_part

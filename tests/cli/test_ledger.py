@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sfa.experiments.results import Ledger
-from tests.ledger.writers import entry_by
+from tests.experiments.writers import entry_by
 
 RunSfa = Callable[..., Any]
 

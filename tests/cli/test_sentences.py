@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sfa.cli.evaluate import _of_other_levels
-from sfa.cli.train import _of_probe
 from sfa.evaluate import possible
 from sfa.registry import registered, resolve
 from sfa.run.display import counted
+from sfa.run.evaluate import _of_other_levels
+from sfa.run.train_recipe import _of_probe
 from sfa.train import RunFolder, load_tensors, save_tensors
 
 RunSfa = Callable[..., Any]

@@ -23,7 +23,7 @@ from sfa.run import Recipe
 from sfa.run import display as console
 from sfa.run.display import Display
 from sfa.run.run import Run
-from tests.studies.tiny import shortened, tiny_plan
+from tests.experiments.tiny import shortened, tiny_plan
 
 RunSfa = Callable[..., Any]
 TINY = ["--epochs", "3", "--set", "method.hidden=8", "method.projection=8"]

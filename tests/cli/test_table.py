@@ -16,11 +16,11 @@ import pytest
 from sfa.errors import InputError
 from sfa.experiments.measure import measure
 from sfa.experiments.results import Ledger
-from sfa.paper.tables.definition import DEFINITIONS, NUMBERS
+from sfa.paper.tables.definition import NUMBERS, definition_of
 from sfa.paper.tables.make import make_table
 from sfa.paper.tables.selection import Selection
 from sfa.run.source import Source
-from tests.ledger.writers import entry_by
+from tests.experiments.writers import entry_by
 
 RunSfa = Callable[..., Any]
 TINY = ["--epochs", "1", "--set", "method.hidden=4"]
@@ -126,9 +126,10 @@ def test_statistics_are_counted_anew(run_sfa: RunSfa) -> None:
 def commands_on_cora() -> list[str]:
     """Those below every table, and those of its cells, asked for on Cora."""
     found = []
-    for number in DEFINITIONS:
-        if DEFINITIONS[number].level == "node":
-            table = make_table(number, shipped=(), ask=Selection(datasets=("cora",), seeds=(0, 1)))
+    for number in NUMBERS:
+        definition = definition_of(number)
+        if definition is not None and definition.level == "node":
+            table = make_table(number, shipped=(), selection=Selection(datasets=("cora",), seeds=(0, 1)))
             found += [*table.commands, *(cell.command for row in table.rows for cell in row.cells if cell.command)]
     return list(dict.fromkeys(found))
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, distributed
+from torch import Tensor
+from torch import distributed as dist
 
 from sfa import distributed
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
@@ -189,7 +190,7 @@ def sent(d: int, iterations: int, directions: int) -> tuple[list[int], list[int]
     generator = seeded(1)
     with pytest.MonkeyPatch.context() as patch:
         for name, numbers in (("all_reduce", reduced), ("broadcast", broadcast)):
-            patch.setattr(distributed, name, counting(getattr(distributed, name), numbers))
+            patch.setattr(dist, name, counting(getattr(dist, name), numbers))
         h = random_map(30 * distributed.rank(), d)
         power_iteration(h, iterations, directions=directions, across_processes=True, generator=generator)
     return reduced, broadcast, generator.get_state()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from filelock import FileLock, Timeout
 
-from sfa.atomic import locked, write_text
+from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.sweep import Search, SearchCallback, fresh_seeds, make_report
 from sfa.sweep.search import best_of_each, recipe_of

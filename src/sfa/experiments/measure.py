@@ -50,7 +50,7 @@ def measure(
         epochs, seconds = run.progress.epoch, float(run.folder.read_metrics()[-1]["seconds"])
         cost = {"epochs": epochs, "train_seconds": seconds, "seconds_per_epoch": seconds / epochs}
         cost |= {"peak_memory": peak_memory(by), "peak_memory_by": by}
-        graph, z = run.graph, run.method.embed(run.graph)
+        graph, z = run.data, run.method.embed(run.data)
     else:
         graph = recipe.prepare(graph)
         if kind == "untrained encoder":

@@ -204,8 +204,8 @@ class Search:
         shown = LambdaCallback(on_step_end=lambda state: callback.on_step_end(state.epochs_done, state.loss))
         folder = _open_folder(path, recipe, data, self.settings.source)
         run = train_recipe(recipe, data, folder, device=device, resume=True, callbacks=[shown])
-        z = run.method.embed(run.graph)
-        scores = [protocol.evaluate(z, run.graph) for protocol in protocols]
+        z = run.method.embed(run.data)
+        scores = [protocol.evaluate(z, run.data) for protocol in protocols]
         shutil.rmtree(path, ignore_errors=True)
         with suppress(OSError):
             path.parent.rmdir()  # if it is empty

@@ -11,7 +11,6 @@ from zlib import crc32
 
 from filelock import FileLock
 
-from sfa.atomic import locked
 from sfa.errors import InputError
 from sfa.seeding import derive_seed
 from sfa.train import Interrupted

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import torch
-from lightning_fabric.plugins import Precision
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -18,6 +17,9 @@ from sfa.evaluate.online_probe import OnlineProbe
 from sfa.methods.base import FeatureMaps, Method
 from sfa.train.loggers import Logger, Loggers
 from sfa.train.state import TrainingState
+
+if TYPE_CHECKING:
+    from lightning_fabric.plugins import Precision
 
 Hook = Literal["on_train_start", "on_step_start", "on_step_end", "on_epoch_end", "on_train_end"]
 

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from lightning_fabric import Fabric
 from torch import cuda
 from torch.distributed import is_available, is_torchelastic_launched
 
 from sfa.errors import InputError
 
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
 PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
 
 
-def make_fabric(device: str = "auto", precision: PrecisionName = "32") -> Fabric:
+def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") -> Fabric:
     """Make Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
 
     In ``bf16-mixed`` or ``16-mixed`` precision the forward pass runs in autocast, and weights stay in float32; the
     latter is for GPUs.
 
     In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
+    A Fabric that was made before is returned as it is.
     """
+    from lightning_fabric import Fabric  # slow to import, and embedding needs none
+
+    if isinstance(device, Fabric):
+        return device
     name, _, index = device.partition(":")
     if name == "mps":
         raise InputError("The device 'mps' cannot be used: PyTorch has no sparse matrices on it. Use cpu.")

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import nn
 from torch.nn.utils import get_total_norm
 from torch_geometric.data import Data
@@ -26,6 +25,9 @@ from sfa.train.fabric import PrecisionName, make_fabric
 from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
 from sfa.train.run_folder import RunFolder
 from sfa.train.state import Progress, TrainingState
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def train(
@@ -47,7 +49,7 @@ def train(
     seed: int = 0,
     checkpoint_every: int = 25,
     diagnose_every: int = 0,
-    device: str = "auto",
+    device: str | Fabric = "auto",
     sampler: Callable[[Data], Sampler] | None = None,
     folder: RunFolder | None = None,
     resume: bool = False,
