@@ -13,36 +13,36 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment import Augmentation
-from sfa.levels import Level, level_of, num_items
 from sfa.nn import as_encoder
 from sfa.registry import build, registered
+from sfa.tasks import Task, num_items, task_of
 
 KINDS = {"encoder": "encoders", "augmentation": "augmentations", "postprocess": "postprocess"}
 """Kinds of parts, and what ``sfa list`` calls them."""
 
 
 @pytest.fixture
-def data(planted: Data, molecules: Data, pictures: Data) -> dict[Level, Data]:
-    return {level_of(one): one for one in (planted, molecules, pictures)}
+def data(planted: Data, molecules: Data, pictures: Data) -> dict[Task, Data]:
+    return {task_of(one): one for one in (planted, molecules, pictures)}
 
 
 def features_of(data: Data) -> int:
     return int(data.x.shape[-1])
 
 
-def built_encoder(name: str, data: dict[Level, Data]) -> tuple[Any, Data]:
+def built_encoder(name: str, data: dict[Task, Data]) -> tuple[Any, Data]:
     """Encoders say their level; each takes the number of features or channels first."""
-    for level, one in data.items():
+    for task, one in data.items():
         encoder = build("encoder", {"name": name}, features_of(one))
-        if encoder.level == level:
+        if encoder.task == task:
             return encoder, one
     raise AssertionError(f"{name} embeds nothing")
 
 
 @pytest.mark.parametrize("name", registered("encoder"))
-def test_encoders_are_built_with_their_defaults_and_embed(name: str, data: dict[Level, Data]) -> None:
+def test_encoders_are_built_with_their_defaults_and_embed(name: str, data: dict[Task, Data]) -> None:
     encoder, one = built_encoder(name, data)
-    assert as_encoder(encoder, encoder.level) is encoder
+    assert as_encoder(encoder, encoder.task) is encoder
     with torch.no_grad():
         z = encoder.embed(one)
     assert z.shape == (num_items(one), encoder.width)
@@ -51,12 +51,12 @@ def test_encoders_are_built_with_their_defaults_and_embed(name: str, data: dict[
 
 
 @pytest.mark.parametrize("name", registered("augmentation"))
-def test_augmentations_are_built_with_their_defaults_and_give_two_views(name: str, data: dict[Level, Data]) -> None:
+def test_augmentations_are_built_with_their_defaults_and_give_two_views(name: str, data: dict[Task, Data]) -> None:
     augmentation = build("augmentation", {"name": name})
     assert isinstance(augmentation, Augmentation)
     assert repr(augmentation).startswith(f"{type(augmentation).__name__}(")
-    for level in data if augmentation.level is None else [augmentation.level]:
-        one = data[level]
+    for task in data if augmentation.task is None else [augmentation.task]:
+        one = data[task]
         before = {key: value.clone() for key, value in one.to_dict().items() if isinstance(value, Tensor)}
         views, again = (augmentation(one, torch.Generator().manual_seed(0)) for _ in range(2))
         assert len(views) == 2

@@ -305,7 +305,7 @@ class TestDataSets:
         assert loaded.name == "my-Ring"
         assert asked == [tmp_path]
         info = names()[-1]
-        assert (info.name, info.description, info.level) == ("my-Ring", "A ring of twelve nodes.", None)
+        assert (info.name, info.description, info.task) == ("my-Ring", "A ring of twelve nodes.", None)
         assert (info.bundled, info.downloaded) == (False, False)
         assert info.loader is not None
         assert info.loader.endswith("ring")
@@ -332,16 +332,16 @@ class TestDataSets:
         def load_molecules(root: Path) -> Data:
             return molecules
 
-        load_molecules.level = "graph"  # type: ignore[attr-defined]
+        load_molecules.task = "graph"  # type: ignore[attr-defined]
         register("dataset", "molecules", load_molecules)
-        assert names()[-1].level == "graph"
+        assert names()[-1].task == "graph"
         assert load("molecules").num_nodes == molecules.num_nodes
-        load_molecules.level = "node"  # type: ignore[attr-defined]
+        load_molecules.task = "node"  # type: ignore[attr-defined]
         with pytest.raises(
             InputError, match=r"molecules holds whole graphs: set .*load_molecules\.level to 'graph', not"
         ):
             load("molecules")
-        load_molecules.level = "nodes"  # type: ignore[attr-defined]
+        load_molecules.task = "nodes"  # type: ignore[attr-defined]
         with pytest.raises(InputError, match="Unknown level of the data set molecules 'nodes': did you mean 'node'"):
             names()
 
@@ -375,7 +375,7 @@ class TestDataSets:
         (here / "tu.py").write_text("def NCI1(root): raise AssertionError")
         info = find("tu:NCI1")
         assert info is not None
-        assert (info.level, info.loader) == ("graph", None)
+        assert (info.task, info.loader) == ("graph", None)
 
 
 class TestCommandLine:
@@ -415,7 +415,7 @@ class TestCommandLine:
         class Part:
             """My own part."""
 
-            level = "node"
+            task = "node"
 
         replace_part(monkeypatch, listed.removesuffix("s"), "mine", Part)
         line = run_sfa("list", listed).out.splitlines()[-1]

@@ -12,7 +12,7 @@ import griffe
 import pytest
 
 from sfa.evaluate import Score
-from sfa.experiments.entry import Entry
+from sfa.paper.entry import Entry
 from sfa.run import load_recipe
 from sfa.run.identity import recipe_hash
 
@@ -138,7 +138,7 @@ def test_runs_before_a_correction_are_told_apart(part: Any) -> None:
 def test_docstrings_become_markdown(part: Any) -> None:
     text = r"""A `"Thing of
     many" <https://arxiv.org/abs/1>`_, a :class:`Thing` of :math:`\sigma_1`;
-    :func:`sfa.theory.density`, :meth:`~sfa.experiments.results.Ledger.select`.
+    :func:`sfa.theory.density`, :meth:`~sfa.paper.results.Ledger.select`.
 
     .. math::
         a &= b \\

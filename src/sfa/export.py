@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError, SfaError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 Embeddings = NDArray[np.float32]
 Ids = Sequence[str] | Sequence[int]
@@ -38,7 +38,7 @@ class Table:
 
     z: Embeddings
     ids: Ids
-    item: Level
+    item: Task
     columns: Columns
     layout: Layout
     about: Mapping[str, Any]
@@ -173,7 +173,7 @@ def write_embeddings(
     z: Embeddings,
     ids: Ids,
     *,
-    item: Level = "node",
+    item: Task = "node",
     layout: Layout = "columns",
     columns: Columns | None = None,
     about: Mapping[str, Any] | None = None,

@@ -138,11 +138,11 @@ class TestEdgeWeights:
         assert weights[important] == 0
 
     @IMPORTANCES
-    @pytest.mark.parametrize("level", [0.0, 0.3, 1.0, 1e9])
-    def test_equal_centralities_give_equal_rates(self, graph: Data, level: float, importance: Importance) -> None:
-        phi = torch.full((60,), level, dtype=torch.float64)
+    @pytest.mark.parametrize("task", [0.0, 0.3, 1.0, 1e9])
+    def test_equal_centralities_give_equal_rates(self, graph: Data, task: float, importance: Importance) -> None:
+        phi = torch.full((60,), task, dtype=torch.float64)
         assert edge_weights(graph.edge_index, phi, importance).tolist() == [1] * graph.num_edges
-        noise = 1e-14 * level * torch.rand(60, generator=seeded(), dtype=torch.float64)
+        noise = 1e-14 * task * torch.rand(60, generator=seeded(), dtype=torch.float64)
         assert edge_weights(graph.edge_index, phi + noise, importance).tolist() == [1] * graph.num_edges
 
     @IMPORTANCES

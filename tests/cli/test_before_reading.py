@@ -71,8 +71,8 @@ def test_the_folder_of_all_runs(
 
 def test_the_level_is_known_of_names_and_of_images(unreadable: Path, planted_file: Path, pictures_file: Path) -> None:
     given = ["Cora", "mutag", "digits", str(unreadable), str(pictures_file), str(planted_file), "missing.npz", "", None]
-    levels = ["node", "graph", "image", "image", "image", None, None, None, None]
-    assert [Source(data).level() for data in given] == levels
+    tasks = ["node", "graph", "image", "image", "image", None, None, None, None]
+    assert [Source(data).task() for data in given] == tasks
 
 
 def test_recipes_are_told_of_for_the_same_kind_of_data_alone(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sfa.experiments.results import Ledger
-from tests.experiments.writers import entry_by
+from sfa.paper.results import Ledger
+from tests.paper.writers import entry_by
 
 RunSfa = Callable[..., Any]
 

@@ -17,7 +17,7 @@ from PIL import Image
 from sfa.evaluate import possible
 from sfa.registry import registered, resolve
 from sfa.run.display import counted
-from sfa.run.evaluate import _of_other_levels
+from sfa.run.evaluate import _of_other_tasks
 from sfa.run.train_recipe import _of_probe
 from sfa.train import RunFolder, load_tensors, save_tensors
 
@@ -102,7 +102,7 @@ def test_protocols_for_other_data_are_one_line(
     assert by_name == "not here, label-signal: It is a diagnosis and no score: ask for it by name."
     of = "the nodes of one graph or whole graphs"
     assert line == f"not here, {len(others)} protocols for {of}: {', '.join(others)}"
-    assert _of_other_levels(["image-knn"]) == "not here, 1 protocol for images: image-knn"
+    assert _of_other_tasks(["image-knn"]) == "not here, 1 protocol for images: image-knn"
 
 
 def test_images_without_labels_are_not_refused_for_being_images(

@@ -14,16 +14,16 @@ from rich.console import Console
 
 from sfa.cli.options import spread
 from sfa.cli.study import Progress
-from sfa.experiments import measure
-from sfa.experiments.cells import Plan
-from sfa.experiments.estimate import Estimator
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner
+from sfa.paper import measure
+from sfa.paper.cells import Plan
+from sfa.paper.estimate import Estimator
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner
 from sfa.run import Recipe
 from sfa.run import display as console
 from sfa.run.display import Display
 from sfa.run.run import Run
-from tests.experiments.tiny import shortened, tiny_plan
+from tests.paper.tiny import shortened, tiny_plan
 
 RunSfa = Callable[..., Any]
 TINY = ["--epochs", "3", "--set", "method.hidden=8", "method.projection=8"]
@@ -177,7 +177,7 @@ def test_ctrl_c(run_sfa: RunSfa, planted_file: Path, monkeypatch: pytest.MonkeyP
     )
     assert [row[3] for row in rows(run_sfa(*words, "--dry-run").out)[1:]] == ["begun", "to do"]
     with monkeypatch.context() as patch:
-        patch.setattr("sfa.experiments.measure._score", lambda *_: signal.raise_signal(signal.SIGINT))
+        patch.setattr("sfa.paper.measure._score", lambda *_: signal.raise_signal(signal.SIGINT))
         result = run_sfa(*words)
     assert (result.code, result.out) == (130, "")
     assert result.err.splitlines()[-1] == "sfa: Stopped; the same command goes on from there."

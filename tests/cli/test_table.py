@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from sfa.errors import InputError
-from sfa.experiments.measure import measure
-from sfa.experiments.results import Ledger
+from sfa.paper.measure import measure
+from sfa.paper.results import Ledger
 from sfa.paper.tables.definition import NUMBERS, definition_of
 from sfa.paper.tables.make import make_table
 from sfa.paper.tables.selection import Selection
 from sfa.run.source import Source
-from tests.experiments.writers import entry_by
+from tests.paper.writers import entry_by
 
 RunSfa = Callable[..., Any]
 TINY = ["--epochs", "1", "--set", "method.hidden=4"]
@@ -38,7 +38,7 @@ def two_splits(monkeypatch: pytest.MonkeyPatch) -> None:
     def quick(cell: Any, graph: Any, protocols: Any, **options: Any) -> Any:
         return measure(cell, graph, [protocol.with_splits(2) for protocol in protocols], **options)
 
-    monkeypatch.setattr("sfa.experiments.runner.measure", quick)
+    monkeypatch.setattr("sfa.paper.runner.measure", quick)
 
 
 def csv_rows(text: str) -> list[dict[str, str]]:
@@ -128,7 +128,7 @@ def commands_on_cora() -> list[str]:
     found = []
     for number in NUMBERS:
         definition = definition_of(number)
-        if definition is not None and definition.level == "node":
+        if definition is not None and definition.task == "node":
             table = make_table(number, shipped=(), selection=Selection(datasets=("cora",), seeds=(0, 1)))
             found += [*table.commands, *(cell.command for row in table.rows for cell in row.cells if cell.command)]
     return list(dict.fromkeys(found))

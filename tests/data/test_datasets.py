@@ -182,15 +182,15 @@ def test_names_tell_what_there_is() -> None:
     assert [info.name for info in names()][:9] == [
         *("cora", "citeseer", "pubmed", "photo", "computers", "wikics", "coauthor-cs", "coauthor-physics", "ogbn-arxiv")
     ]
-    assert {info.name for info in names()[9:] if info.level == "node"} == {
+    assert {info.name for info in names()[9:] if info.task == "node"} == {
         *("actor", "chameleon", "squirrel", "cornell", "texas", "wisconsin"),
         *("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions"),
     }
-    assert {info.name for info in names() if info.level == "graph"} == {
+    assert {info.name for info in names() if info.task == "graph"} == {
         *("mutag", "nci1", "nci109", "proteins", "dd", "enzymes", "ptc-mr"),
         *("imdb-binary", "imdb-multi", "reddit-binary", "reddit-multi-5k", "collab"),
     }
-    assert {info.name for info in names() if info.level == "image"} == {
+    assert {info.name for info in names() if info.task == "image"} == {
         *("digits", "cifar10", "cifar100", "cifar10-subset", "cifar100-subset", "imagenet-100"),
     }
     assert [info.name for info in names() if info.bundled] == ["cora", "mutag", "digits"]

@@ -19,7 +19,7 @@ from sfa.data import arrays as mapped_module
 from sfa.data import as_graph, as_graphs, build_graphs, build_images, fingerprint, load, remark
 from sfa.data.fingerprint import _contents
 from sfa.errors import InputError
-from sfa.levels import item_word, level_of, num_items
+from sfa.tasks import item_word, num_items, task_of
 from tests.memory_maps import file_of
 
 
@@ -42,7 +42,7 @@ def test_the_form() -> None:
     assert "val_mask" not in data
     assert build_images(X, **PARTS, val_mask=[False, False, False, True]).val_mask.tolist() == [False] * 3 + [True]
     assert (data.num_nodes, data.num_features) == (4, 3)
-    assert (level_of(data), num_items(data), item_word(data)) == ("image", 4, "images")
+    assert (task_of(data), num_items(data), item_word(data)) == ("image", 4, "images")
     assert remark(data) is None
 
 

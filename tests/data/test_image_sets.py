@@ -151,7 +151,7 @@ def test_a_set_in_the_users_root_is_read(name: str, under: str, tmp_path: Path, 
 
 
 def test_what_is_known_by_name() -> None:
-    known = {info.name: info for info in names() if info.level == "image"}
+    known = {info.name: info for info in names() if info.task == "image"}
     assert {"digits", "cifar10", "cifar100", "cifar10-subset", "cifar100-subset"} <= set(known)
     assert {name for name, info in known.items() if info.bundled} == {"digits"}
     assert {name for name, info in known.items() if info.downloaded} == {"cifar10", "cifar100"}
@@ -368,7 +368,7 @@ def test_the_images_come_sheet_by_sheet_and_training_sees_none_of_the_last_four(
 
 def test_digits_come_with_the_package() -> None:
     info = next(info for info in names() if info.name == "digits")
-    assert (info.bundled, info.downloaded, info.level) == (True, False, "image")
+    assert (info.bundled, info.downloaded, info.task) == (True, False, "image")
     found = locate("digits")
     assert found is not None
     assert found.is_file()

@@ -147,4 +147,4 @@ def test_the_users_root_comes_before_the_cache(tmp_path: Path, cache: Path) -> N
 
 def test_it_is_told_of() -> None:
     (info,) = (info for info in names() if info.name == "imagenet-100")
-    assert (info.level, info.bundled) == ("image", False)
+    assert (info.task, info.bundled) == ("image", False)

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from sfa.levels import Level
 from sfa.methods import Method, available_methods
 from sfa.run import Recipe
 from sfa.spectral import SpectralMap
+from sfa.tasks import Task
 from sfa.train import BatchPlan
 
 NARROW: dict[str, Any] = {
@@ -37,9 +37,9 @@ SHORT: dict[str, Any] = {"encoder.hidden": 64, "training.epochs": 15, "training.
 """What a short run changes where a method's own tests say nothing."""
 
 
-def built_in(level: Level | None = None) -> dict[str, type[Method]]:
+def built_in(task: Task | None = None) -> dict[str, type[Method]]:
     """The methods of the package itself, whatever else is installed."""
-    methods = available_methods(level).items()
+    methods = available_methods(task).items()
     return {name: method for name, method in methods if method.__module__.startswith("sfa.methods.")}
 
 

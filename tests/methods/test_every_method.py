@@ -18,13 +18,13 @@ import sfa.methods
 from sfa import registry
 from sfa.data import as_graphs, build_graph, load
 from sfa.errors import InputError
-from sfa.levels import num_items
 from sfa.methods import GRACE, available_methods
 from sfa.methods.base import FeatureMaps
 from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs
 from sfa.run import Recipe
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap
+from sfa.tasks import num_items
 from sfa.train import train
 from tests.methods.conformance import (
     build,
@@ -55,7 +55,7 @@ class Recorder(SpectralMap):
 @pytest.fixture
 def data(name: str, planted: Data, molecules: Data, pictures: Data) -> Data:
     """What the method embeds: a graph, a set of graphs, or images."""
-    return {"node": planted, "graph": molecules, "image": pictures}[METHODS[name].level]
+    return {"node": planted, "graph": molecules, "image": pictures}[METHODS[name].task]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -180,8 +180,8 @@ class TestEveryMethod:
 
     @pytest.mark.parametrize("spectral", ["none", "sfa"])
     def test_learns(self, name: str, spectral: str) -> None:
-        levels = {"node": self.learns_cora, "graph": self.learns_mutag, "image": self.learns_digits}
-        levels[METHODS[name].level](name, spectral)
+        tasks = {"node": self.learns_cora, "graph": self.learns_mutag, "image": self.learns_digits}
+        tasks[METHODS[name].task](name, spectral)
 
     def learns_digits(self, name: str, spectral: str) -> None:
         """A short run beats the untrained encoder."""
@@ -227,8 +227,8 @@ class TestEveryMethod:
                 Recipe.parse({"method": name}).updated({path: -1})
 
     def test_data_of_another_level_are_refused(self, name: str, planted: Data, molecules: Data, pictures: Data) -> None:
-        levels = {"node": planted, "graph": molecules, "image": pictures}
-        for other in (data for level, data in levels.items() if level != METHODS[name].level):
+        tasks = {"node": planted, "graph": molecules, "image": pictures}
+        for other in (data for task, data in tasks.items() if task != METHODS[name].task):
             with pytest.raises(InputError, match=f"^{name} embeds .*, and {other.name} is .*; methods for that are "):
                 Recipe.parse({"method": name}).build_for(other)
 
@@ -340,9 +340,9 @@ def test_unknown_method_suggests_the_nearest() -> None:
 def test_levels_have_methods_of_their_own() -> None:
     every = available_methods()
     assert next(iter(every)) == "grace"
-    by_level = {level: set(available_methods(level)) for level in ("node", "graph", "image")}
-    assert set(every) == set().union(*by_level.values())
-    assert len(every) == sum(len(names) for names in by_level.values())
+    by_task = {task: set(available_methods(task)) for task in ("node", "graph", "image")}
+    assert set(every) == set().union(*by_task.values())
+    assert len(every) == sum(len(names) for names in by_task.values())
 
 
 class TestANewMethod:

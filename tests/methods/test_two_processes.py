@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa import distributed
-from sfa.levels import Level
+from sfa.tasks import Task
 from tests.methods.conformance import build, built_in
 from tests.methods.whole_steps import gradients, images
 from tests.processes import run_in_processes
@@ -16,13 +16,13 @@ from tests.processes import run_in_processes
 pytestmark = pytest.mark.multiprocess
 
 
-def losses_and_gradients(level: Level, parts: list[Data]) -> dict[str, tuple[float, dict[str, Tensor]]]:
+def losses_and_gradients(task: Task, parts: list[Data]) -> dict[str, tuple[float, dict[str, Tensor]]]:
     """Of each method of a level, in float64, with views that are the data themselves: processes draw views apart."""
     results = {}
-    for name, method_class in built_in(level).items():
+    for name, method_class in built_in(task).items():
         if not method_class.spans_processes:
             continue
-        identity = {"name": "image", "strength": "identity"} if level == "image" else "identity"
+        identity = {"name": "image", "strength": "identity"} if task == "image" else "identity"
         method = build(name, parts[0], augmentation=identity).double()
         distributed.enable_cross_rank(method)
         loss = method(parts[distributed.rank()])
@@ -41,12 +41,12 @@ def halves(graph: Data) -> list[Data]:
     ]
 
 
-def together_and_parts(level: Level, planted: Data, molecule_list: list[Data]) -> tuple[Data, list[Data]]:
+def together_and_parts(task: Task, planted: Data, molecule_list: list[Data]) -> tuple[Data, list[Data]]:
     """A batch, and the same as two batches of unlike size where that is possible."""
-    if level == "image":
+    if task == "image":
         batch = images(9)
         return batch, [Data(x=batch.x[:4]), Data(x=batch.x[4:])]
-    if level == "graph":
+    if task == "graph":
         graphs = [Data(x=one.x.double(), edge_index=one.edge_index) for one in molecule_list[:10]]
         return Batch.from_data_list(graphs), [Batch.from_data_list(graphs[:4]), Batch.from_data_list(graphs[4:])]
     first, second = halves(planted)
@@ -54,12 +54,12 @@ def together_and_parts(level: Level, planted: Data, molecule_list: list[Data]) -
     return Data(x=planted.x.double(), edge_index=edges, num_nodes=60), [first, second]
 
 
-@pytest.mark.parametrize("level", ["node", "graph", "image"])
-def test_two_processes_act_as_one(level: Level, planted: Data, molecule_list: list[Data]) -> None:
+@pytest.mark.parametrize("task", ["node", "graph", "image"])
+def test_two_processes_act_as_one(task: Task, planted: Data, molecule_list: list[Data]) -> None:
     """A batch in two processes has the loss of all of it in one; the mean of their gradients is its gradient."""
-    together, parts = together_and_parts(level, planted, molecule_list)
-    expected = losses_and_gradients(level, [together])
-    first, second = run_in_processes(losses_and_gradients, 2, level, parts)
+    together, parts = together_and_parts(task, planted, molecule_list)
+    expected = losses_and_gradients(task, [together])
+    first, second = run_in_processes(losses_and_gradients, 2, task, parts)
     assert expected
     for name, (loss, gradient) in expected.items():
         assert [first[name][0], second[name][0]] == pytest.approx([loss] * 2, rel=1e-9), name

@@ -16,11 +16,11 @@ from sfa import registry
 from sfa.augment import Compose, DropEdges, ImageViews, UniformDrop
 from sfa.errors import InputError
 from sfa.estimators import NodeEmbedder
-from sfa.levels import settings_of
 from sfa.methods import GRACE, FeatureMaps, GraphCL, Method, SimCLR, TwoViewMethod, available_methods
 from sfa.nn import GCN, projection_head
 from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
+from sfa.tasks import settings_of
 from sfa.train import train
 from tests.callbacks import on_epoch
 
@@ -170,10 +170,10 @@ class TestAnAugmentationOfOnesOwn:
 
 
 def test_methods_are_imported_from_one_place() -> None:
-    for method, level in ((GRACE, "node"), (GraphCL, "graph"), (SimCLR, "image")):
+    for method, task in ((GRACE, "node"), (GraphCL, "graph"), (SimCLR, "image")):
         assert issubclass(method, Method)
-        assert method.level == level
-        assert method in available_methods(level).values()  # type: ignore[arg-type]
+        assert method.task == task
+        assert method in available_methods(task).values()  # type: ignore[arg-type]
 
 
 class TestAugmentationsThatDoNotFit:

@@ -16,12 +16,12 @@ from torch_geometric.data import Data
 
 from sfa.augment import Diffusion, DropEdges, UniformDrop
 from sfa.errors import InputError
-from sfa.levels import Level
 from sfa.methods import GRACE, GraphCL, SimCLR
 from sfa.nn import GCN, GIN, MLP, GraphEncoder, ImageEncoder, PooledGCN, as_encoder, materialize, resnet18, small
 from sfa.nn.adapt import renewed
 from sfa.nn.image_encoder import to_float
 from sfa.seeding import seeded_initialisation
+from sfa.tasks import Task
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -415,7 +415,7 @@ def test_a_diffusion_is_refused_by_wrapped_modules(planted: Data, molecules: Dat
 
 class TestOwnEncoders:
     @pytest.mark.parametrize(
-        ("encoder", "level"),
+        ("encoder", "task"),
         [
             (GCN(8, 4), "node"),
             (MLP(8, 4), "node"),
@@ -425,25 +425,25 @@ class TestOwnEncoders:
         ],
         ids=lambda value: value if isinstance(value, str) else type(value).__name__,
     )
-    def test_they_are_returned_as_they_are(self, encoder: nn.Module, level: Level) -> None:
-        assert as_encoder(encoder, level) is encoder
+    def test_they_are_returned_as_they_are(self, encoder: nn.Module, task: Task) -> None:
+        assert as_encoder(encoder, task) is encoder
 
     def test_wrapped_ones_too(self) -> None:
-        for module, level in ((pyg.GCN(8, 4, 2), "node"), (pyg.GIN(8, 4, 2), "graph"), (picture_network(), "image")):
-            encoder = as_encoder(module, level)  # type: ignore[arg-type]
-            assert as_encoder(encoder, level) is encoder  # type: ignore[arg-type]
+        for module, task in ((pyg.GCN(8, 4, 2), "node"), (pyg.GIN(8, 4, 2), "graph"), (picture_network(), "image")):
+            encoder = as_encoder(module, task)  # type: ignore[arg-type]
+            assert as_encoder(encoder, task) is encoder  # type: ignore[arg-type]
 
     @pytest.mark.parametrize(
-        ("encoder", "level", "message"),
+        ("encoder", "task", "message"),
         [
             (GIN(4, 2), "node", "The encoder GIN embeds whole graphs, not the nodes of one graph."),
             (small(3), "graph", "The encoder ResNet embeds images, not whole graphs."),
             (GCN(4, 2), "image", "The encoder GCN embeds the nodes of one graph, not images."),
         ],
     )
-    def test_those_of_another_level_are_refused(self, encoder: nn.Module, level: Level, message: str) -> None:
+    def test_those_of_another_level_are_refused(self, encoder: nn.Module, task: Task, message: str) -> None:
         with pytest.raises(InputError) as error:
-            as_encoder(encoder, level)
+            as_encoder(encoder, task)
         assert str(error.value) == message
 
     def test_what_is_no_module_is_refused(self) -> None:
@@ -452,7 +452,7 @@ class TestOwnEncoders:
 
     def test_a_level_of_another_meaning_does_not_matter(self) -> None:
         module = pyg.GCN(8, 4, 2)
-        module.level = 3
+        module.task = 3
         assert as_encoder(module).width == 4
 
 

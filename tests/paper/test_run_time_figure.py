@@ -9,7 +9,7 @@ import pytest
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.experiments.entry import Entry
+from sfa.paper.entry import Entry
 from sfa.paper.figures.run_time import draw_run_time, tell_of_run_time, timings
 
 

@@ -57,7 +57,7 @@ class Untyped(nn.Module):
 class Jitter(Augmentation):
     """Adds noise to the features."""
 
-    level = "node"
+    task = "node"
 
     def __init__(self, scale: float) -> None:
         self.scale = scale

@@ -36,7 +36,7 @@ def hash_of(recipe: Recipe) -> str:
 
 def built(recipe: Recipe, planted: Data, molecules: Data, pictures: Data) -> Method:
     data = {"node": planted, "graph": molecules, "image": pictures}
-    return recipe.build_for(data[resolve("method", recipe.method["name"]).level])
+    return recipe.build_for(data[resolve("method", recipe.method["name"]).task])
 
 
 def test_every_method_of_then_is_recorded() -> None:
@@ -121,7 +121,7 @@ def test_weights_of_sugrl_are_read_by_their_old_name(planted: Data) -> None:
 )
 def test_the_first_loss_is_the_old_one(key: str) -> None:
     recipe = Recipe.parse(METHODS[key]["recipe"])
-    data = load({"node": "cora", "graph": "mutag", "image": "digits"}[resolve("method", recipe.method["name"]).level])
+    data = load({"node": "cora", "graph": "mutag", "image": "digits"}[resolve("method", recipe.method["name"]).task])
     losses: list[float] = []
 
     class Enough(Exception):

@@ -13,7 +13,6 @@ from torch_geometric.data import Data
 
 from sfa.augment import Compose
 from sfa.errors import InputError
-from sfa.levels import settings_of
 from sfa.methods import TwoViewMethod
 from sfa.recipes.identity import recipe_hash
 from sfa.run import Recipe, load_recipe
@@ -21,6 +20,7 @@ from sfa.run.run import describe
 from sfa.run.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
 from sfa.spectral.base import Sequential
+from sfa.tasks import settings_of
 from sfa.train import train
 from tests.parts import replace_part
 

@@ -63,7 +63,7 @@ def test_the_paper_has_no_other_data_sets() -> None:
 @pytest.mark.parametrize("name", list(shipped_recipes()))
 def test_every_recipe_can_be_built_and_written_down(name: str, planted: Data, molecules: Data, pictures: Data) -> None:
     recipe = load_recipe(name)
-    data = {"node": planted, "graph": molecules, "image": pictures}[available_methods()[recipe.method["name"]].level]
+    data = {"node": planted, "graph": molecules, "image": pictures}[available_methods()[recipe.method["name"]].task]
     batch = recipe.make_sampler()(data)
     step = batch.batch(batch.plan(torch.Generator())[0], torch.Generator())
     assert recipe.build_for(data)(step).isfinite()
@@ -85,7 +85,7 @@ def test_the_dense_features_of_wikics_are_normalised_as_each_methods_authors_did
 @pytest.mark.parametrize("method", available_methods())
 def test_every_method_has_a_recipe_for_every_set_of_the_paper(method: str) -> None:
     sets = {"node": (*PAPER, "pubmed"), "graph": ("nci1", "proteins", "dd", "mutag"), "image": (*IMAGES, "digits")}
-    for dataset in sets[available_methods()[method].level]:
+    for dataset in sets[available_methods()[method].task]:
         recipe = load_recipe(method, dataset)
         assert (recipe.method["name"], recipe.spectral["name"]) == (method, "none")
 

@@ -78,11 +78,11 @@ def test_every_kind_of_data(planted: Data, molecule_list: list[Data], pictures_a
         "an image set": build_images(pictures_arrays["x"], name="pictures"),
         "an array of images": pictures_arrays["x"],
     }
-    levels = {}
+    tasks = {}
     for name, data in given.items():
         run = train_run(data, epochs=1, hidden=4, evaluate=False, out=name)
-        levels[name] = str(embed_run(run).item)
-    assert list(levels.values()) == ["node", "node", "graph", "image", "image"]
+        tasks[name] = str(embed_run(run).item)
+    assert list(tasks.values()) == ["node", "node", "graph", "image", "image"]
 
 
 def test_changes_by_keyword_and_by_path(planted: Data, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from torch import nn
 from torch_geometric.data import Batch, Data
 
 from sfa.errors import InputError
-from sfa.levels import item_word, level_of, num_items
 from sfa.sampling import Graphs, Images, Starts
+from sfa.tasks import item_word, num_items, task_of
 from sfa.train import train
 
 
@@ -36,7 +36,7 @@ def test_a_batch_is_what_torch_geometric_collates(molecule_list: list[Data], see
     for key in ("x", "edge_index", "ptr", "batch"):
         assert torch.equal(batch[key], expected[key]), key
     assert batch.graphs.tolist() == seeds
-    assert (level_of(batch), num_items(batch), item_word(batch)) == ("graph", len(seeds), "graphs")
+    assert (task_of(batch), num_items(batch), item_word(batch)) == ("graph", len(seeds), "graphs")
     assert batch.num_nodes == len(batch.x)
 
 
@@ -75,7 +75,7 @@ def test_an_epoch_has_every_graph_once(molecules: Data) -> None:
 
 
 def test_one_graph_is_no_set(planted: Data) -> None:
-    assert (level_of(planted), num_items(planted), item_word(planted)) == ("node", 60, "nodes")
+    assert (task_of(planted), num_items(planted), item_word(planted)) == ("node", 60, "nodes")
     with pytest.raises(InputError, match="needs a set of graphs, and this is one graph"):
         Graphs(planted)
 
@@ -96,7 +96,7 @@ def test_a_batch_is_some_images_with_their_labels(pictures: Data) -> None:
     assert torch.equal(batch.x, pictures.x[[7, 3]])
     assert batch.y.tolist() == pictures.y[[7, 3]].tolist()
     assert batch.images.tolist() == [7, 3]
-    assert (level_of(batch), num_items(batch), item_word(batch)) == ("image", 2, "images")
+    assert (task_of(batch), num_items(batch), item_word(batch)) == ("image", 2, "images")
 
 
 def test_images_outside_of_the_training_part_are_never_seen(pictures: Data) -> None:

@@ -70,11 +70,11 @@ def test_trials_are_stored(planted_file: Path, tmp_path: Path, in_one_go: list[R
     assert [float(row["method.tau"]) for row in rows] == [record.params["method.tau"] for record in records]
 
 
-@pytest.mark.parametrize("level", ["node", "graph", "image"])
-def test_no_test_label_decides_anything(level: str, molecules: Data, pictures: Data, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task", ["node", "graph", "image"])
+def test_no_test_label_decides_anything(task: str, molecules: Data, pictures: Data, tmp_path: Path) -> None:
     """All labels but those of the development part are scrambled: trials and choice are the same."""
     blocks = stochastic_block_model(nodes=150, edges=500, features=20, classes=3, seed=0)
-    graph = {"node": blocks, "graph": molecules, "image": pictures}[level]
+    graph = {"node": blocks, "graph": molecules, "image": pictures}[task]
     true = tiny_search(graph, tmp_path / "true", ranges=("training.lr=1e-3..1e-1:log", "spectral=none,sfa"))
     seen = np.isin(np.arange(len(labels_of(graph))), development_part(true.protocol, graph))
     y = labels_of(graph).copy()
@@ -82,7 +82,7 @@ def test_no_test_label_decides_anything(level: str, molecules: Data, pictures: D
     assert (y != labels_of(graph)).sum() > 0.2 * (~seen).sum()
     other = (
         graph.clone()
-        if level != "image"
+        if task != "image"
         else build_images(graph.x, y=y, train_mask=graph.train_mask, test_mask=graph.test_mask, name=graph.name)
     )
     other.y = torch.from_numpy(y)

@@ -12,9 +12,9 @@ from torch_geometric.data import Data
 
 from sfa.data import fingerprint, load
 from sfa.evaluate import Protocol, Score, default_protocol
-from sfa.levels import level_of
 from sfa.run import Recipe
 from sfa.sweep import Record, Search, SearchCallback, Settings, parse_range
+from sfa.tasks import task_of
 
 TINY: dict[str, dict[str, Any]] = {
     "node": {"method": {"name": "grace", "hidden": 8, "projection": 8}, "training": {"epochs": 3}},
@@ -30,11 +30,11 @@ RANGES = ("training.lr=1e-3..1e-1:log", "method.tau=0.2..1", "spectral.name=none
 def tiny_search(
     graph: Data, folder: Path, *, ranges: tuple[str, ...] = RANGES, ablate: str | None = None, **options: Any
 ) -> Search:
-    recipe = options.pop("recipe", None) or Recipe.parse(TINY[level_of(graph)])
+    recipe = options.pop("recipe", None) or Recipe.parse(TINY[task_of(graph)])
     settings = Settings(
         source={"data": "here"},
         fingerprint=fingerprint(graph),
-        protocol=options.pop("protocol", default_protocol(level_of(graph))),
+        protocol=options.pop("protocol", default_protocol(task_of(graph))),
         recipe=recipe,
         ranges=tuple(map(parse_range, ranges)),
         ablate=None if ablate is None else parse_range(ablate),

@@ -248,7 +248,7 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
     return loss.item(), {key: one.grad for key, one in method.named_parameters() if one.grad is not None}
 
 
-SPANNING = [name for name, method in available_methods().items() if method.spans_processes and method.level == "node"]
+SPANNING = [name for name, method in available_methods().items() if method.spans_processes and method.task == "node"]
 
 
 @pytest.mark.multiprocess

@@ -13,7 +13,7 @@ import docstrings
 from markdown_parts import table
 from method_pages import METHODS, title
 
-from sfa.levels import ITEMS
+from sfa.tasks import ITEMS
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _entry(module: str, name: str, path: str) -> str:
 
 
 def _methods() -> str:
-    rows = [[f"[{title(name)}](../methods/{name}.md)", f"`{name}`", ITEMS[METHODS[name].level]] for name in METHODS]
+    rows = [[f"[{title(name)}](../methods/{name}.md)", f"`{name}`", ITEMS[METHODS[name].task]] for name in METHODS]
     return "Each method has a page of its own:\n\n" + table(["method", "name", "embeds"], rows)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from markdown_parts import folded, unbroken, yaml_value
 from measured import PLAIN, SFA, Group, Pair, changes, groups, pairs
 
-from sfa.experiments.entry import Entry
+from sfa.paper.entry import Entry
 from sfa.paper.tables.budgets import is_budget
 from sfa.paper.tables.selection import Selection
 
 FEATURES = ("raw features", "raw pixels", "label histogram")
-"""What is scored with no encoder at all, at each level."""
+"""What is scored with no encoder at all, at each task."""
 
 Changes = Mapping[str, tuple[Any, Any]]
 

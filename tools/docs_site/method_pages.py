@@ -13,11 +13,11 @@ from markdown_parts import folded, table
 from measured_tables import measured_section
 from options import description_and_options
 
-from sfa.experiments.entry import Entry
-from sfa.levels import ITEMS
 from sfa.methods import Method, available_methods
+from sfa.paper.entry import Entry
 from sfa.registry import resolve
 from sfa.run import Recipe, shipped_recipes
+from sfa.tasks import ITEMS
 
 METHODS = available_methods()
 
@@ -47,7 +47,7 @@ def title(name: str) -> str:
     """What the method is called: ``GRACE``; of two of one name, that for graphs says so."""
     own = _name(METHODS[name])
     others = [other for other in METHODS.values() if other is not METHODS[name] and _name(other) == own]
-    return f"{own} for graphs" if others and METHODS[name].level == "graph" else own
+    return f"{own} for graphs" if others and METHODS[name].task == "graph" else own
 
 
 def _name(method: type[Method]) -> str:
@@ -61,7 +61,7 @@ def _paths(method: type[Method]) -> list[str]:
 
 def _opening(name: str, method: type[Method]) -> str:
     told = " ".join((sys.modules[method.__module__].__doc__ or "").strip().splitlines()[0].split())
-    return f"# {title(name)}\n\n`{name}`, for {ITEMS[method.level]}. {told}"
+    return f"# {title(name)}\n\n`{name}`, for {ITEMS[method.task]}. {told}"
 
 
 def _commands(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from api_pages import AREAS
 from method_pages import METHODS, title
 
-from sfa.levels import ITEMS
+from sfa.tasks import ITEMS
 
 
 def expanded(nav: list[Any], docs: Path) -> list[Any]:
@@ -37,8 +37,8 @@ def _methods_by_level() -> list[dict[str, list[dict[str, str]]]]:
     return [
         {
             f"For {words}": [
-                {title(name): f"methods/{name}.md"} for name, method in METHODS.items() if method.level == level
+                {title(name): f"methods/{name}.md"} for name, method in METHODS.items() if method.task == task
             ]
         }
-        for level, words in ITEMS.items()
+        for task, words in ITEMS.items()
     ]

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import torch
 
 from sfa.errors import InputError
-from sfa.levels import DATA, Level
 from sfa.registry import register
+from sfa.tasks import DATA, Task, task_attribute
 
 View = Callable[[Any, torch.Generator | None], Any]  # a function (data, generator) -> view that makes one view
 
@@ -21,7 +21,7 @@ class Augmentation:
     the place of an augmentation in a method.
     """
 
-    level: ClassVar[Level | None] = "node"
+    task: ClassVar[Task | None] = "node"
     """What it augments: one graph, graphs of a set, or images; ``None`` if it can be any of them."""
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
@@ -48,7 +48,7 @@ class Compose(Augmentation):
         transforms: Augmentations, or functions ``(data, generator) -> view`` that treat both views alike.
     """
 
-    level = None
+    task = None
 
     def __init__(self, transforms: Sequence[Augmentation | View]) -> None:
         for transform in transforms:
@@ -69,7 +69,7 @@ class Compose(Augmentation):
 class Identity(Augmentation):
     """Leave the data as they are: both views are the data themselves."""
 
-    level = None
+    task = None
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         return data
@@ -82,13 +82,13 @@ def first_view(augmentation: Callable[..., Any], data: Any, generator: torch.Gen
     return augmentation(data, generator)[0]
 
 
-def as_augmentation(views: Any, level: Level) -> Callable[..., Any]:
+def as_augmentation(views: Any, task: Task) -> Callable[..., Any]:
     """Return an augmentation, or a function that makes two views with a check that it does."""
     if not callable(views):
         raise InputError(f"An augmentation is a function (data, generator) -> (view, view), not {views!r}.")
-    own = getattr(views, "level", None)
-    if own in DATA and own != level:
-        raise InputError(f"The augmentation {type(views).__name__} is of {DATA[own]}, not of {DATA[level]}.")
+    own = task_attribute(views)
+    if own in DATA and own != task:
+        raise InputError(f"The augmentation {type(views).__name__} is of {DATA[own]}, not of {DATA[task]}.")
     return views if isinstance(views, Augmentation) else CheckedViews(views)
 
 

@@ -20,9 +20,9 @@ from sfa.errors import InputError, unknown_name
 from sfa.graph import batches
 from sfa.graph.draws import draw_below
 from sfa.graph.rewiring import rewire
-from sfa.levels import num_items
 from sfa.ranges import Share, check_whole
 from sfa.registry import register
+from sfa.tasks import num_items
 
 AUGMENTATIONS = ("identity", "node-drop", "edge-perturb", "attribute-mask", "subgraph")
 """What can happen to a graph; a choice is a place in this tuple."""
@@ -79,7 +79,7 @@ class RandomChoice(Augmentation):
         both_views: Augment view alpha too; otherwise it is the graphs as they are.
     """
 
-    level = "graph"
+    task = "graph"
 
     def __init__(
         self,

@@ -101,7 +101,7 @@ class ImageViews(Augmentation):
         strength: How strongly, by a name of :data:`STRENGTHS`; or a pair of :class:`Strengths`, of view alpha and beta.
     """
 
-    level = "image"
+    task = "image"
 
     def __init__(self, strength: Strength | tuple[Strengths, Strengths] = "strong") -> None:
         if isinstance(strength, str) and strength not in STRENGTHS:

@@ -11,11 +11,11 @@ from torch_geometric.data import Data
 
 from sfa.cli.table import own_entries
 from sfa.errors import InputError
-from sfa.experiments import default_path
-from sfa.experiments.estimate import duration
-from sfa.experiments.measure import seconds_per_epoch
+from sfa.paper import default_path
+from sfa.paper.estimate import duration
 from sfa.paper.figures import NamedFigure, Takes, find_figure
 from sfa.paper.figures.run_time import STUDY, timings
+from sfa.paper.measure import seconds_per_epoch
 from sfa.paper.tables import definition as published
 from sfa.paper.tables.make import shipped_entries
 from sfa.plots import check_picture, save_figure

@@ -9,9 +9,9 @@ import typer
 from rich.table import Table
 
 from sfa.errors import InputError
-from sfa.experiments.entry import Entry
-from sfa.experiments.results import Ledger
-from sfa.experiments.results_files import check_export, read_entries, to_frame, to_text, write_entries
+from sfa.paper.entry import Entry
+from sfa.paper.results import Ledger
+from sfa.paper.results_files import check_export, read_entries, to_frame, to_text, write_entries
 from sfa.run.display import Display, results_console
 
 WHOLE = {"key": 16, "mean ± std": 12}

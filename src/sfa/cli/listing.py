@@ -83,8 +83,8 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         from sfa.data import names
 
         for dataset in names():
-            level = "–" if dataset.level is None else f"{dataset.level}s"
-            yield dataset.name, level, dataset.description, availability(dataset, data_root)
+            task = "–" if dataset.task is None else f"{dataset.task}s"
+            yield dataset.name, task, dataset.description, availability(dataset, data_root)
         return
     from sfa.registry import registered
 
@@ -101,7 +101,7 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
     for name, part in parts.items():
         if kind == "methods":
-            yield name, f"{part.level}s", _summary(part)
+            yield name, f"{part.task}s", _summary(part)
         elif kind == "spectral":
             if name != "none":
                 yield name, _summary(part), _defaults(part)

@@ -10,13 +10,13 @@ from rich import progress as bars
 from rich.table import Table
 
 from sfa.evaluate import Clustering, Score
-from sfa.experiments.cells import RUN_TIME, Cell, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.estimate import Estimator, duration
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner, Watcher, cells_folder, missing_protocols
-from sfa.experiments.summary import Summary, metrics_of, summarise
-from sfa.experiments.words import mean_and_std
+from sfa.paper.cells import RUN_TIME, Cell, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.estimate import Estimator, duration
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner, Watcher, cells_folder, missing_protocols
+from sfa.paper.summary import Summary, metrics_of, summarise
+from sfa.paper.words import mean_and_std
 from sfa.registry import resolve
 from sfa.run import display as console
 from sfa.run.display import Display, results_console

@@ -14,8 +14,7 @@ from rich.table import Table
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.experiments.estimate import duration
-from sfa.levels import item_word
+from sfa.paper.estimate import duration
 from sfa.run import Recipe
 from sfa.run.display import Display, Tracker, counted, results_console
 from sfa.run.run import describe, set_threads
@@ -39,6 +38,7 @@ from sfa.sweep.report import Summary
 from sfa.sweep.search import best_file, best_of_each
 from sfa.sweep.space import MISSING, value_at
 from sfa.sweep.trials import REPORT
+from sfa.tasks import item_word
 from sfa.train import Interrupted, make_fabric
 
 

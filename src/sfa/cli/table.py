@@ -13,7 +13,7 @@ from rich.console import Console
 
 from sfa.atomic import ensure_writable, write_text
 from sfa.errors import InputError
-from sfa.experiments import default_path
+from sfa.paper import default_path
 from sfa.paper.tables.definition import NUMBERS, read
 from sfa.paper.tables.model import Table
 from sfa.paper.tables.shipped import shipped_table as shipped_table
@@ -21,7 +21,7 @@ from sfa.paper.tables.terminal import to_rich
 from sfa.run.display import PLAIN_WIDTH, Display, results_console
 
 if TYPE_CHECKING:
-    from sfa.experiments.entry import Entry
+    from sfa.paper.entry import Entry
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
 """Of the files that a format is written to."""
@@ -66,7 +66,7 @@ def more_words(ledger: Path | None, data_root: Path | None) -> list[str]:
 
 def own_entries(path: Path, *, asked: bool) -> list[Entry]:
     """Return the user's runs: none where there is no ledger, unless one was asked for, which is then an error."""
-    from sfa.experiments.results import Ledger
+    from sfa.paper.results import Ledger
 
     return Ledger(path).select() if asked or path.exists() else []
 

@@ -12,11 +12,11 @@ from typing import Any
 from sfa.cli.study import cells_to_do, list_cells, measure_plan
 from sfa.cli.table import own_entries
 from sfa.errors import InputError, SfaError, sentence_of
-from sfa.experiments.cells import Cell, Dataset, Plan
-from sfa.experiments.estimate import Estimator
-from sfa.experiments.plans import protocols_of
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner
+from sfa.paper.cells import Cell, Dataset, Plan
+from sfa.paper.estimate import Estimator
+from sfa.paper.plans import protocols_of
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner
 from sfa.paper.tables import facts
 from sfa.paper.tables.definition import definition_of, load
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries

@@ -14,15 +14,15 @@ from sfa.data.imagenet import ImageNet100
 from sfa.data.ogb_sets import OgbSet
 from sfa.data.pyg_sets import PygSet, TuSet
 from sfa.data.readers.graph import read_graph
-from sfa.levels import Level
 from sfa.registry import register
+from sfa.tasks import Task
 
 
 class Origin(Protocol):
     """Where a named data set comes from."""
 
     @property
-    def level(self) -> Level | None:
+    def task(self) -> Task | None:
         """Whether it is one graph, a set of graphs, or a set of images; None if only loading it tells."""
 
     def locate(self, root: PathLike | None) -> Path | None:
@@ -37,7 +37,7 @@ class Bundled:
     """A file that comes with the package."""
 
     file: str
-    level: Level = "node"
+    task: Task = "node"
 
     def locate(self, root: PathLike | None) -> Path:
         return Path(__file__).parent / "bundled" / self.file

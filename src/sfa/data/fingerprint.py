@@ -13,10 +13,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
-from sfa.levels import Level, level_of
 from sfa.matrices import row_chunks
+from sfa.tasks import Task, task_of
 
-KEYS: dict[Level, tuple[str, ...]] = {
+KEYS: dict[Task, tuple[str, ...]] = {
     "node": ("x", "edge_index", "edge_weight", "y"),
     "graph": ("x", "edge_index", "edge_weight", "y", "ptr"),
     "image": ("x", "y", "train_mask"),
@@ -33,7 +33,7 @@ def fingerprint(data: Data) -> str:
     that does decide what is learned: `train_mask`.
     """
     digest = hashlib.sha256()
-    for key in KEYS[level_of(data)]:
+    for key in KEYS[task_of(data)]:
         value = getattr(data, key, None)
         if value is None:
             digest.update(f"{key}:none;".encode())

@@ -78,7 +78,7 @@ def build_graph(
         )
     if kind is not None:
         features, mapped = check_features(kind.make(undirected, weight, num_nodes))
-    data = Data(x=features, edge_index=torch.from_numpy(undirected), name=str(name))
+    data = Data(x=features, edge_index=torch.from_numpy(undirected), name=str(name), task="node")
     if kind is not None:
         data.features_of = kind.name
     if mapped:

@@ -80,7 +80,7 @@ def build_graphs(
     if kind is not None:
         features = torch.from_numpy(kind.make(undirected, weight, num_nodes))
 
-    data = Data(x=features, edge_index=torch.from_numpy(undirected), graph_ids=ids, name=str(name))
+    data = Data(x=features, edge_index=torch.from_numpy(undirected), graph_ids=ids, name=str(name), task="graph")
     data.ptr, data.batch = torch.from_numpy(starts), torch.from_numpy(batch)
     if kind is not None:
         data.features_of = kind.name

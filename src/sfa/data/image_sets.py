@@ -14,7 +14,7 @@ from sfa.data.downloads import VARIABLE, Archive, PathLike, data_root, explain_d
 from sfa.data.images import build_images
 from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 SIDE, CHANNELS = 32, 3
 PIXELS = SIDE * SIDE * CHANNELS
@@ -37,7 +37,7 @@ class Cifar:
     num_labels: int
     in_train_file: int = 10_000
     in_test_file: int = 10_000
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
         return find_place(root, f"images/{self.archive.folder}", self.archive.folder)
@@ -101,7 +101,7 @@ class ArraySet:
 
     key: str
     file: str
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
         return find_place(root, self.file)
@@ -128,7 +128,7 @@ class Digits:
     """
 
     key: str = "digits"
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
 
     def locate(self, root: PathLike | None) -> Path:
         import sklearn

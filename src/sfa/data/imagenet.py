@@ -14,7 +14,7 @@ from sfa.data.downloads import VARIABLE, PathLike, data_root, find_place
 from sfa.data.readers.image_folder import read_image_folder
 from sfa.data.readers.tables import reading
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 FOLDERS = ("imagenet-100", "imagenet100")
 WHOLE = "imagenet"
@@ -43,7 +43,7 @@ class ImageNet100:
     key: str = "imagenet-100"
     image_size: int = 224
     """The pixels a side that its images are brought to; the views for training are cut out of these."""
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
 
     def locate(self, root: PathLike | None) -> Path | None:
         """Return the folder that holds `train/` and `val/`, in the root or else in the cache; None if there is none."""

@@ -17,7 +17,7 @@ from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
 from sfa.data.labels import check_ids, set_labels, set_masks
 from sfa.data.readers.image_file import to_rgb
 from sfa.errors import InputError
-from sfa.levels import level_of
+from sfa.tasks import infer_task
 
 CHANNELS = (1, 3)
 ALLOWED = (
@@ -59,7 +59,7 @@ def build_images(
     """
     images, mapped = _check_images(x, mapped)
     count = len(images)
-    data = Data(x=images, image_ids=check_ids(image_ids, count, "image"), name=str(name))
+    data = Data(x=images, image_ids=check_ids(image_ids, count, "image"), name=str(name), task="image")
     if mapped:
         data.mapped_features = True
     set_labels(data, y, count, class_names, "image")
@@ -168,9 +168,9 @@ def _set_parts(data: Data, given: dict[str, Any], count: int) -> None:
 
 
 def _from_set(data: Data, labels: bool, given: str) -> Data:
-    level = level_of(data)
-    if level != "image":
-        what, embedder = ("a set of graphs", "Graph") if level == "graph" else ("one graph", "Node")
+    task = infer_task(data)
+    if task != "image":
+        what, embedder = ("a set of graphs", "Graph") if task == "graph" else ("one graph", "Node")
         raise InputError(f"{given} {what}, and images are needed; {embedder}Embedder embeds it.")
     keys = ["image_ids", "train_mask", "test_mask", "val_mask", *(["y", "class_names"] if labels else [])]
     mapped = data.get("mapped_features") is True

@@ -23,8 +23,8 @@ from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.data.readers.image_folder import holds_images, read_image_folder, refuse_lone_images, refuse_options
 from sfa.data.readers.tables import existing
 from sfa.errors import InputError, SfaError, unknown_name
-from sfa.levels import ITEMS, Level, level_of
 from sfa.registry import is_path, known_names, registered, resolve
+from sfa.tasks import ITEMS, Task, infer_task, task_attribute, task_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DatasetInfo:
     """What it is, in one line."""
     bundled: bool = False
     """Whether it comes with the package."""
-    level: Level | None = "node"
+    task: Task | None = "node"
     """What there is to embed; None if only loading it tells."""
     downloaded: bool = True
     """Whether it is downloaded if it is not found on this machine."""
@@ -53,7 +53,7 @@ class LoadedByFunction:
         function: Takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG
             ``Data``: one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`. A list of graphs and a
             PyG data set are taken as well. The first line of its docstring describes the data set in
-            ``sfa list datasets``. Set ``function.level`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
+            ``sfa list datasets``. Set ``function.task`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
             is embedded, and to have a command checked before the data are read.
     """
 
@@ -61,11 +61,11 @@ class LoadedByFunction:
     function: Callable[[Path], Any]
 
     @property
-    def level(self) -> Level | None:
-        level: Level | None = getattr(self.function, "level", None)
-        if level is not None and level not in ITEMS:
-            raise unknown_name(f"level of the data set {self.name}", level, ITEMS)
-        return level
+    def task(self) -> Task | None:
+        task: Task | None = task_attribute(self.function)
+        if task is not None and task not in ITEMS:
+            raise unknown_name(f"task of the data set {self.name}", task, ITEMS)
+        return task
 
     @property
     def loader(self) -> str:
@@ -84,15 +84,15 @@ class LoadedByFunction:
             raise InputError(
                 f"The data set {self.name} could not be loaded by {self.loader}: {type(error).__name__}: {error}"
             ) from error
-        if self.level not in (None, level_of(data)):
+        if self.task not in (None, task_of(data)):
             raise InputError(
-                f"The data set {self.name} holds {ITEMS[level_of(data)]}: set {self.loader}.level to "
-                f"{level_of(data)!r}, not to {self.level!r}."
+                f"The data set {self.name} holds {ITEMS[task_of(data)]}: set {self.loader}.task to "
+                f"{task_of(data)!r}, not to {self.task!r}."
             )
         return data
 
     def _check(self, loaded: Any) -> Data:
-        if isinstance(loaded, Data) and level_of(loaded) == "image":
+        if isinstance(loaded, Data) and infer_task(loaded) == "image":
             images = as_images(loaded)
             images.name = self.name
             return images
@@ -164,7 +164,7 @@ def load(
     if not isinstance(origin, ImageNet100):
         refuse_options(f"The data set {name_or_path} is no folder of images", **for_folders)
     refuse_options(
-        f"The data set {name_or_path} has its own {'labels' if origin.level == 'image' else 'features and labels'}",
+        f"The data set {name_or_path} has its own {'labels' if origin.task == 'image' else 'features and labels'}",
         ": others are given only with a file's path",
         features=features,
         labels=labels,
@@ -178,12 +178,12 @@ def load(
 def _info(name: str, origin: Origin) -> DatasetInfo:
     if isinstance(origin, LoadedByFunction):
         description = next(iter((inspect.getdoc(origin.function) or "").splitlines()), "")
-        return DatasetInfo(name, description, level=origin.level, downloaded=False, loader=origin.loader)
+        return DatasetInfo(name, description, task=origin.task, downloaded=False, loader=origin.loader)
     return DatasetInfo(
         name,
         DESCRIPTIONS.get(name, ""),
         bundled=isinstance(origin, (Bundled, Digits)),
-        level=origin.level,
+        task=origin.task,
         downloaded=not isinstance(origin, (Bundled, Digits, ArraySet, ImageNet100)),
     )
 

@@ -15,7 +15,7 @@ from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, fin
 from sfa.data.graph import build_graph
 from sfa.data.labels import MASKS
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 TABLES = ("edges", "x", "y", "train", "valid", "test")
 
@@ -30,7 +30,7 @@ class OgbSet:
 
     key: str
     split: str
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
 
     @property
     def folder(self) -> str:

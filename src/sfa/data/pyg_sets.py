@@ -21,7 +21,7 @@ from sfa.data.graph import build_graph
 from sfa.data.graphs import build_graphs
 from sfa.data.labels import given_masks
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PygSet:
     raw_files: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     instead: str = "cora"
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
 
     @property
     def class_name(self) -> str:
@@ -163,7 +163,7 @@ class TuSet(PygSet):
     set that is for regression.
     """
 
-    level: ClassVar[Level] = "graph"
+    task: ClassVar[Task] = "graph"
 
     @classmethod
     def named(cls, key: str, name: str) -> TuSet:

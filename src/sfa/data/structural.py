@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
-from sfa.levels import level_of
 from sfa.seeding import derive_seed
+from sfa.tasks import task_of
 
 Edges = NDArray[np.int64]
 Weights = NDArray[np.float32] | None
@@ -67,7 +67,7 @@ def remark(data: Data) -> str | None:
     made_of = getattr(data, "features_of", None)
     if made_of is None:
         return None
-    what = "set" if level_of(data) == "graph" else "graph"
+    what = "set" if task_of(data) == "graph" else "graph"
     return f"No node features in this {what}: {NodeFeatures(made_of, data.x.shape[1])}"
 
 

@@ -19,13 +19,13 @@ from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
 from sfa.errors import InputError
-from sfa.levels import Level
 from sfa.methods import Method
 from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
 from sfa.run.parsing import class_of_method, with_required_options
 from sfa.run.sections import names_of
 from sfa.spectral import SpectralMap
+from sfa.tasks import Task
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 
 if TYPE_CHECKING:
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 """Layout of a saved embedder."""
-EMBEDDERS: dict[Level, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder", "image": "ImageEmbedder"}
-"""The class that embeds with the methods of a level."""
+EMBEDDERS: dict[Task, str] = {"node": "NodeEmbedder", "graph": "GraphEmbedder", "image": "ImageEmbedder"}
+"""The class that embeds with the methods of a task."""
 KINDS = ("encoder", "augmentation", "spectral")
 """Parts of a method that are arguments of an embedder."""
 
 
 class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """An embedder of one level, which says how its data are read and what of them it keeps.
+    """An embedder of one task, which says how its data are read and what of them it keeps.
 
     Attributes:
-        level: What it embeds: the nodes of one graph, the graphs of a set, or images.
+        task: What it embeds: the nodes of one graph, the graphs of a set, or images.
         kept: What it must know of the data it was fitted to: attributes of theirs, its own with ``_``, by kind.
     """
 
-    level: ClassVar[Level]
+    task: ClassVar[Task]
     kept: ClassVar[Mapping[str, type | UnionType]]
 
     method: str | type[Method] | Method
@@ -90,7 +90,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def from_recipe(cls, recipe: str | Path | Mapping[str, Any], *, device: str = "auto") -> Self:
         """Make an embedder with all settings of a recipe: a name such as ``paper/cora``, a YAML file, a mapping."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
-        cls._check_level(parsed)
+        cls._check_task(parsed)
         sections = parsed.as_dict()
         parts = {kind: sections.pop(kind) for kind in KINDS}
         options: dict[str, Any] = {}
@@ -120,7 +120,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.history_ = history
         self._adopt(recipe, method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
         self.embedding_ = self._embed(prepared)
-        setattr(self, f"{self.level}_ids_", data[f"{self.level}_ids"])
+        setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -185,8 +185,8 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             if isinstance(section, str) and isinstance(meta["recipe"].get(kind), dict):
                 meta["recipe"][kind]["name"] = section  # of a class that has moved, or that only this process knows
         recipe = Recipe.parse(meta["recipe"])
-        other = EMBEDDERS[class_of_method(recipe.method["name"]).level]
-        if other != EMBEDDERS[cls.level]:
+        other = EMBEDDERS[class_of_method(recipe.method["name"]).task]
+        if other != EMBEDDERS[cls.task]:
             raise InputError(f"{path} was saved by a fitted sfa.{other}: load it with sfa.{other}.load.")
         if not all(isinstance(meta.get(key), kind) for key, kind in {"in_features": int, **cls.kept}.items()):
             raise not_an_embedder
@@ -235,7 +235,7 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         sections, parts = self._parts()
         method = sections.pop("method")
         recipe = Recipe.parse({"method": with_required_options(method, options)})
-        self._check_level(recipe)
+        self._check_task(recipe)
         if "training.epochs" in options:  # of a whole recipe, whose warm-up is meant for its epochs
             return recipe.updated({**sections, **options}).updated(given), parts
         return recipe.updated({**sections, **options, **given}), parts
@@ -257,11 +257,11 @@ class Embedder(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return sections, {kind: part for kind, part in parts.items() if part is not None}
 
     @classmethod
-    def _check_level(cls, recipe: Recipe) -> None:
-        level = class_of_method(recipe.method["name"]).level
-        if level != cls.level:
+    def _check_task(cls, recipe: Recipe) -> None:
+        task = class_of_method(recipe.method["name"]).task
+        if task != cls.task:
             name = recipe.method["name"].strip("<>")
-            raise InputError(f"{name} embeds {level}s, not {cls.level}s: use sfa.{EMBEDDERS[level]}.")
+            raise InputError(f"{name} embeds {task}s, not {cls.task}s: use sfa.{EMBEDDERS[task]}.")
 
     def _check_fitted(self, what_then: str) -> None:
         if not hasattr(self, "method_"):

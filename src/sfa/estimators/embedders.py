@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 from sfa.data import as_graph, as_graphs, as_images
 from sfa.errors import InputError
 from sfa.estimators.base import Embedder
-from sfa.levels import Level
 from sfa.methods import Method
+from sfa.tasks import Task
 
 
 class NodeEmbedder(Embedder):
@@ -54,7 +54,7 @@ class NodeEmbedder(Embedder):
         num_nodes_: Number of nodes of the graph it was fitted to.
     """
 
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
     kept: ClassVar = {"num_nodes": int}
 
     node_ids_: list[str | int]
@@ -104,7 +104,7 @@ class GraphEmbedder(Embedder):
         features_of_: What the node features were made of, such as ``degree``; ``None`` if they are the graphs' own.
     """
 
-    level: ClassVar[Level] = "graph"
+    task: ClassVar[Task] = "graph"
     kept: ClassVar = {"features_of": str | None}
 
     graph_ids_: list[str | int]
@@ -164,7 +164,7 @@ class ImageEmbedder(Embedder):
         n_features_in_: Number of channels.
     """
 
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
     kept: ClassVar[Mapping[str, type]] = {}
 
     image_ids_: list[str | int]

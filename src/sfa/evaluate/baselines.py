@@ -10,11 +10,11 @@ from torch_geometric.data import Data
 from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.protocols import Embedder
 from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
-from sfa.levels import Level
 from sfa.matrices import unit_rows
 from sfa.nn.image_encoder import to_float
 from sfa.nn.sparse import feature_product, propagation_of
 from sfa.postprocess import propagate
+from sfa.tasks import Task
 
 HOPS = 2
 """Steps over which features are propagated."""
@@ -66,7 +66,7 @@ def raw_pixels(images: Data) -> Tensor:
     return rows.flatten(1)
 
 
-BASELINES: dict[Level, dict[str, Embedder]] = {
+BASELINES: dict[Task, dict[str, Embedder]] = {
     "node": {"raw features": raw_features, "propagated features": propagated_features},
     "graph": {
         "label histogram": label_histogram,

@@ -13,9 +13,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.levels import Level, item_word, level_of, num_items
+from sfa.tasks import Task, item_word, num_items, task_of
 
-NOT_LABELED: dict[Level, tuple[str, str]] = {
+NOT_LABELED: dict[Task, tuple[str, str]] = {
     "node": ("graph", "`y`"),
     "graph": ("graph set", "`y`, or in labels.csv (--labels)"),
     "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
@@ -29,7 +29,7 @@ MOST_BYTES = 2**30
 def labels_of(graph: Data) -> NDArray[np.int64]:
     """Return the label of every node, or of every graph or image of a set, ``(n,)``, where ``-1`` means unknown."""
     if getattr(graph, "y", None) is None:
-        what, how = NOT_LABELED[level_of(graph)]
+        what, how = NOT_LABELED[task_of(graph)]
         raise InputError(f"Evaluation needs labels, and this {what} has none: give them as {how} (see the user guide).")
     y, count = np.asarray(graph.y, dtype=np.int64), num_items(graph)
     if y.shape != (count,):

@@ -14,8 +14,8 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate.inputs import class_name, labels_of, rarest_class
 from sfa.evaluate.splits import Split, Splits, class_parts
-from sfa.levels import Level
 from sfa.ranges import check_number
+from sfa.tasks import Task
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -28,7 +28,7 @@ class PublicSplits(Splits):
     left out.
     """
 
-    levels: ClassVar[tuple[Level, ...]] = ("node",)
+    tasks: ClassVar[tuple[Task, ...]] = ("node",)
 
     def of(self, graph: Data, count: int) -> list[Split]:
         y = labels_of(graph)
@@ -61,7 +61,7 @@ class HeldOutSplits(Splits):
     validation: float = 0.1
     test: float = 0.2
     seed: int = 0
-    levels: ClassVar[tuple[Level, ...]] = ("image",)
+    tasks: ClassVar[tuple[Task, ...]] = ("image",)
 
     def __post_init__(self) -> None:
         check_number("validation", self.validation, above=0)

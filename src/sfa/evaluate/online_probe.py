@@ -14,11 +14,11 @@ from sfa.errors import InputError
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
 from sfa.evaluate.probes.sgd import LinearClassifiers
-from sfa.levels import item_word, level_of
 from sfa.methods.base import FeatureMaps, Method
 from sfa.modes import evaluating, full_precision
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
+from sfa.tasks import item_word, task_of
 
 MOMENTUM = 0.9
 TOGETHER = 1024
@@ -51,7 +51,7 @@ class OnlineProbe:
     def __init__(
         self, width: int, data: Data, *, lr: float = 0.1, epochs: int = 100, every: int = 1, seed: int = 0
     ) -> None:
-        if level_of(data) != "image":
+        if task_of(data) != "image":
             raise InputError(f"An online probe looks at images while they are learnt from, not at {item_word(data)}.")
         check_number("lr", lr, above=0)
         check_whole("epochs", epochs, 1)

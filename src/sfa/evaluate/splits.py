@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.inputs import labels_of, rarest_class
-from sfa.levels import Level, item_word
 from sfa.ranges import check_whole
+from sfa.tasks import Task, item_word
 
 MAX_REDRAWS = 1000
 
@@ -34,7 +34,7 @@ class Splits(ABC):
     Split ``i`` depends on the data's labels and masks, on the settings and on ``i`` alone: all embeddings get the same.
     """
 
-    levels: ClassVar[tuple[Level, ...]] = ("node", "graph")
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")
     """What they are made for."""
 
     @abstractmethod
@@ -145,7 +145,7 @@ class StratifiedFolds(Splits):
 
     folds: int = 10
     seed: int = 0
-    levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    tasks: ClassVar[tuple[Task, ...]] = ("graph",)
 
     def __post_init__(self) -> None:
         check_whole("folds", self.folds, 2)

@@ -19,13 +19,13 @@ from sfa.errors import InputError, unknown_name
 from sfa.evaluate.protocols import Classification, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
-from sfa.levels import item_word, level_of
 from sfa.nn.gcn import Convolution
 from sfa.nn.layers import dropout
 from sfa.nn.mlp import MLP
 from sfa.nn.sparse import Propagation, propagation_of
 from sfa.ranges import check_whole
 from sfa.seeding import derive_seed, seeded_initialisation, step_generator
+from sfa.tasks import item_word, task_of
 
 SupervisedModel = Literal["mlp", "gcn"]
 
@@ -158,7 +158,7 @@ def _validate(
 
 
 def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
-    if level_of(graph) != "node":
+    if task_of(graph) != "node":
         raise InputError(
             f"Supervised baselines need the nodes of one graph, and these are {item_word(graph)} of a set."
         )
@@ -184,7 +184,7 @@ SETTINGS: dict[str, int | float] = {
 
 def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
     """Return whether the splits of a protocol have nodes to classify, and a validation part to choose on."""
-    if level_of(graph) != "node" or not isinstance(protocol, Classification):
+    if task_of(graph) != "node" or not isinstance(protocol, Classification):
         return False
     return all(len(split.validation) > 0 for split in protocol.draw(graph))
 

@@ -1,7 +1,7 @@
 """Published methods, each in a file that reads like its paper's section."""
 
-from sfa.levels import Level
 from sfa.registry import import_modules, registered
+from sfa.tasks import Task
 
 # A method registers its name when it is imported, and `sfa list methods` keeps this order.
 # isort: off
@@ -34,12 +34,12 @@ from sfa.methods.swav import SwAV as SwAV
 from sfa.methods.byol import BYOL as BYOL
 # isort: on
 
-DEFAULTS: dict[Level, str] = {"node": "grace", "graph": "graphcl", "image": "simclr"}
+DEFAULTS: dict[Task, str] = {"node": "grace", "graph": "graphcl", "image": "simclr"}
 """The method that is meant where none is named."""
 
 import_modules(__name__, __path__)
 
 
-def available_methods(level: Level | None = None) -> dict[str, type[Method]]:
-    """Return all methods by name, or those of a level, in the order of ``sfa list methods``."""
-    return {name: method for name, method in registered("method").items() if level in (None, method.level)}
+def available_methods(task: Task | None = None) -> dict[str, type[Method]]:
+    """Return all methods by name, or those of a task, in the order of ``sfa list methods``."""
+    return {name: method for name, method in registered("method").items() if task in (None, method.task)}

@@ -30,7 +30,7 @@ class BarlowTwins(TwoViewMethod):
         scale: ``s``; it matters where the optimizer does not scale the gradient itself.
     """
 
-    level = "image"
+    task = "image"
     defaults = {"augmentation": {"strength": "asymmetric"}}
     spans_processes = True
 

@@ -12,13 +12,13 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import as_augmentation
 from sfa.errors import InputError
-from sfa.levels import ITEMS, Level, num_seed_nodes, settings_of
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
 from sfa.registry import build
 from sfa.spectral import SpectralMap
 from sfa.spectral.base import as_spectral
+from sfa.tasks import ITEMS, Task, num_seed_nodes, settings_of
 
 Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]] | None
 """An augmentation, ``(data, generator) -> (view, view)``; the authors' if not given."""
@@ -64,7 +64,7 @@ class Method(TrainingHooks, nn.Module, ABC):
     """A self-supervised method: calling it on data gives the loss of a step, :meth:`embed` the embeddings.
 
     The data are a graph, a batch of graphs (their disjoint union, with ``ptr`` and ``batch``), or a batch of images
-    (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`level` says.
+    (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`task` says.
 
     Every feature map that enters the loss goes through :meth:`apply_spectral`, the one slot for a spectral map, so that
     every method works with every map. All methods take the arguments below, unless they say otherwise.
@@ -78,9 +78,9 @@ class Method(TrainingHooks, nn.Module, ABC):
     """
 
     defaults: ClassVar[Mapping[str, Any]] = {}
-    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the level's
-    (:func:`~sfa.levels.settings_of`)."""
-    level: ClassVar[Level] = "node"
+    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the task's
+    (:func:`~sfa.tasks.settings_of`)."""
+    task: ClassVar[Task] = "node"
     """What it embeds: the nodes of one graph, the graphs of a set, or images."""
     takes_augmentation: ClassVar[bool] = False
     """Whether its constructor takes an augmentation."""
@@ -106,18 +106,18 @@ class Method(TrainingHooks, nn.Module, ABC):
     ) -> None:
         super().__init__()
         self.spectral = as_spectral(spectral)
-        self.encoder = None if encoder is None else as_encoder(encoder, self.level)
+        self.encoder = None if encoder is None else as_encoder(encoder, self.task)
         if augmentation is None and self.takes_augmentation:
             augmentation = build("augmentation", settings_of(self)["augmentation"])
-        self.augmentation: Any = None if augmentation is None else as_augmentation(augmentation, self.level)
+        self.augmentation: Any = None if augmentation is None else as_augmentation(augmentation, self.task)
         if encoder is None and width is None:
-            raise InputError(f"{type(self).__name__} needs an encoder, a module that embeds {ITEMS[self.level]}.")
+            raise InputError(f"{type(self).__name__} needs an encoder, a module that embeds {ITEMS[self.task]}.")
         self.width = int(self.encoder.width if width is None else width)
         self.spectral.check_width(self.width)
         if self.requires_row_identity and not self.spectral.keeps_rows:
             raise InputError(
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
-                f"row a {self.level}: choose another spectral map."
+                f"row a {self.task}: choose another spectral map."
             )
         self.across_processes = False  # whether the rows of all processes are one batch: sfa.distributed
         self.postprocess = ()  # steps that embeddings go through, in order: sfa.postprocess

@@ -25,7 +25,7 @@ class BYOL(BootstrappedMethod):
         momentum: Of the target at the start of training.
     """
 
-    level = "image"
+    task = "image"
     defaults = {"augmentation": {"strength": "asymmetric"}}
 
     def __init__(

@@ -21,7 +21,7 @@ class GraphBT(GBT):
     0.2 as in GraphCL's semi-supervised experiments.
     """
 
-    level = "graph"
+    task = "graph"
     defaults = {"augmentation": A_FIFTH}
 
     def __init__(self, encoder: nn.Module, augmentation: Views = None, **options: Any) -> None:
@@ -38,5 +38,5 @@ class GraphBGRL(BGRL):
     views, both of them augmented and at a ratio of 0.2 as in GraphCL's semi-supervised experiments.
     """
 
-    level = "graph"
+    task = "graph"
     defaults = {"augmentation": A_FIFTH}

@@ -28,7 +28,7 @@ class GraphCL(TwoViewMethod):
         tau: Temperature.
     """
 
-    level = "graph"
+    task = "graph"
     defaults = {"augmentation": {"both_views": False}}
 
     def __init__(

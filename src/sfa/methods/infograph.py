@@ -29,7 +29,7 @@ class InfoGraph(Method):
     0.01 and 0.001.
     """
 
-    level = "graph"
+    task = "graph"
     requires_row_identity = True  # of graphs, which nodes belong to
 
     def __init__(self, encoder: nn.Module, *, spectral: Spectral = None) -> None:

@@ -10,13 +10,13 @@ from torch_geometric.data import Data
 
 from sfa.augment.graph import A_FIFTH, AUGMENTATIONS, IDENTITY, RandomChoice, draw_choices
 from sfa.errors import InputError, TrainingError
-from sfa.levels import num_items
 from sfa.losses.simplex import ascend
 from sfa.methods.base import Observer, Views
 from sfa.methods.graphcl import GraphCL
 from sfa.modes import kept_buffers
 from sfa.ranges import NonNegative, Positive, check_number
 from sfa.registry import register
+from sfa.tasks import num_items
 
 
 @register("method", "joao")

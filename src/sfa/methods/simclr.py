@@ -30,7 +30,7 @@ class SimCLR(TwoViewMethod):
         tau: Temperature.
     """
 
-    level = "image"
+    task = "image"
     spans_processes = True
 
     def __init__(

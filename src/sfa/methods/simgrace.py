@@ -36,7 +36,7 @@ class SimGRACE(Method):
         tau: Temperature.
     """
 
-    level = "graph"
+    task = "graph"
     defaults = {"encoder": {"layers": 5}}
 
     def __init__(

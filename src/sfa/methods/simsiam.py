@@ -31,7 +31,7 @@ class SimSiam(TwoViewMethod):
         prediction: Hidden width of the predictor.
     """
 
-    level = "image"
+    task = "image"
     defaults = {"augmentation": {"strength": "weak"}}
     spans_processes = True
 

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.graph.draws import sampled_means
-from sfa.levels import num_seed_nodes
 from sfa.losses import multiplet
 from sfa.losses.margin import Form
 from sfa.methods.base import Method, Observer, Spectral
@@ -17,6 +16,7 @@ from sfa.nn.layers import dropout as drop_entries
 from sfa.nn.sparse import propagation_of
 from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
+from sfa.tasks import num_seed_nodes
 
 
 @register("method", "sugrl")

@@ -41,7 +41,7 @@ class SwAV(TwoViewMethod):
         frozen_epochs: Epochs before the prototypes are trained.
     """
 
-    level = "image"
+    task = "image"
     spans_processes = True
 
     def __init__(

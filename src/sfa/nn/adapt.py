@@ -15,36 +15,36 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.batches import sum_pool
-from sfa.levels import ITEMS, Level
 from sfa.modes import evaluating
 from sfa.nn.gin import GraphEncoder
 from sfa.nn.image_encoder import ImageEncoder
+from sfa.tasks import ITEMS, Task, task_attribute
 
 
-def as_encoder(module: nn.Module, level: Level = "node", *, width: int | None = None) -> nn.Module:
+def as_encoder(module: nn.Module, task: Task = "node", *, width: int | None = None) -> nn.Module:
     """Return a module as an encoder: one that maps data to embeddings, says its ``width`` and can ``embed``.
 
-    Encoders of :mod:`sfa.nn` for this level are returned as they are. Of others, the arguments of ``forward`` decide
+    Encoders of :mod:`sfa.nn` for this task are returned as they are. Of others, the arguments of ``forward`` decide
     what they are called with: ``x, edge_index`` and, if there are any, ``edge_weight`` (PyTorch Geometric's models such
     as ``GAT``), ``x`` alone, a PyG ``Data``, or images ``(b, channels, height, width)``. Randomness inside them, such
     as dropout, is seeded from the step's generator.
 
     Args:
         module: The network.
-        level: What is embedded: ``node``, ``graph`` (node embeddings are summed over each graph) or ``image``.
+        task: What is embedded: ``node``, ``graph`` (node embeddings are summed over each graph) or ``image``.
         width: Of its output; found by a trial if not given.
     """
     if not isinstance(module, nn.Module):
         raise InputError(f"An encoder is a torch.nn.Module, not {module!r}.")
-    own = getattr(module, "level", None)
-    if own == level and hasattr(module, "embed") and hasattr(module, "width"):
+    own = task_attribute(module)
+    if own == task and hasattr(module, "embed") and hasattr(module, "width"):
         return module
-    if own in ITEMS and own not in (level, "node" if level == "graph" else level):
-        raise InputError(f"The encoder {type(module).__name__} embeds {ITEMS[own]}, not {ITEMS[level]}.")
-    width = output_width(module, level) if width is None else width
-    if level == "image":
+    if own in ITEMS and own not in (task, "node" if task == "graph" else task):
+        raise InputError(f"The encoder {type(module).__name__} embeds {ITEMS[own]}, not {ITEMS[task]}.")
+    width = output_width(module, task) if width is None else width
+    if task == "image":
         return WrappedImageEncoder(module, width)
-    return WrappedGraphEncoder(module, width) if level == "graph" else WrappedNodeEncoder(module, width)
+    return WrappedGraphEncoder(module, width) if task == "graph" else WrappedNodeEncoder(module, width)
 
 
 def renewed(encoder: nn.Module) -> nn.Module:
@@ -102,7 +102,7 @@ def materialize(view: Data) -> Data:
 class WrappedNodeEncoder(nn.Module):
     """A module that embeds nodes, called with what its ``forward`` takes; its output is ``width`` wide."""
 
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__()
@@ -196,11 +196,11 @@ def _call_on_view(
         return _checked(call(module, materialize(data)), rows, width, module)
 
 
-def output_width(module: nn.Module, level: Level) -> int:
+def output_width(module: nn.Module, task: Task) -> int:
     """Return how wide the output of a module is: by a trial, else by its attributes."""
     features, failure = _input_width(module), None
     if features is not None:
-        for trial in _trials(module, features, level):
+        for trial in _trials(module, features, task):
             try:
                 with torch.no_grad(), torch.random.fork_rng(devices=[]):
                     copied = copy.deepcopy(module).eval()  # which may note what it is given: `cached` of GCNConv
@@ -225,11 +225,11 @@ def _input_width(module: nn.Module) -> int | None:
     return None
 
 
-def _trials(module: nn.Module, features: int, level: Level) -> Iterator[Data | Tensor]:
+def _trials(module: nn.Module, features: int, task: Task) -> Iterator[Data | Tensor]:
     """Make small inputs with so many features or channels, of the type and on the device of a module's weights."""
     weight = next((p for p in module.parameters() if p.is_floating_point()), None)
     like = torch.empty(0) if weight is None or isinstance(weight, UninitializedParameter) else weight.detach()
-    if level == "image":
+    if task == "image":
         yield from (like.new_zeros(2, features, side, side) for side in (32, 224))
         return
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

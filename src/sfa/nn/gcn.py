@@ -11,12 +11,12 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.structure import some_rows
-from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.layers import Activation, BatchNorm, Linear, activate, make_activation
 from sfa.nn.sparse import Propagation, feature_product, propagation_of
 from sfa.ranges import Count, Share
 from sfa.registry import register
+from sfa.tasks import Task
 
 Widths = Literal["constant", "halving"]
 
@@ -42,7 +42,7 @@ class GCN(nn.Module):
         activate_last: Put an activation (and batch normalization) after the last convolution too.
     """
 
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
     takes_propagation: ClassVar[bool] = True
     """It spreads features by ``data.propagation``, if there is one, and not by the edges."""
 

@@ -15,13 +15,13 @@ from sfa import distributed
 from sfa.errors import InputError
 from sfa.graph.batches import check_batch, make_batch, sum_pool
 from sfa.graph.structure import csr_structure, some_rows
-from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
 from sfa.nn.layers import BatchNorm, init_xavier_
 from sfa.nn.sparse import Propagation, neighbor_sums
 from sfa.ranges import Count
 from sfa.registry import register
+from sfa.tasks import Task
 
 
 class GraphEncoder(nn.Module, ABC):
@@ -35,7 +35,7 @@ class GraphEncoder(nn.Module, ABC):
     ``DataLoader`` makes it too. Edges may come in any order; sorted by (row, column) they are read fastest.
     """
 
-    level: ClassVar[Level] = "graph"
+    task: ClassVar[Task] = "graph"
     across_processes: bool = False
     """Whether the nodes of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
 

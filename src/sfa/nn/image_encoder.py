@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.levels import Level
 from sfa.modes import evaluating
+from sfa.tasks import Task
 
 BUDGET = 1 << 27  # bytes of feature maps that an embedding may hold at a time
 HISTOGRAM_BYTES = 1 << 22  # of images that are counted at a time
@@ -29,7 +29,7 @@ class ImageEncoder(nn.Module, ABC):
     takes from the training images of a set.
     """
 
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
     mean: Tensor
     std: Tensor
     across_processes: bool = False

@@ -11,12 +11,12 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.structure import some_rows
-from sfa.levels import Level
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
 from sfa.nn.layers import Linear, dropout
 from sfa.ranges import Count, Share
 from sfa.registry import register
+from sfa.tasks import Task
 
 
 @register("encoder", "mlp")
@@ -31,7 +31,7 @@ class MLP(nn.Module):
         dropout: Rate at which the input of every layer is dropped in training.
     """
 
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
 
     def __init__(
         self, in_features: int, hidden: Count = 128, *, inner: Count = 512, layers: Count = 2, dropout: Share = 0.0

@@ -7,8 +7,8 @@ from typing import Any
 
 from sfa.errors import InputError
 from sfa.evaluate.baselines import BASELINES
-from sfa.experiments.cells import RUN_TIME, Variant
-from sfa.experiments.plans import Base, Study
+from sfa.paper.cells import RUN_TIME, Variant
+from sfa.paper.plans import Base, Study
 from sfa.registry import register, registered
 from sfa.run import Recipe
 
@@ -159,7 +159,7 @@ def clustering(base: Base) -> Iterator[Variant]:
 
     "Node Clustering".
     """
-    for name in BASELINES[base.level]:
+    for name in BASELINES[base.task]:
         yield Variant(name, base.recipe, kind=name)
     for name in base.methods:
         yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")
@@ -203,10 +203,10 @@ def methods(base: Base) -> Iterator[Variant]:
 
     "Node Classification", Table 1, and "Graph Classification".
     """
-    unsupervised, supervised = [*BASELINES[base.level], "untrained encoder"], ["MLP", "GCN"]
+    unsupervised, supervised = [*BASELINES[base.task], "untrained encoder"], ["MLP", "GCN"]
     for name in unsupervised:
         yield Variant(name, base.recipe, kind=name)
-    for name in supervised if base.level == "node" else ():
+    for name in supervised if base.task == "node" else ():
         yield Variant(f"supervised {name}", base.recipe, kind=f"supervised {name.lower()}")
     for name in base.methods:
         yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")

@@ -16,11 +16,11 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score, score_difference
-from sfa.levels import item_word, level_of, num_items
 from sfa.report.facts import facts, history
 from sfa.report.page import encode_array
 from sfa.report.planar_map import PlanarMap, planar_map, turned_like
 from sfa.report.predictions import predict
+from sfa.tasks import item_word, num_items, task_of
 
 if TYPE_CHECKING:
     from sfa.run.run import Run
@@ -150,7 +150,7 @@ def _or_none(value: float) -> float | None:
 
 def _items(data: Data) -> dict[str, Any]:
     """Return what the items are called, or how many there are if they are just numbered, and their labels."""
-    ids = list(data[f"{level_of(data)}_ids"])
+    ids = list(data[f"{task_of(data)}_ids"])
     named = {"ids": {"range": len(ids)} if ids == list(range(len(ids))) else ids}
     if data.get("y") is None:
         return named

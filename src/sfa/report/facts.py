@@ -15,8 +15,8 @@ from torch_geometric.data import Data
 from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Diagnostics
-from sfa.levels import level_of, num_items
 from sfa.report.page import encode_array
+from sfa.tasks import num_items, task_of
 from sfa.train import RunFolder
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def facts(run: Run) -> dict[str, Any]:
 
 def data_rows(data: Data) -> list[list[str]]:
     """Return names of counts, and the counts, of a graph, a set of graphs or a set of images."""
-    level = level_of(data)
-    rows: dict[str, Any] = {f"{level}s": num_items(data)}
-    if level == "image":
+    task = task_of(data)
+    rows: dict[str, Any] = {f"{task}s": num_items(data)}
+    if task == "image":
         height, width, channels = data.x.shape[1:]
         rows |= {"pixels": f"{height} × {width}", "channels": channels}
         for name, mask in (("to train on", "train_mask"), ("to validate on", "val_mask"), ("to test on", "test_mask")):

@@ -13,7 +13,7 @@ from sfa.evaluate import Classification
 from sfa.evaluate.inputs import labels_of
 from sfa.evaluate.protocols.base import no_news
 from sfa.evaluate.splits import Split
-from sfa.levels import item_word
+from sfa.tasks import item_word
 
 TRAIN, VALIDATION, TEST, NONE = range(4)
 """The part of the split that an item belongs to."""

@@ -18,12 +18,12 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.inputs import labels_of
 from sfa.export import Columns, Layout, check_export, write_embeddings
-from sfa.levels import Level, item_word, level_of
 from sfa.report.predictions import predict
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_for, open_runs, set_threads
 from sfa.run.score_cache import usual_protocol
 from sfa.run.source import Source, recorded_source, tell_of_data
+from sfa.tasks import Task, item_word, task_of
 from sfa.train import RunFolder
 
 PARTS = ("train", "validation", "test", None)
@@ -44,7 +44,7 @@ class Embeddings(Shown):
 
     z: NDArray[np.float32]
     ids: Sequence[Any]
-    item: Level
+    item: Task
     columns: Columns | None = None
     path: Path | None = None
 
@@ -107,10 +107,10 @@ def embed_run(
         raise InputError(
             f"--with-labels writes labels, and {opened.data.name} has none: leave it out, or give some (--labels)."
         )
-    display, level = display_of(progress), level_of(opened.data)
+    display, task = display_of(progress), task_of(opened.data)
     z = opened.method.embed(opened.data)
     columns = _label_columns(z, opened.data, display) if with_labels else None
-    found = Embeddings(z.numpy(), opened.data[f"{level}_ids"], level, columns, target)
+    found = Embeddings(z.numpy(), opened.data[f"{task}_ids"], task, columns, target)
     if target is not None:
         about = {
             "method": opened.name,
@@ -119,7 +119,7 @@ def embed_run(
             "recipe": yaml.safe_dump(opened.recipe.as_dict(), sort_keys=False),
             "version": version("sfa"),
         }
-        write_embeddings(target, found.z, found.ids, item=level, layout=layout, columns=columns, about=about)
+        write_embeddings(target, found.z, found.ids, item=task, layout=layout, columns=columns, about=about)
     opened.tell_if_unfinished(display)
     tell_of_data(opened.data, display)
     display.say(found.notes()[0])
@@ -145,7 +145,7 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
         return columns
     display.say(
         f"Column predicted: by the probe of {protocol.name} on its first split, which learnt from the "
-        f"{counted(len(found.split.train), level_of(data))} whose part is train; those of test are new to it."
+        f"{counted(len(found.split.train), task_of(data))} whose part is train; those of test are new to it."
     )
     columns["predicted"] = [names[label] for label in found.labels]
     columns["part"] = [PARTS[number] for number in found.part]

@@ -14,11 +14,11 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score, possible
 from sfa.evaluate.supervised import SupervisedModel, can_be_supervised, supervised_score
-from sfa.levels import ITEMS, item_word, level_of
 from sfa.registry import registered, resolve
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_runs, set_threads
 from sfa.run.score_cache import baselines_of, keep_scores, score_all, score_run, tell_if_trained_anew, usual_protocol
+from sfa.tasks import ITEMS, item_word, task_of
 
 ALL = "all"
 SUPERVISED: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
@@ -124,11 +124,11 @@ def evaluate_run(
             continue
         records[one.name] = keep_scores(run, one, scores[one.name], display)
     refused = {name: reason for name, reason in refused.items() if name not in scores}
-    own, others = _by_level(refused, run.data)
+    own, others = _by_task(refused, run.data)
     remarks = [
         *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
         *(f"not here, {name}: {reason}" for name, reason in own.items()),
-        *([_of_other_levels(others)] if others else []),
+        *([_of_other_tasks(others)] if others else []),
     ]
     return Scores(scores, records, refused, remarks, alone=len(named) == 1 and ALL not in asked)
 
@@ -136,11 +136,11 @@ def evaluate_run(
 def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: bool, data: Data) -> None:
     """Raise, before any long work, what these data do not allow."""
     if not chosen:
-        own, _ = _by_level(refused, data)
+        own, _ = _by_task(refused, data)
         raise InputError(f"No protocol is possible here: {next(iter(own.values()))}")
     for protocol in chosen:
         protocol.check(data)
-    if supervised and level_of(data) != "node":
+    if supervised and task_of(data) != "node":
         this = f"this is a set of {item_word(data)}"
         raise InputError(f"--supervised trains an MLP and a GCN on the nodes of one graph, and {this}.")
     if supervised and not any(can_be_supervised(protocol, data) for protocol in chosen):
@@ -165,15 +165,15 @@ def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> 
     return scores
 
 
-def _by_level(refused: Mapping[str, str], data: Data) -> tuple[dict[str, str], list[str]]:
+def _by_task(refused: Mapping[str, str], data: Data) -> tuple[dict[str, str], list[str]]:
     """Return protocols that are for such data, but not for these, and why; and those that are for other data."""
     protocols = {protocol.name: protocol for protocol in registered("protocol").values()}
-    others = [name for name in refused if level_of(data) not in protocols[name].levels]
+    others = [name for name in refused if task_of(data) not in protocols[name].tasks]
     return {name: reason for name, reason in refused.items() if name not in others}, others
 
 
-def _of_other_levels(names: Sequence[str]) -> str:
+def _of_other_tasks(names: Sequence[str]) -> str:
     """Return, for instance, "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
     protocols = [protocol for protocol in registered("protocol").values() if protocol.name in names]
-    scored = [what for level, what in ITEMS.items() if any(level in protocol.levels for protocol in protocols)]
+    scored = [what for task, what in ITEMS.items() if any(task in protocol.tasks for protocol in protocols)]
     return f"not here, {counted(len(names), 'protocol')} for {' or '.join(scored)}: {', '.join(names)}"

@@ -12,7 +12,6 @@ from torch import nn
 from sfa.augment import Augmentation, Compose
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import OF_ALL_ROWS
-from sfa.levels import DATA, ITEMS, Level
 from sfa.methods import Method
 from sfa.postprocess import ConcatFeatures
 from sfa.registry import build, is_path, known_names, resolve
@@ -20,6 +19,7 @@ from sfa.run.sections import check_part, is_object, named, names_of, options_of,
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialisation
 from sfa.spectral.base import as_spectral
+from sfa.tasks import DATA, ITEMS, Task, task_attribute
 
 if TYPE_CHECKING:
     from sfa.run.recipe import Recipe
@@ -73,13 +73,13 @@ def part_section(kind: str, section: Any, method: str, default: Any, without: st
     return named(section, kind, default, None)
 
 
-def spectral_section(section: Any, level: Level) -> Any:
+def spectral_section(section: Any, task: Task) -> Any:
     """Return the map's section with ``gentle`` written out; options without a name are of that, for nodes."""
     if isinstance(section, list):
-        return [spectral_section(one, level) for one in section] or {"name": "none"}
+        return [spectral_section(one, task) for one in section] or {"name": "none"}
     if section == "gentle":
         return dict(GENTLE)
-    if isinstance(section, Mapping) and section.get("name", "gentle" if level == "node" else "") == "gentle":
+    if isinstance(section, Mapping) and section.get("name", "gentle" if task == "node" else "") == "gentle":
         return {**GENTLE, **section, "name": GENTLE["name"]}
     found = named(section, "spectral", {"name": "sfa"})
     if not is_object(found["name"]) and not is_path(found["name"]) and found["name"] not in known_names("spectral"):
@@ -117,37 +117,37 @@ def stretched_warmup(warmup: int, epochs: int, other: Any) -> int:
 
 def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
     """Raise unless the parts of a recipe go together."""
-    method, level, sampler = recipe.method["name"], method_class.level, recipe.sampler["name"]
+    method, task, sampler = recipe.method["name"], method_class.task, recipe.sampler["name"]
     sampler_class: type[Sampler] = resolve("sampler", sampler)
     check_part(sampler_class, "sampler", sampler)
-    embeds = f"{method} embeds {ITEMS[level]}"
-    if level != sampler_class.level:
-        what = f"batches of {sampler} are of {DATA[sampler_class.level]}"
+    embeds = f"{method} embeds {ITEMS[task]}"
+    if task != sampler_class.task:
+        what = f"batches of {sampler} are of {DATA[sampler_class.task]}"
         raise InputError(f"{embeds}, and {what}: leave the sampler out.")
     if method_class.samplers and sampler not in method_class.samplers:
         raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")
     if sampler_class.for_walks and sampler not in method_class.samplers:
         raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
-    if level == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0):
+    if task == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0):
         raise InputError(
             f"{method} embeds images, which have no features to normalise or to add noise to: leave out "
             "feature_norm and feature_noise."
         )
-    if level != "node" and recipe.edge_noise > 0:
+    if task != "node" and recipe.edge_noise > 0:
         raise InputError(f"edge_noise replaces edges of one graph, and {embeds}: leave it out.")
-    if level == "graph" and recipe.feature_norm in OF_ALL_ROWS:
+    if task == "graph" and recipe.feature_norm in OF_ALL_ROWS:
         raise InputError(
             f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's "
             "embedding would depend on the graphs beside it: for sets of graphs take row or none, or scale the "
             "features before."
         )
-    if level != "node" and recipe.postprocess:
+    if task != "node" and recipe.postprocess:
         raise InputError(f"{embeds}, and postprocessing is of embeddings of the nodes of one graph: leave it out.")
     views = recipe.augmentation if isinstance(recipe.augmentation, list) else [recipe.augmentation or {}]
     for section in views:
         known = section and not is_object(section["name"])
-        own: Level | None = getattr(resolve("augmentation", section["name"]), "level", None) if known else None
-        if own not in (None, level):
+        own: Task | None = task_attribute(resolve("augmentation", section["name"])) if known else None
+        if own not in (None, task):
             raise InputError(f"The augmentation {section['name']} is of {DATA[own]}, and {embeds}.")
 
 

@@ -14,7 +14,6 @@ from torch_geometric.data import Data
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
 from sfa.graph.rewiring import replace_edges
-from sfa.levels import DATA, ITEMS, Level, level_of, settings_of
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import resolve
@@ -34,6 +33,7 @@ from sfa.run.parsing import (
 from sfa.run.sections import complete, named, names_of, validated
 from sfa.run.shipped import parse_yaml, shipped_recipes
 from sfa.sampling import Sampler
+from sfa.tasks import DATA, ITEMS, Task, settings_of, task_of
 from sfa.train.fabric import PrecisionName
 from sfa.train.optim import OptimizerName
 
@@ -74,7 +74,7 @@ class Recipe(BaseModel):
     Each of the first is a name and its keyword arguments; those not given have their defaults. ``augmentation`` and
     ``spectral`` may be lists, which are applied in order, and ``postprocess`` always is one. Where no map is named it
     is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not given, is as the method's
-    authors had it (:func:`~sfa.levels.settings_of`).
+    authors had it (:func:`~sfa.tasks.settings_of`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -105,7 +105,7 @@ class Recipe(BaseModel):
             "augmentation": part_section(
                 "augmentation", given.get("augmentation"), name, settings.get("augmentation"), no_views
             ),
-            "spectral": spectral_section(given.get("spectral", {}), method_class.level),
+            "spectral": spectral_section(given.get("spectral", {}), method_class.task),
             "postprocess": postprocess_section(given.get("postprocess")),
             "sampler": sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
         }
@@ -147,7 +147,7 @@ class Recipe(BaseModel):
 
     def prepare(self, data: Data) -> Data:
         """Return the data with features and edges as training and embedding see them; images as they are."""
-        if level_of(data) == "image":
+        if task_of(data) == "image":
             return data
         if self.edge_noise > 0:
             data = replace_edges(data, self.edge_noise, self.training.seed)
@@ -176,12 +176,12 @@ class Recipe(BaseModel):
 
     def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
         """Build the untrained method for these data; says so if it embeds what they are not."""
-        method, level = self.method["name"], level_of(data)
-        own = class_of_method(method).level
-        if own != level:
+        method, task = self.method["name"], task_of(data)
+        own = class_of_method(method).task
+        if own != task:
             raise InputError(
-                f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[level]}; methods for that are "
-                f"{', '.join(available_methods(level))}."
+                f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[task]}; methods for that are "
+                f"{', '.join(available_methods(task))}."
             )
         built = self.build(data.num_features, data.num_nodes, parts=parts)
         built.setup(data)
@@ -194,14 +194,14 @@ class Recipe(BaseModel):
 
 
 def load_recipe(
-    name: str | Path, dataset: str | None = None, method: str | None = None, level: Level | None = None
+    name: str | Path, dataset: str | None = None, method: str | None = None, task: Task | None = None
 ) -> Recipe:
     """Load a recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
 
     If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
     with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.
 
-    If there is none for the data, it is said what there are some for, of data of the same ``level`` if that is given.
+    If there is none for the data, it is said what there are some for, of data of the same ``task`` if that is given.
     """
     shipped = shipped_recipes()
     key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
@@ -220,8 +220,8 @@ def load_recipe(
             raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
     if any(key.startswith(f"{name}/") for key in shipped):
         family = [key for key in shipped if key.startswith(f"{name}/")]
-        sets = [key.split("/")[1] for key in family if level in (None, _level_of(key))]
-        others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {_level_of(family[0])}s"
+        sets = [key.split("/")[1] for key in family if task in (None, _task_of(key))]
+        others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {_task_of(family[0])}s"
         raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
     raise unknown_name("recipe", str(name), shipped)
 
@@ -230,6 +230,6 @@ def _shipped(name: str) -> Recipe:
     return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
 
 
-def _level_of(name: str) -> Level:
-    level: Level = resolve("method", _shipped(name).method["name"]).level
-    return level
+def _task_of(name: str) -> Task:
+    task: Task = resolve("method", _shipped(name).method["name"]).task
+    return task

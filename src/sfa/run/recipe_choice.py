@@ -10,13 +10,13 @@ from typing import Any
 import yaml
 
 from sfa.errors import InputError, unknown_name
-from sfa.levels import Level
 from sfa.methods import DEFAULTS, available_methods
 from sfa.registry import is_path, known_names
 from sfa.run.changes import SECTIONS
 from sfa.run.parsing import label_of
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.shipped import shipped_recipes
+from sfa.tasks import Task
 from sfa.train import RunFolder
 
 GivenRecipe = str | os.PathLike[str] | Mapping[str, Any] | Recipe
@@ -77,25 +77,25 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     return changes
 
 
-def asked_recipe(recipe: GivenRecipe | None, level: Level, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
+def asked_recipe(recipe: GivenRecipe | None, task: Task, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
     """Return the recipe asked for, with all that is changed in it."""
     method = changes.get("method.name", changes.get("method"))
     if isinstance(method, str) and not is_path(method) and method not in known_names("method"):
-        raise unknown_name("method", method, available_methods(level))
-    return _chosen_recipe(recipe, level, dataset, changes.get("method.name")).updated(changes)
+        raise unknown_name("method", method, available_methods(task))
+    return _chosen_recipe(recipe, task, dataset, changes.get("method.name")).updated(changes)
 
 
-def _chosen_recipe(recipe: GivenRecipe | None, level: Level | None, dataset: str | None, method: str | None) -> Recipe:
-    """Return the recipe asked for; if none is, the data set's own or else the defaults of the level's first method."""
+def _chosen_recipe(recipe: GivenRecipe | None, task: Task | None, dataset: str | None, method: str | None) -> Recipe:
+    """Return the recipe asked for; if none is, the data set's own or else the defaults of the task's first method."""
     if isinstance(recipe, Recipe):
         return recipe
     if isinstance(recipe, Mapping):
-        return Recipe.parse(recipe if level is None else {"method": DEFAULTS[level], **recipe})
+        return Recipe.parse(recipe if task is None else {"method": DEFAULTS[task], **recipe})
     if recipe is not None:
-        return load_recipe(Path(recipe) if isinstance(recipe, os.PathLike) else recipe, dataset, method, level)
+        return load_recipe(Path(recipe) if isinstance(recipe, os.PathLike) else recipe, dataset, method, task)
     if _has_default(dataset):
         return load_recipe("default", dataset, method)
-    return Recipe.parse({"method": DEFAULTS[level or "node"]})
+    return Recipe.parse({"method": DEFAULTS[task or "node"]})
 
 
 def _has_default(dataset: str | None) -> bool:

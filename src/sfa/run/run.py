@@ -16,12 +16,12 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Protocol
-from sfa.levels import level_of
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, Rows, Shown, counted, loss_curve
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.source import Source, recorded, recorded_source, require_same_data
+from sfa.tasks import task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
 
 if TYPE_CHECKING:
@@ -179,14 +179,14 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     recipe = load_recipe(folder.recipe_file)
     if own:
         require_same_data(folder, data)
-    elif level_of(data) == "node" and resolve("method", recipe.method["name"]).level == "graph":
+    elif task_of(data) == "node" and resolve("method", recipe.method["name"]).task == "graph":
         raise InputError(
             f"The run in {folder.path} embeds whole graphs, and {data.name} is one: put its file into a folder, "
             "which is a set."
         )
     expected = recorded(folder, "in_features", int)
     if data.num_features != expected:
-        if level_of(data) == "image":
+        if task_of(data) == "image":
             raise InputError(
                 f"Channels of {data.name}: {data.num_features}; the run in {folder.path} was trained on {expected}."
             )

@@ -19,11 +19,11 @@ from sfa.evaluate import Protocol, Score
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.inputs import is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
-from sfa.levels import level_of, num_items
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
 from sfa.run.legacy import flatten
 from sfa.run.run import Run
+from sfa.tasks import num_items, task_of
 from sfa.train import LambdaCallback, train
 
 
@@ -80,13 +80,13 @@ Known = dict[str, Score]
 
 def usual_protocol(data: Data) -> Protocol:
     """Return the protocol for these data where none is named."""
-    protocol: Protocol = resolve("protocol", default_protocol(level_of(data)))
+    protocol: Protocol = resolve("protocol", default_protocol(task_of(data)))
     return protocol
 
 
 def baselines_of(run: Run) -> dict[str, Embedder]:
     """Return what a run is measured against: embeddings that need no training, by their names."""
-    return {**BASELINES[level_of(run.data)], "untrained encoder": lambda data: run.untrained.embed(data)}
+    return {**BASELINES[task_of(run.data)], "untrained encoder": lambda data: run.untrained.embed(data)}
 
 
 def score_all(

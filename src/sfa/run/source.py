@@ -14,11 +14,11 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, find, fingerprint, left_out_remark, load, remark
-from sfa.data.as_graphs import is_one_graph
+from sfa.data.convert import is_one_graph
 from sfa.data.readers.image_folder import holds_images
 from sfa.errors import InputError
-from sfa.levels import Level, level_of
 from sfa.run.display import Display
+from sfa.tasks import Task, task_of
 from sfa.train import RunFolder
 
 
@@ -67,12 +67,12 @@ class Source:
                 on_image=count,
             )
 
-    def level(self) -> Level | None:
+    def task(self) -> Task | None:
         """Return what there is to embed, where it is known without reading: in sets that have a name, and in images."""
         if self.in_memory or not self.data:
             return None
         named = find(self.data)
-        return named.level if named is not None else "image" if holds_images(self.data) else None
+        return named.task if named is not None else "image" if holds_images(self.data) else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what the run's record says, with absolute paths; data that were in memory are not in it."""
@@ -100,11 +100,11 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
     name = obj.name if isinstance(getattr(obj, "name", None), str) else None
     if isinstance(obj, Dataset) and len(obj) == 1:
         obj = obj[0]
-    level = level_of(obj) if isinstance(obj, Data) else None
+    task = task_of(obj) if isinstance(obj, Data) else None
     of_graphs = isinstance(obj, list) and bool(obj) and is_one_graph(obj[0])
-    if level == "graph" or of_graphs or isinstance(obj, Dataset | DataLoader):
+    if task == "graph" or of_graphs or isinstance(obj, Dataset | DataLoader):
         return as_graphs(obj, name=name, node_features=node_features)
-    if level == "image" or isinstance(obj, np.ndarray | Tensor | list):
+    if task == "image" or isinstance(obj, np.ndarray | Tensor | list):
         return as_images(obj)
     return as_graph(obj, name=name, node_features=node_features)
 

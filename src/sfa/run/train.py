@@ -17,7 +17,6 @@ from torch_geometric.data import Data
 from sfa.atomic import ensure_writable
 from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
 from sfa.errors import InputError
-from sfa.levels import Level, level_of
 from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
 from sfa.run.recipe import Recipe
@@ -27,6 +26,7 @@ from sfa.run.run import Run, set_threads
 from sfa.run.score_cache import usual_protocol
 from sfa.run.source import Source, recorded_source, require_same_data, tell_of_data
 from sfa.run.train_recipe import start_run, train_in
+from sfa.tasks import Task, task_of
 from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
 
@@ -96,13 +96,13 @@ def train_run(
         else:
             if path is not None:
                 _check_out(path)
-            level = source.level()
-            known = None if level is None else asked_recipe(recipe, level, source.dataset, asked)
+            task = source.task()
+            known = None if task is None else asked_recipe(recipe, task, source.dataset, asked)
             if known is not None:
                 fabric = _with_precision(fabric, device, known)
-                _check_unread(known, level, source, path)
+                _check_unread(known, task, source, path)
             raw = _load(source, display)
-            settled = known or asked_recipe(recipe, level_of(raw), source.dataset, asked)
+            settled = known or asked_recipe(recipe, task_of(raw), source.dataset, asked)
             fabric = fabric if known is not None else _with_precision(fabric, device, settled)
             hint = hint_at_recipes(settled, source.dataset) if recipe is None else None
             if hint is not None:
@@ -153,12 +153,12 @@ def _with_precision(fabric: Fabric, device: str, recipe: Recipe) -> Fabric:
     return fabric if precision == "32" else make_fabric(device, precision)
 
 
-def _check_unread(recipe: Recipe, level: Level | None, source: Source, out: Path | None) -> None:
+def _check_unread(recipe: Recipe, task: Task | None, source: Source, out: Path | None) -> None:
     """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
     path = Path(source.dataset or "").expanduser()
     name = path.resolve().name if path.is_dir() else path.stem
-    pixel = Data(x=torch.zeros(1, 1, 1, 3, dtype=torch.uint8), name=name)
-    if level == "image":
+    pixel = Data(x=torch.zeros(1, 1, 1, 3, dtype=torch.uint8), name=name, task="image")
+    if task == "image":
         recipe.build_for(pixel)
     if out is None:
         _check_out(free_path(Path("runs") / _default_name(pixel, recipe)))

@@ -14,7 +14,6 @@ from sfa.distributed import broadcast_object, enable_cross_rank, rank, translate
 from sfa.errors import InputError
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.evaluate.probes.base import RANKS
-from sfa.levels import item_word, level_of, num_items, settings_of
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
@@ -23,6 +22,7 @@ from sfa.run.run import Run, describe
 from sfa.run.sections import names_of
 from sfa.run.source import Source
 from sfa.sampling import Sampler
+from sfa.tasks import item_word, num_items, settings_of, task_of
 from sfa.train import (
     BatchPlan,
     Callback,
@@ -46,8 +46,8 @@ def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str
         "source": dict(source),
         "fingerprint": fingerprint(data),
         item_word(data): num_items(data),
-        **({"nodes": data.num_nodes} if level_of(data) == "graph" else {}),
-        **({"size": list(data.x.shape[1:3])} if level_of(data) == "image" else {}),
+        **({"nodes": data.num_nodes} if task_of(data) == "graph" else {}),
+        **({"size": list(data.x.shape[1:3])} if task_of(data) == "image" else {}),
         "in_features": data.num_features,
         "features": recipe.preparation,
         "features_of": data.get("features_of"),
@@ -182,14 +182,14 @@ def _of_probe(online: Mapping[str, float]) -> str:
 
 def _what(data: Data, recipe: Recipe) -> str:
     """Return the size of the data, and what is done to their features."""
-    if level_of(data) == "image":
+    if task_of(data) == "image":
         height, width = data.x.shape[1:3]
         parts = {"to train on": data.get("train_mask"), "to test on": data.get("test_mask")}
         counts = "".join(f", {int(mask.sum())} {what}" for what, mask in parts.items() if mask is not None)
         images, channels = counted(num_items(data), "image"), counted(data.num_features, "channel")
         return f"{images} of {height} × {width} pixels, {channels}{counts}"
     sizes = {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
-    sizes = {"graph": num_items(data), **sizes} if level_of(data) == "graph" else sizes
+    sizes = {"graph": num_items(data), **sizes} if task_of(data) == "graph" else sizes
     return ", ".join([*(counted(size, what) for what, size in sizes.items()), recipe.preparation])
 
 

@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.structure import csr_structure, expand_rowptr, row_entries, take_rows
-from sfa.levels import Level
 from sfa.ranges import Count, check_whole
+from sfa.tasks import Task
 
 
 class Sampler(ABC):
@@ -29,7 +29,7 @@ class Sampler(ABC):
     """
 
     seeds_are = "nodes"
-    level: ClassVar[Level] = "node"
+    task: ClassVar[Task] = "node"
     """What it cuts up: one graph, a set of graphs, or a set of images."""
     for_walks: ClassVar[bool] = False
     """Whether its batches are the whole graph with nodes to start from, of use to methods that walk alone."""

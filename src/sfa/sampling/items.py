@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.batches import make_batch
 from sfa.graph.structure import expand_rowptr, row_entries, take_rows
-from sfa.levels import Level, level_of
 from sfa.ranges import Count
 from sfa.registry import register
 from sfa.sampling.base import GraphSampler, Sampler
+from sfa.tasks import Task, task_of
 
 
 @register("sampler", "starts")
@@ -52,10 +52,10 @@ class Graphs(GraphSampler):
     """
 
     seeds_are = "graphs"
-    level: ClassVar[Level] = "graph"
+    task: ClassVar[Task] = "graph"
 
     def __init__(self, graph: Data, *, batch_size: Count = 128) -> None:
-        if level_of(graph) != "graph":
+        if task_of(graph) != "graph":
             raise InputError("The sampler graphs needs a set of graphs, and this is one graph.")
         super().__init__(graph, batch_size=batch_size)
         self.num_seeds = len(graph.ptr) - 1
@@ -88,10 +88,10 @@ class Images(Sampler):
     """
 
     seeds_are = "images"
-    level: ClassVar[Level] = "image"
+    task: ClassVar[Task] = "image"
 
     def __init__(self, graph: Data, *, batch_size: Count = 256) -> None:
-        if level_of(graph) != "image":
+        if task_of(graph) != "image":
             raise InputError("The sampler images needs a set of images, and this is of graphs.")
         own = graph.get("train_mask")
         self._numbers = torch.arange(graph.num_nodes) if own is None else own.nonzero().flatten()

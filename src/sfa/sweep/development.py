@@ -16,7 +16,7 @@ from sfa.evaluate import Classification
 from sfa.evaluate.inputs import class_name, labels_of
 from sfa.evaluate.masked_splits import stratified_parts
 from sfa.evaluate.splits import FewPerClass, RandomSplits, Split, Splits, StratifiedFolds, class_parts, stratified_folds
-from sfa.levels import Level, item_word
+from sfa.tasks import Task, item_word
 
 SEED = 20230
 """Of the development part and of the splits within it, apart from the protocols' own 0."""
@@ -47,7 +47,7 @@ class ValidationSplits(Splits):
     train: float = 0.5
     folds: int = 0
     seed: int = SEED
-    levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
 
     def of(self, graph: Data, count: int) -> list[Split]:
         y, names, nothing = labels_of(graph), getattr(graph, "class_names", None), np.empty(0, dtype=np.int64)
@@ -75,7 +75,7 @@ class UnseenSplits(Splits):
     """
 
     protocol: Classification
-    levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
 
     def of(self, graph: Data, count: int) -> list[Split]:
         seen = development_part(self.protocol, graph)

@@ -10,13 +10,13 @@ from typing import Any
 
 from sfa.atomic import write_text
 from sfa.errors import InputError
-from sfa.levels import Level
 from sfa.methods import DEFAULTS
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.sweep.ranges import Range, parse_range
 from sfa.sweep.space import Space
 from sfa.sweep.trials import PrunerName, SamplerName
+from sfa.tasks import Task
 
 FILE = "search.json"
 
@@ -143,7 +143,7 @@ def _comparable(settings: Mapping[str, Any], key: str) -> Any:
 
 def starting_recipe(
     dataset: str,
-    level: Level,
+    task: Task,
     *,
     method: str | None = None,
     recipe: str | None = None,
@@ -152,7 +152,7 @@ def starting_recipe(
     """Return the recipe that a search starts from: the one named, or the method's own for this data set, with SFA."""
     if method is not None:
         resolve("method", method)
-    chosen = method or DEFAULTS[level]
+    chosen = method or DEFAULTS[task]
     if recipe is not None:
         found = load_recipe(recipe, dataset, method)
         found = found if method is None else found.updated({"method.name": method})

@@ -8,12 +8,12 @@ from itertools import product
 from typing import Any
 
 from sfa.errors import InputError, unknown_name
-from sfa.levels import ITEMS
 from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.sweep.ranges import Choices, Interval, Range
+from sfa.tasks import ITEMS
 
 NAMES = ("method", "encoder", "augmentation", "spectral", "sampler")
 """Sections of a recipe whose name decides which options they have."""
@@ -96,7 +96,7 @@ def value_at(recipe: Recipe, key: str) -> Any:
     found = _value_in(complete, key)
     if found is not MISSING:
         return found
-    if key in STEPS and resolve("method", recipe.method["name"]).level == "node":
+    if key in STEPS and resolve("method", recipe.method["name"]).task == "node":
         return flatten(complete).get(key, LATER[key])
     return _value_in(flatten(complete), key)
 
@@ -174,8 +174,8 @@ def _settled(found: Range, variants: list[Recipe]) -> Range:
 def _try(recipe: Recipe, found: Range, value: Any) -> None:
     try:
         both = recipe, with_values(recipe, {found.key: value})
-        levels = [resolve("method", one.method["name"]).level for one in both]
-        if len(set(levels)) > 1:
-            raise InputError(f"{value} embeds {ITEMS[levels[1]]}, and {recipe.method['name']} {ITEMS[levels[0]]}.")
+        tasks = [resolve("method", one.method["name"]).task for one in both]
+        if len(set(tasks)) > 1:
+            raise InputError(f"{value} embeds {ITEMS[tasks[1]]}, and {recipe.method['name']} {ITEMS[tasks[0]]}.")
     except InputError as error:
         raise InputError(f"The range {found.key}={found.text} cannot be searched: {error}") from error

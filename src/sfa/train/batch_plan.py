@@ -12,9 +12,9 @@ from torch_geometric.data import Data
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.levels import level_of
 from sfa.sampling import Images, Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
+from sfa.tasks import task_of
 
 
 class Part(NamedTuple):
@@ -52,7 +52,7 @@ class BatchPlan:
     ) -> None:
         self.count, self.rank = distributed.world_size(), distributed.rank()
         self.seed, self.device, self.accumulate = seed, torch.device(device), accumulate
-        self.sampler = (sampler or (Images if level_of(data) == "image" else WholeGraph))(data)
+        self.sampler = (sampler or (Images if task_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
             self.sampler.graph = copy.copy(data).to(device)
         is_cut = self.sampler.seeds_are == "clusters"

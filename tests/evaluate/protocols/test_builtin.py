@@ -111,12 +111,12 @@ def test_protocols_of_graph_sets_refuse_one_graph(planted: Data, blobs: Callable
 
 
 def test_every_protocol_says_what_it_scores() -> None:
-    of_graphs = {name: protocol.levels == ("graph",) for name, protocol in registered("protocol").items()}
-    of_nodes = {name: protocol.levels == ("node",) for name, protocol in registered("protocol").items()}
-    of_images = {name: protocol.levels == ("image",) for name, protocol in registered("protocol").items()}
+    of_graphs = {name: protocol.tasks == ("graph",) for name, protocol in registered("protocol").items()}
+    of_nodes = {name: protocol.tasks == ("node",) for name, protocol in registered("protocol").items()}
+    of_images = {name: protocol.tasks == ("image",) for name, protocol in registered("protocol").items()}
     assert [name for name, only in of_graphs.items() if only] == OF_GRAPHS
     assert [name for name, only in of_images.items() if only] == OF_IMAGES
-    assert resolve("protocol", "clustering").levels == ("node", "graph", "image")
+    assert resolve("protocol", "clustering").tasks == ("node", "graph", "image")
     assert [name for name, only in of_nodes.items() if only] == OF_NODES
 
 

@@ -64,7 +64,7 @@ def test_few_labels_are_judged_as_many_are() -> None:
         assert isinstance(protocol, Classification)
         assert protocol.probe == HONEST.probe  # type: ignore[attr-defined]
         assert protocol.repeats == HONEST.repeats == 20
-        assert protocol.levels == HONEST.levels
+        assert protocol.tasks == HONEST.tasks
 
 
 def test_the_score_holds_accuracy_choice_and_validation_of_every_split(blobs: Callable[..., Data]) -> None:

@@ -20,9 +20,9 @@ from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMP
 from sfa.evaluate.protocols import link_prediction
 from sfa.evaluate.protocols.link_prediction import predict_links
 from sfa.evaluate.splits import Split, Splits
-from sfa.levels import Level
 from sfa.matrices import unit_rows
 from sfa.registry import registered, resolve
+from sfa.tasks import Task
 
 QUICK: dict[str, Probe] = {
     "pygcl-10-80-10": AdamProbe(steps=100),
@@ -58,7 +58,7 @@ class Given(Splits):
     """One split, whatever the labels."""
 
     split: Split
-    levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
 
     def of(self, graph: Data, count: int) -> list[Split]:
         return [self.split]
@@ -67,9 +67,9 @@ class Given(Splits):
 def items_for(protocol: Classification, graph: Data) -> Data:
     """The graph, or a set of graphs of one node or of images of one pixel each, where those are scored."""
     n = graph.num_nodes
-    if "node" in protocol.levels:
+    if "node" in protocol.tasks:
         return graph.update({"z": graph.x})
-    if "image" in protocol.levels:
+    if "image" in protocol.tasks:
         return Data(x=torch.zeros(n, 1, 1, 1, dtype=torch.uint8), y=graph.y, z=graph.x)
     return Data(x=graph.x, y=graph.y, z=graph.x, edge_index=torch.empty(2, 0).long(), ptr=torch.arange(n + 1))
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sfa.evaluate import Score
-from sfa.experiments.cells import Variant
-from sfa.experiments.entry import Entry
-from sfa.experiments.plans import starting_point
+from sfa.paper.cells import Variant
+from sfa.paper.entry import Entry
+from sfa.paper.plans import starting_point
 from sfa.registry import resolve
 from sfa.run.identity import recipe_hash
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sfa.experiments.cells import Variant
-from sfa.experiments.entry import Entry
+from sfa.paper.cells import Variant
+from sfa.paper.entry import Entry
 from sfa.paper.tables.budgets import essence
 from sfa.paper.tables.definition import definition_of
 from sfa.paper.tables.formats import render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfa.experiments.cells import RUN_TIME
+from sfa.paper.cells import RUN_TIME
 from sfa.paper.tables.definition import NUMBERS, Definition, Grid, column_keys, definition_of, load
 from sfa.paper.tables.make import TableMaker
 from sfa.paper.tables.matching import target_of
@@ -111,6 +111,6 @@ def test_every_method_with_and_without_sfa_is_in_the_main_table() -> None:
     from sfa.methods import available_methods
 
     variants = [line.variant for line in DEFINITIONS[1].lines.values() if line.recipe is None]
-    of_nodes = [name for name, method in available_methods().items() if method.level == "node"]
+    of_nodes = [name for name, method in available_methods().items() if method.task == "node"]
     assert {f"{name}{suffix}" for name in of_nodes for suffix in ("", " + SFA")} <= set(variants)
     assert len(set(variants)) == len(variants)

@@ -76,6 +76,6 @@ def test_settings_agree_with_the_paper() -> None:
 
 @pytest.mark.parametrize("name", ["dgi", "mvgrl", "grace", "gca", "bgrl", "g-bt", "sugrl", "merit", "costa", "cca-ssg"])
 def test_every_contrastive_method_has_a_loss(name: str) -> None:
-    assert available_methods()[name].level == "node"
+    assert available_methods()[name].task == "node"
     assert loss(name) != "/"
     assert (augmentation(name) == "/") == (name == "sugrl")

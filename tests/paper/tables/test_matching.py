@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.evaluate import Score
-from sfa.experiments.cells import Variant
-from sfa.experiments.entry import Entry
+from sfa.paper.cells import Variant
+from sfa.paper.entry import Entry
 from sfa.paper.tables.matching import Measurements, Target
 from tests.paper.tables.conftest import NewEntry, variant_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sfa.experiments.cells import Variant
-from sfa.experiments.entry import Entry
+from sfa.paper.cells import Variant
+from sfa.paper.entry import Entry
 from sfa.paper.tables.budgets import MACHINE
 from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import shipped_entries

@@ -81,7 +81,7 @@ def table(
     """
     from sfa.cli import table as command
     from sfa.errors import InputError
-    from sfa.experiments import default_path
+    from sfa.paper import default_path
     from sfa.run.display import Display
 
     if number in (None, "list"):
@@ -190,7 +190,7 @@ def study(
     epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Method, or several where methods are compared. Default: the level's first, or all."),
+        typer.Option(help="Method, or several where methods are compared. Default: the task's first, or all."),
     ] = None,
     recipe: Annotated[
         str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
@@ -227,12 +227,12 @@ def study(
 
     from sfa.cli import study as command
     from sfa.errors import InputError
-    from sfa.experiments import default_path
-    from sfa.experiments.cells import Dataset
-    from sfa.experiments.estimate import Estimator
-    from sfa.experiments.plans import make_plan, protocols_of
-    from sfa.experiments.results import Ledger
-    from sfa.experiments.runner import Runner
+    from sfa.paper import default_path
+    from sfa.paper.cells import Dataset
+    from sfa.paper.estimate import Estimator
+    from sfa.paper.plans import make_plan, protocols_of
+    from sfa.paper.results import Ledger
+    from sfa.paper.runner import Runner
     from sfa.registry import resolve
     from sfa.run.display import Display
     from sfa.run.recipe_choice import parse_assignments
@@ -314,7 +314,7 @@ def ledger(
     """
     from sfa.cli import ledger as command
     from sfa.errors import InputError
-    from sfa.experiments import default_path
+    from sfa.paper import default_path
     from sfa.run.display import Display
 
     display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)

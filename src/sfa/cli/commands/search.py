@@ -34,7 +34,7 @@ def sweep(
         str, typer.Argument(help="A data set's name or a file; or `report`, then the folder of a search at its end.")
     ],
     folder: Annotated[Path | None, typer.Argument(help="The folder of a search, for `sfa sweep report`.")] = None,
-    method: Annotated[str | None, typer.Option(help="Method. Default: the level's first, or the recipe's.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method. Default: the task's first, or the recipe's.")] = None,
     range_: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +72,7 @@ def sweep(
     ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar=PAIR, help="Any other key of the recipe.")] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="Protocol of the report (`sfa list protocols`). Default: the level's.")
+        str | None, typer.Option(help="Protocol of the report (`sfa list protocols`). Default: the task's.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the search. Default: sweeps/DATA-METHOD.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the ranges and what is there; run nothing.")] = False,
@@ -98,12 +98,12 @@ def sweep(
     from sfa.data import fingerprint
     from sfa.errors import InputError
     from sfa.evaluate import default_protocol
-    from sfa.levels import level_of
     from sfa.run.display import Display
     from sfa.run.recipe_choice import parse_assignments
     from sfa.run.source import Source
     from sfa.sweep import Search, Settings, fresh_seeds, parse_range, starting_recipe
     from sfa.sweep.trials import check_installed
+    from sfa.tasks import task_of
 
     strict, display = bool(context.obj and context.obj["debug"]), Display(quiet)
     command.begin(device, threads)
@@ -121,12 +121,12 @@ def sweep(
     changes = {**parse_assignments(set_ or []), **({} if epochs is None else {"training.epochs": epochs})}
     source = Source(data, data_root)
     loaded = source.load(display)
-    level = level_of(loaded)
-    start = starting_recipe(str(loaded.name), level, method=method, recipe=recipe, changes=changes)
+    task = task_of(loaded)
+    start = starting_recipe(str(loaded.name), task, method=method, recipe=recipe, changes=changes)
     settings = Settings(
         source=source.as_dict(),
         fingerprint=fingerprint(loaded),
-        protocol=protocol or default_protocol(level),
+        protocol=protocol or default_protocol(task),
         recipe=start,
         ranges=tuple(given or command.method_ranges(start, compared)),
         ablate=compared,

@@ -20,7 +20,7 @@ from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
 from sfa.data.readers.tables import existing, labeled_nodes, read_labels, reading
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"
@@ -81,7 +81,7 @@ def read_graph(
             )
         count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
         ids = range(count) if parts.ids is None else parts.ids
-        item: Level = "node" if parts.ptr is None else "graph"
+        item: Task = "node" if parts.ptr is None else "graph"
         parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item=item))
     return build_parts(parts, name=full.stem, node_features=node_features)
 

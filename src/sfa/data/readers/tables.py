@@ -20,7 +20,7 @@ from sfa.data.downloads import PathLike
 from sfa.data.labels import is_unknown
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.errors import InputError
-from sfa.levels import Level
+from sfa.tasks import Task
 
 Grid = list[list[str]]
 T = TypeVar("T")
@@ -30,7 +30,7 @@ UNREADABLE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeErro
 DAMAGED = (*UNREADABLE, csv.Error, zipfile.BadZipFile, zlib.error, ParseError, struct.error)
 ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
 LABEL_NAMES = ("label", "labels", "y", "class", "subject")
-HOLDERS: dict[Level, str] = {"node": "the graph", "graph": "the set", "image": "the set"}
+HOLDERS: dict[Task, str] = {"node": "the graph", "graph": "the set", "image": "the set"}
 
 
 def reading(path: Path, read: Callable[[Path], T]) -> T:
@@ -125,7 +125,7 @@ def parse_labels(texts: list[str]) -> list[int | str | None]:
     return [None if is_unknown(text) else next(known) for text in texts]
 
 
-def read_labels(path: Path, ids: Sequence[Any], item: Level = "node") -> NDArray[Any]:
+def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[Any]:
     """Return the label of each node (or other item) from a table (id, label), header optional; None if not listed.
 
     An image may be listed without the suffix of its file, if there is no other of that name.
@@ -155,7 +155,7 @@ def labeled_nodes(path: Path) -> list[str]:
     return [one for one, _ in grid[_is_label_header(grid[0]) :]]
 
 
-def _label_grid(path: Path, item: Level = "node") -> Grid:
+def _label_grid(path: Path, item: Task = "node") -> Grid:
     grid = read_grid(path)
     if len(grid[0]) != 2:
         raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the {item} id and its label.")

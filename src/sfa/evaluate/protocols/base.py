@@ -17,8 +17,8 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate.scores import Score
 from sfa.graph.structure import WeakTensorCache
-from sfa.levels import DATA, ITEMS, Level, level_of
 from sfa.registry import registered
+from sfa.tasks import DATA, ITEMS, Task, task_of
 
 Embedder = Callable[[Data], Tensor]
 """A graph, a graph set or an image set in, its embeddings ``(n, d)`` out."""
@@ -29,7 +29,7 @@ BY_NAME = {
 }
 """Protocols that are not meant by "all", and why."""
 
-DEFAULTS: dict[Level, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
+DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
 """Protocols for nodes, for whole graphs and for images, where none is named."""
 
 P = TypeVar("P", bound="Protocol")
@@ -45,26 +45,26 @@ class Protocol(ABC):
         description: One line: splits, classifier, what is selected on what.
         repeats: Splits or runs; of splits that come with the data at most so many.
         needs: What the data must have.
-        levels: What it scores: the nodes of one graph, the graphs of a set, images, or several of these.
+        tasks: What it scores: the nodes of one graph, the graphs of a set, images, or several of these.
     """
 
     name: str
     description: str
     repeats: int = 20
     needs: ClassVar[Literal["labels", "masks", "edges"]] = "labels"
-    levels: ClassVar[tuple[Level, ...]] = ("node", "graph")
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")
 
     @abstractmethod
     def check(self, graph: Data) -> None:
         """Raise, before any long work, if these data do not allow it."""
 
-    def check_level(self, graph: Data) -> None:
+    def check_task(self, graph: Data) -> None:
         """Raise if it is not for nodes, not for the graphs of a set, or not for images, where these data are such."""
-        level = level_of(graph)
-        if level not in self.levels:
+        task = task_of(graph)
+        if task not in self.tasks:
             what = getattr(graph, "name", None) or "this"
-            scored = " or ".join(ITEMS[own] for own in self.levels)
-            raise InputError(f"{self.name} scores {scored}, and {what} is {DATA[level]}.")
+            scored = " or ".join(ITEMS[own] for own in self.tasks)
+            raise InputError(f"{self.name} scores {scored}, and {what} is {DATA[task]}.")
 
     def evaluate(
         self,
@@ -143,9 +143,9 @@ def _are_unchanged(tensors: Sequence[Tensor], before: Sequence[tuple[ReferenceTy
     return len(tensors) == len(before) and all(t is old() and t._version == version for t, (old, version) in pairs)
 
 
-def default_protocol(level: Level) -> str:
+def default_protocol(task: Task) -> str:
     """Return the name of the protocol for nodes, for whole graphs or for images, where none is named."""
-    return DEFAULTS[level]
+    return DEFAULTS[task]
 
 
 def possible(graph: Data) -> tuple[list[Protocol], dict[str, str]]:

@@ -17,8 +17,8 @@ from sfa.evaluate.probes.base import RANKS, accuracy, top_accuracy
 from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
-from sfa.levels import Level, item_word, level_of
 from sfa.matrices import unit_rows
+from sfa.tasks import Task, item_word, task_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +41,12 @@ class Classification(Protocol):
         return "masks" if isinstance(self.splits, PublicSplits) else "labels"
 
     @property
-    def levels(self) -> tuple[Level, ...]:  # type: ignore[override]
-        return self.splits.levels
+    def tasks(self) -> tuple[Task, ...]:  # type: ignore[override]
+        return self.splits.tasks
 
     def draw(self, graph: Data) -> list[Split]:
         """Return the splits of these data."""
-        self.check_level(graph)
+        self.check_task(graph)
         return draw_once(self, graph, graph.y, lambda: self.splits.of(graph, self.repeats))
 
     def check(self, graph: Data) -> None:
@@ -65,7 +65,7 @@ class Classification(Protocol):
         predictions = list(self.probe.predict(z, y, splits, on_split))
         labels = [y[split.test] for split in splits]
         test = [float(accuracy(found.test, own)) for found, own in zip(predictions, labels, strict=True)]
-        top = _top_accuracies(predictions, labels, y) if level_of(graph) == "image" else {}
+        top = _top_accuracies(predictions, labels, y) if task_of(graph) == "image" else {}
         return Score(
             "",
             self.name,

@@ -21,8 +21,8 @@ from sfa.evaluate.logistic_regression import logistic_regression
 from sfa.evaluate.probes.base import ROWS_TOGETHER
 from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
-from sfa.levels import Level
 from sfa.matrices import unit_rows
+from sfa.tasks import Task
 
 STRUCTURAL = ("degree", "spectral")
 """Features that :func:`sfa.data.build_graph` makes of the edges; it notes them as ``features_of``."""
@@ -50,7 +50,7 @@ class LinkPrediction(Protocol):
     most: int = 2**14
     seed: int = 0
     needs: ClassVar[Literal["edges"]] = "edges"
-    levels: ClassVar[tuple[Level, ...]] = ("node",)
+    tasks: ClassVar[tuple[Task, ...]] = ("node",)
 
     def draw(self, graph: Data) -> list[LinkSplit]:
         """Return the splits of the edges."""
@@ -62,7 +62,7 @@ class LinkPrediction(Protocol):
         return draw_once(self, graph, graph.edge_index, lambda: list(map(hold_out_edges, range(self.repeats))))
 
     def check(self, graph: Data) -> None:
-        self.check_level(graph)
+        self.check_task(graph)
         made_of = getattr(graph, "features_of", None)
         if made_of in STRUCTURAL:
             raise InputError(

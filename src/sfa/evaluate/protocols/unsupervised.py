@@ -23,8 +23,8 @@ from sfa.evaluate.probes.base import ignore_convergence
 from sfa.evaluate.protocols.base import Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.spectrum import label_signal
-from sfa.levels import Level, item_word, num_items
 from sfa.matrices import unit_rows
+from sfa.tasks import Task, item_word, num_items
 
 DIRECTIONS = (1, 4, 16, 64, 256)
 
@@ -33,7 +33,7 @@ DIRECTIONS = (1, 4, 16, 64, 256)
 class UnsupervisedProtocol(Protocol):
     """A protocol that scores the embeddings of all items with a label at once."""
 
-    levels: ClassVar[tuple[Level, ...]] = ("node", "graph", "image")
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
 
     def check(self, graph: Data) -> None:
         labeled(graph)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Score, paired_difference
-from sfa.experiments.entry import Entry
+from sfa.paper.entry import Entry
 from sfa.plots import PLAIN, color_of, logarithmic_y, style
 
 STUDY = "run-time-k"

@@ -15,7 +15,7 @@ from sfa.paper.tables.model import Cell, Row, Table
 from sfa.registry import resolve
 
 if TYPE_CHECKING:
-    from sfa.levels import Level
+    from sfa.tasks import Task
 
 NUMBERS = range(1, 18)
 """Of the paper's tables, in the order of their captions."""
@@ -105,7 +105,7 @@ class Line:
     label: str | None = None
     """What the table calls it; ``None``: as the paper does."""
     method: str | None = None
-    """The one that the study is asked for; the first of the level if ``None``."""
+    """The one that the study is asked for; the first of the task if ``None``."""
     recipe: str | None = None
     """A recipe that it starts from in place of the method's own."""
     only: tuple[str, ...] = ()
@@ -158,10 +158,10 @@ class Definition:
     our_notes: Sequence[str] = ()
 
     @property
-    def level(self) -> Level:
+    def task(self) -> Task:
         """What its data sets are of."""
-        level: Level = resolve("dataset", self.datasets[0]).level
-        return level
+        task: Task = resolve("dataset", self.datasets[0]).task
+        return task
 
     @property
     def many_methods(self) -> bool:
@@ -207,21 +207,21 @@ def definition_of(number: int) -> Definition | None:
     content = read(number)
     if "study" not in content:
         return None
-    level = resolve("dataset", content["datasets"][0]).level
-    lines = dict(_lines(content["lines"], level))
+    task = resolve("dataset", content["datasets"][0]).task
+    lines = dict(_lines(content["lines"], task))
     return Definition(
         **{one.name: content[one.name] for one in fields(Definition) if one.name in content} | {"lines": lines}
     )
 
 
-def _lines(given: Mapping[str, Mapping[str, Any]], level: Level) -> Iterator[tuple[str, Line]]:
+def _lines(given: Mapping[str, Mapping[str, Any]], task: Task) -> Iterator[tuple[str, Line]]:
     """Return lines by key. One with no variant is of a method; ``other methods`` are those not named before it."""
     from sfa.methods import available_methods
 
     there = set()
     for key, options in given.items():
         if key == "other methods":
-            for name in available_methods(level):
+            for name in available_methods(task):
                 for variant, label in ((name, method_title(name)), (f"{name} + SFA", f"{method_title(name)} + SFA")):
                     if variant not in there:
                         yield variant, Line(variant, label, name, **options)

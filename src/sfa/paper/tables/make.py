@@ -10,12 +10,12 @@ from importlib.resources import as_file, files
 from sfa.data import names
 from sfa.errors import InputError
 from sfa.evaluate import Clustering, Difference
-from sfa.experiments.cells import RUN_TIME, Dataset, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.plans import make_plan
-from sfa.experiments.results_files import read_entries
-from sfa.experiments.summary import Summary
 from sfa.methods import DEFAULTS
+from sfa.paper.cells import RUN_TIME, Dataset, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.plans import make_plan
+from sfa.paper.results_files import read_entries
+from sfa.paper.summary import Summary
 from sfa.paper.tables import facts
 from sfa.paper.tables.definition import (
     VALIDATION,
@@ -91,7 +91,7 @@ class TableMaker:
         shipped: Iterable[Entry] | None = None,
         more_words: Sequence[str] = (),
     ) -> None:
-        selection.check(definition.number, definition.level, many_methods=definition.many_methods)
+        selection.check(definition.number, definition.task, many_methods=definition.many_methods)
         self.definition, self.selection, self.more_words = definition, selection, more_words
         self.measurements = Measurements(entries, shipped_entries() if shipped is None else shipped)
         self.target = cache(partial(target_of, definition, selection=selection))
@@ -154,8 +154,8 @@ class TableMaker:
         """Return columns and rows, optional lines only where something was measured, data sets where half was."""
         definition, methods = self.definition, self.selection.methods
         lines = definition.lines
-        if definition.many_methods and methods:  # baselines come with the level's first method
-            first = DEFAULTS[definition.level]
+        if definition.many_methods and methods:  # baselines come with the task's first method
+            first = DEFAULTS[definition.task]
             lines = {key: line for key, line in lines.items() if (line.method or first) in methods}
         sets = self.selection.datasets or (*definition.datasets, *definition.more_datasets)
         columns, every = definition.grid(tuple(dict.fromkeys(sets)), lines)
@@ -250,7 +250,7 @@ class TableMaker:
             changed = ", ".join(f"{path} = {value}" for path, value in self.selection.settings.items())
             yield f"In every recipe: {changed}."
         if not self.definition.many_methods and self.selection.methods:
-            own, usual = self.selection.methods[0], DEFAULTS[self.definition.level]
+            own, usual = self.selection.methods[0], DEFAULTS[self.definition.task]
             yield f"Of {method_title(own)}, in place of {method_title(usual)}."
 
 

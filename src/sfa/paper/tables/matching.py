@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 
 from sfa.evaluate import Score
-from sfa.experiments.cells import SEEDLESS, Variant
-from sfa.experiments.entry import Entry
-from sfa.experiments.plans import starting_point
-from sfa.experiments.summary import Summary, summary_of
-from sfa.levels import Level
 from sfa.methods import available_methods
+from sfa.paper.cells import SEEDLESS, Variant
+from sfa.paper.entry import Entry
+from sfa.paper.plans import starting_point
+from sfa.paper.summary import Summary, summary_of
 from sfa.paper.tables.budgets import Budget, essence, has_fitting_warmup
 from sfa.paper.tables.definition import VALIDATION, Definition, Point
 from sfa.paper.tables.selection import Selection
 from sfa.registry import resolve
 from sfa.run.legacy import uncorrected
+from sfa.tasks import Task
 
 POOLED = ["mine", "budget", "fingerprint", "splits"]
 """What runs with several seeds must have in common."""
@@ -65,13 +65,13 @@ class Target:
 def target_of(definition: Definition, point: Point, selection: Selection) -> Target:
     """Return what a cell of a table is to be filled with. No data are read."""
     line, settings = point.line, selection.settings
-    methods = tuple(name for name in available_methods() if name in selection.methods)  # the level's first comes first
+    methods = tuple(name for name in available_methods() if name in selection.methods)  # the task's first comes first
     if line.recipe and line.method:
         methods = (line.method,)
 
     def variants(changes: Mapping[str, Any]) -> Mapping[str, Variant]:
         told = json.dumps(changes, default=str)  # a date, as YAML reads it
-        return _variants(definition.study, point.dataset, definition.level, methods, line.recipe, told)
+        return _variants(definition.study, point.dataset, definition.task, methods, line.recipe, told)
 
     variant, budget = variants(settings)[line.variant], None
     if settings.keys() != selection.changes.keys():
@@ -83,11 +83,11 @@ def target_of(definition: Definition, point: Point, selection: Selection) -> Tar
 
 @cache
 def _variants(
-    study: str, dataset: str, level: Level, methods: tuple[str, ...], recipe: str | None, changes: str
+    study: str, dataset: str, task: Task, methods: tuple[str, ...], recipe: str | None, changes: str
 ) -> Mapping[str, Variant]:
     """Return all variants of a study on one data set; made once, as the cells of all tables have them in common."""
     found = resolve("study", study)
-    base = starting_point(found, dataset, level, methods=methods, recipe=recipe, changes=json.loads(changes))
+    base = starting_point(found, dataset, task, methods=methods, recipe=recipe, changes=json.loads(changes))
     return {variant.label: variant for variant in found.variants(base)}
 
 

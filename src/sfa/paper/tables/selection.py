@@ -10,12 +10,12 @@ from typing import Any
 
 from sfa.data import names
 from sfa.errors import InputError, unknown_name
-from sfa.experiments.plans import protocols_of
-from sfa.levels import DATA, Level
 from sfa.methods import DEFAULTS, available_methods
+from sfa.paper.plans import protocols_of
 from sfa.paper.tables.budgets import is_budget
 from sfa.paper.tables.definition import Definition, Point
 from sfa.registry import resolve
+from sfa.tasks import DATA, Task
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,18 @@ class Selection:
         words += ["--method", *self.methods] if self.methods else []
         return shlex.join([*words, *self.words, *more])
 
-    def check(self, number: int, level: Level, *, many_methods: bool) -> None:
+    def check(self, number: int, task: Task, *, many_methods: bool) -> None:
         """Raise unless this can be selected of a table of such data."""
-        levels = {dataset.name: dataset.level for dataset in names()}
+        tasks = {dataset.name: dataset.task for dataset in names()}
         for dataset in self.datasets:
-            if dataset not in levels:
-                raise unknown_name("data set of a table", dataset, levels)
-            found = levels[dataset]
-            if found is not None and found != level:
-                raise InputError(f"Table {number} is of {DATA[level]}, and {dataset} is {DATA[found]}.")
+            if dataset not in tasks:
+                raise unknown_name("data set of a table", dataset, tasks)
+            found = tasks[dataset]
+            if found is not None and found != task:
+                raise InputError(f"Table {number} is of {DATA[task]}, and {dataset} is {DATA[found]}.")
         for method in self.methods:
-            if resolve("method", method).level != level:
-                fitting = ", ".join(available_methods(level))
+            if resolve("method", method).task != task:
+                fitting = ", ".join(available_methods(task))
                 raise InputError(f"{method} is no method for table {number}: it has {fitting}.")
         if not many_methods and len(self.methods) > 1:
             raise InputError(f"Table {number} is of one method, not of {', '.join(self.methods)}.")
@@ -99,7 +99,7 @@ class StudyCall:
 
 def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
     """Return calls that measure cells: one for all data sets on which the same methods are missing."""
-    own = protocols_of(resolve("study", definition.study), definition.level)
+    own = protocols_of(resolve("study", definition.study), definition.task)
     protocols = () if own == (definition.protocol,) else (definition.protocol,)
     by_set: dict[tuple[str | None, str], list[Point]] = {}
     for point in points:
@@ -107,8 +107,8 @@ def study_calls(definition: Definition, points: Iterable[Point], selection: Sele
     calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
     for (recipe, dataset), those in by_set.items():
         methods = selection.methods
-        if definition.many_methods:  # what is no method's stands beside the level's first, whose features it has
-            wanted = {point.line.method or DEFAULTS[definition.level] for point in those}
+        if definition.many_methods:  # what is no method's stands beside the task's first, whose features it has
+            wanted = {point.line.method or DEFAULTS[definition.task] for point in those}
             methods = tuple(name for name in available_methods() if name in wanted)
         call = calls.setdefault((recipe, methods), StudyCall(definition.study, protocols, methods, recipe))
         call.datasets.append(dataset)

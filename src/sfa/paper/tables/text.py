@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sfa.experiments.words import mean_and_std
 from sfa.paper.tables.model import Cell, Measured, Table
+from sfa.paper.words import mean_and_std
 
 NOT_MEASURED, NOT_PUBLISHED, OURS = "–", "·", "†"
 LETTERS = "abcdefghijklmnoprstuvwxyz"

@@ -18,7 +18,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SupervisedModel, supervised_score
-from sfa.experiments.cells import RUN_TIME, Cell
+from sfa.paper.cells import RUN_TIME, Cell
 from sfa.run import Recipe
 from sfa.run.train_recipe import record_of, train_recipe
 from sfa.train import Callback, LambdaCallback, RunFolder, train
@@ -55,8 +55,8 @@ def measure(
         graph = recipe.prepare(graph)
         if kind == "untrained encoder":
             z = recipe.build_for(graph).embed(graph)
-        elif kind in BASELINES[cell.dataset.level]:
-            z = BASELINES[cell.dataset.level][kind](graph)
+        elif kind in BASELINES[cell.dataset.task]:
+            z = BASELINES[cell.dataset.task][kind](graph)
     started = time.perf_counter()
     scores = tuple(_score(cell, z, graph, protocol) for protocol in protocols)
     return {**cost, "scores": scores, "evaluate_seconds": time.perf_counter() - started}

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sfa.data import load
-from sfa.experiments.cells import Cell, Dataset, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.plans import make_plan
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner, Watcher
+from sfa.paper.cells import Cell, Dataset, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.plans import make_plan
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner, Watcher
 from sfa.registry import resolve
 
 TINY = {"method.hidden": 8, "method.projection": 8, "training.epochs": 6, "training.checkpoint_every": 2}
@@ -78,9 +78,9 @@ def run_until_killed(data: Path, path: Path, where: str) -> None:
                 die()
 
     if where == "before scoring":
-        import sfa.experiments.measure
+        import sfa.paper.measure
 
-        sfa.experiments.measure._score = die  # type: ignore[assignment]
+        sfa.paper.measure._score = die  # type: ignore[assignment]
     elif where == "before the row is in":
         Ledger.add_all = die  # type: ignore[method-assign,assignment]
     elif where == "before the folder is removed":

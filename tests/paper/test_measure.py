@@ -12,18 +12,18 @@ import pytest
 from torch_geometric.data import Data
 
 from sfa.atomic import locked
-from sfa.experiments import measure
-from sfa.experiments.cells import Plan
-from sfa.experiments.measure import clear_peak_memory, peak_memory
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner
+from sfa.paper import measure
+from sfa.paper.cells import Plan
+from sfa.paper.measure import clear_peak_memory, peak_memory
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner
 from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation
 from sfa.spectral.base import SpectralMap
 from sfa.train import Callback
-from tests.experiments.lockers import count_up, hold_and_die
-from tests.experiments.tiny import Recorder
 from tests.forks import run_forked, start_forked
+from tests.paper.lockers import count_up, hold_and_die
+from tests.paper.tiny import Recorder
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
 

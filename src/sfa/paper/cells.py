@@ -14,15 +14,15 @@ from sfa.errors import unknown_name
 from sfa.evaluate import Protocol
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SETTINGS
-from sfa.levels import Level, level_of
 from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.identity import recipe_hash, run_key
 from sfa.run.run import describe
+from sfa.tasks import Task, task_of
 
 RUN_TIME = "run-time"
 """The protocol under which the results hold seconds per epoch."""
-SEEDLESS = {name for of_level in BASELINES.values() for name in of_level}
+SEEDLESS = {name for of_task in BASELINES.values() for name in of_task}
 """Embeddings of the data alone."""
 KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised gcn", *SEEDLESS}
 """What is measured: the recipe's embeddings, seconds per epoch, or a baseline's embeddings or classifier."""
@@ -76,7 +76,7 @@ class Dataset:
     fingerprint: str
     source: Mapping[str, Any]
     load: Callable[[], Data]
-    level: Level = "node"
+    task: Task = "node"
     _digests: dict[str, str] = field(default_factory=lambda: {RUN_TIME: ""}, repr=False, compare=False)
 
     @classmethod
@@ -84,12 +84,12 @@ class Dataset:
         cls,
         load: Callable[[], Data],
         source: Mapping[str, Any],
-        protocols: Callable[[Level], Sequence[str]] = lambda level: (),
+        protocols: Callable[[Task], Sequence[str]] = lambda task: (),
     ) -> Dataset:
-        """Describe what ``load`` reads; raise if it does not allow one of the protocols for its level."""
+        """Describe what ``load`` reads; raise if it does not allow one of the protocols for its task."""
         graph = load()
-        dataset = cls(str(graph.name), fingerprint(graph), source, load, level_of(graph))
-        for name in protocols(dataset.level):
+        dataset = cls(str(graph.name), fingerprint(graph), source, load, task_of(graph))
+        for name in protocols(dataset.task):
             if name != RUN_TIME:
                 dataset.protocol(name).check(graph)
                 dataset._digests[name] = dataset.protocol(name).digest(graph)

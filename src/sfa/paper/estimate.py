@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from sfa.experiments.cells import Cell
-from sfa.experiments.entry import Entry
+from sfa.paper.cells import Cell
+from sfa.paper.entry import Entry
 from sfa.run.identity import recipe_hash
 
 Traits = Sequence[tuple[object, ...]]

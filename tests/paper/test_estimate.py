@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sfa.experiments.cells import Cell, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.estimate import Estimator
+from sfa.paper.cells import Cell, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.estimate import Estimator
 from sfa.run.identity import recipe_hash
 
 NewPlan = Callable[..., Plan]

@@ -5,30 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from sfa.errors import unknown_name
 
-Level = Literal["node", "graph", "image"]
+Task = Literal["node", "graph", "image"]
 
-ITEMS: dict[Level, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
+ITEMS: dict[Task, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
 """What is embedded and scored, in words."""
-DATA: dict[Level, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
+DATA: dict[Task, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
 """What that comes in."""
 
 
-def level_of(data: Data) -> Level:
-    """``graph`` of a graph set, which says where each of its graphs begins (``ptr``); ``image`` of an image set, where
-    ``x`` is ``(n, height, width, channels)``; ``node`` of one graph."""
-    if data.get("ptr") is not None:
+def task_of(data: Data) -> Task:
+    """Return what is embedded of some data: their attribute ``task``, which all data of :mod:`sfa.data` have.
+
+    Data that were made elsewhere are one graph, or a set of graphs if they are a PyG ``Batch``.
+    """
+    task: Task | None = data.get("task")
+    return task or ("graph" if isinstance(data, Batch) else "node")
+
+
+def infer_task(data: Data) -> Task:
+    """Return the task of data that a user gives, which may have been made elsewhere and name none.
+
+    A set of graphs says where each of them begins (``ptr``), and images are ``(n, height, width, channels)``.
+    """
+    if data.get("task") is None and data.get("ptr") is not None:
         return "graph"
     x = data.get("x")
-    return "image" if x is not None and x.dim() == 4 else "node"
+    return "image" if data.get("task") is None and x is not None and x.dim() == 4 else task_of(data)
+
+
+def task_attribute(part: Any) -> Any:
+    """Return the task that a method, encoder, augmentation or loader is for, ``None`` if it names none."""
+    return getattr(part, "task", getattr(part, "task", None))  # `level` was its name until version 0.2
 
 
 def num_items(data: Data) -> int:
-    """How many embeddings there will be: one for each node of a graph, for each graph of a set, or for each image."""
-    return len(data.ptr) - 1 if level_of(data) == "graph" else int(data.num_nodes)
+    """Return the number of embeddings: one for each node of a graph, for each graph of a set, or for each image."""
+    return int(data.num_nodes) if data.get("ptr") is None else len(data.ptr) - 1
 
 
 def num_seed_nodes(batch: Data) -> int:
@@ -37,11 +53,11 @@ def num_seed_nodes(batch: Data) -> int:
 
 
 def item_word(data: Data) -> str:
-    """What the items are called, in the plural."""
-    return f"{level_of(data)}s"
+    """Return what the items are called, in the plural."""
+    return f"{task_of(data)}s"
 
 
-SETTINGS: dict[Level, dict[str, Any]] = {
+SETTINGS: dict[Task, dict[str, Any]] = {
     "node": {"encoder": {"name": "gcn"}, "augmentation": {"name": "uniform"}},
     "graph": {
         "encoder": {"name": "gin"},
@@ -77,11 +93,11 @@ SECTIONS = ("encoder", "augmentation", "training", "feature_norm", "sampler")
 
 
 def settings_of(method: Any) -> dict[str, Any]:
-    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its level's."""
+    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its task's."""
     for key in method.defaults:
         if key not in SECTIONS:
             raise unknown_name(f"section in the defaults of {getattr(method, '__name__', method)}", key, SECTIONS)
-    return merge(SETTINGS[method.level], method.defaults)
+    return merge(SETTINGS[method.task], method.defaults)
 
 
 def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

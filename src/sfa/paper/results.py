@@ -12,9 +12,9 @@ from filelock import FileLock, Timeout
 
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
-from sfa.experiments import OLD_DEFAULT
-from sfa.experiments.entry import Entry
-from sfa.experiments.results_files import is_sqlite, read_entries, read_sqlite, write_entries
+from sfa.paper import OLD_DEFAULT
+from sfa.paper.entry import Entry
+from sfa.paper.results_files import is_sqlite, read_entries, read_sqlite, write_entries
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""

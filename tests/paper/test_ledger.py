@@ -13,12 +13,12 @@ from filelock import FileLock
 
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
-from sfa.experiments import default_path, results
-from sfa.experiments.entry import Entry
-from sfa.experiments.results import Ledger
-from sfa.experiments.results_files import is_sqlite, read_sqlite
-from tests.experiments.writers import die_while_writing, entry_by, make_sqlite, write
+from sfa.paper import default_path, results
+from sfa.paper.entry import Entry
+from sfa.paper.results import Ledger
+from sfa.paper.results_files import is_sqlite, read_sqlite
 from tests.forks import run_forked, start_forked
+from tests.paper.writers import die_while_writing, entry_by, make_sqlite, write
 
 NewEntry = Callable[..., Entry]
 

@@ -11,11 +11,11 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.protocols import default_protocol
 from sfa.evaluate.splits import RandomSplits
-from sfa.experiments.cells import RUN_TIME, Dataset, Job, Plan, Variant, make_jobs
-from sfa.levels import DATA, Level
 from sfa.methods import DEFAULTS, available_methods
+from sfa.paper.cells import RUN_TIME, Dataset, Job, Plan, Variant, make_jobs
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe, shipped_recipes
+from sfa.tasks import DATA, Task
 from sfa.train import make_fabric
 
 
@@ -32,10 +32,10 @@ class Base:
         return self.recipe_of(self.methods[0])
 
     @property
-    def level(self) -> Level:
+    def task(self) -> Task:
         """What the methods embed."""
-        level: Level = resolve("method", self.methods[0]).level
-        return level
+        task: Task = resolve("method", self.methods[0]).task
+        return task
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Study:
     name: str
     variants: Callable[[Base], Iterator[Variant]]
     protocols: tuple[str, ...] = ()
-    """Those it is scored under if no others are asked for; if there are none, that of the data's level."""
+    """Those it is scored under if no others are asked for; if there are none, that of the data's task."""
     epochs: int | None = None
     """Epochs where none are asked for; as many as the recipe has, if ``None``."""
     many_methods: bool = False
@@ -74,7 +74,7 @@ def make_plan(
         study: Which.
         datasets: The graphs.
         seeds: Of training.
-        methods: Those to compare, all of the data's level if there are none; for a study of one method that one, or
+        methods: Those to compare, all of the data's task if there are none; for a study of one method that one, or
             else the recipe's.
         recipe: A recipe to start from, by name or path; each method's own for the data set if not given. A study of
             many methods then takes one.
@@ -83,28 +83,28 @@ def make_plan(
         device: Where it is to run; times on one say nothing of another.
     """
     _check(study, datasets, seeds, methods, recipe)
-    level = datasets[0].level
-    protocols = protocols_of(study, level, protocols)
+    task = datasets[0].task
+    protocols = protocols_of(study, task, protocols)
     where = str(make_fabric(device).device)
     distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # what depends on no seed comes with each, and is done once
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
             changed = {**(changes or {}), "training.seed": seed}
-            base = starting_point(study, dataset.name, level, methods=methods, recipe=recipe, changes=changed)
+            base = starting_point(study, dataset.name, task, methods=methods, recipe=recipe, changes=changed)
             variants = [variant for variant in study.variants(base) if _applies(variant, protocols)]
             for job in make_jobs(variants, dataset, device=where):
                 distinct.setdefault(tuple((cell.key, cell.variant.label) for cell in job), job)
     return Plan(study.name, protocols, tuple(distinct.values()))
 
 
-def protocols_of(study: Study, level: Level, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the protocols that a study is scored under: those asked for, else its own, else the level's."""
+def protocols_of(study: Study, task: Task, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the protocols that a study is scored under: those asked for, else its own, else the task's."""
     if RUN_TIME in study.protocols and asked:
         raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
     for name in asked:
         if resolve("protocol", name).needs == "edges":
             raise InputError(f"{name} trains anew on every split, which no study does: use `sfa evaluate` for it.")
-    return tuple(dict.fromkeys(asked)) or study.protocols or (default_protocol(level),)
+    return tuple(dict.fromkeys(asked)) or study.protocols or (default_protocol(task),)
 
 
 def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
@@ -125,12 +125,12 @@ def _check(
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
-    levels = {dataset.level: dataset.name for dataset in datasets}
-    if len(levels) > 1:
-        kinds = " and ".join(f"{name} is {DATA[level]}" for level, name in levels.items())
+    tasks = {dataset.task: dataset.name for dataset in datasets}
+    if len(tasks) > 1:
+        kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
         raise InputError(f"A study is of one kind of data, but {kinds}.")
     for method in methods:
-        if resolve("method", method).level not in levels:
+        if resolve("method", method).task not in tasks:
             raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
     if not study.many_methods and len(methods) > 1:
         raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
@@ -143,7 +143,7 @@ def _check(
 def starting_point(
     study: Study,
     dataset: str,
-    level: Level,
+    task: Task,
     *,
     methods: Sequence[str] = (),
     recipe: str | None = None,
@@ -163,5 +163,5 @@ def starting_point(
         given = load_recipe(recipe, dataset, methods[0] if methods else None)
         given = (given.updated({"method.name": methods[0]}) if methods else given).updated(settings)
         return Base((given.method["name"],), lambda method: given)
-    default = tuple(available_methods(level)) if study.many_methods else (DEFAULTS[level],)
+    default = tuple(available_methods(task)) if study.many_methods else (DEFAULTS[task],)
     return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)

@@ -20,17 +20,17 @@ from sfa.evaluate import Classification
 from sfa.evaluate import supervised as supervised_module
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import supervised
-from sfa.experiments import measure as measure_module
-from sfa.experiments.cells import Dataset, Plan, Variant
-from sfa.experiments.plans import Study, make_plan
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner, cells_folder
-from sfa.experiments.summary import summarise
+from sfa.paper import measure as measure_module
+from sfa.paper.cells import Dataset, Plan, Variant
+from sfa.paper.plans import Study, make_plan
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner, cells_folder
+from sfa.paper.summary import summarise
 from sfa.registry import resolve
 from sfa.run.train_recipe import train_recipe
 from sfa.train import Interrupted, RunFolder, load_checkpoint, versions
-from tests.experiments.tiny import Recorder, results, run_plan, run_until_killed, shortened
 from tests.forks import run_forked, start_forked
+from tests.paper.tiny import Recorder, results, run_plan, run_until_killed, shortened
 
 NewPlan = Callable[..., Plan]
 Results = list[dict[str, Any]]

@@ -11,11 +11,11 @@ import pytest
 
 from sfa.data import load
 from sfa.errors import InputError
-from sfa.experiments.cells import Dataset, Plan, Variant
-from sfa.experiments.plans import make_plan, protocols_of
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner
 from sfa.methods import available_methods
+from sfa.paper.cells import Dataset, Plan, Variant
+from sfa.paper.plans import make_plan, protocols_of
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner
 from sfa.paper.studies import without_graph_augmentation
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe
@@ -66,7 +66,7 @@ def test_a_method_starts_from_its_own_recipe_for_the_data(dataset: Dataset) -> N
 
 def test_all_methods_unless_some_are_named(dataset: Dataset) -> None:
     trained = [cell for cell in make_plan(resolve("study", "clustering"), [dataset], [0]).cells if cell.epochs]
-    of_nodes = [name for name, method in available_methods().items() if method.level == "node"]
+    of_nodes = [name for name, method in available_methods().items() if method.task == "node"]
     assert [cell.variant.label for cell in trained] == [label for name in of_nodes for label in (name, f"{name} + SFA")]
 
 
@@ -123,7 +123,7 @@ def test_yardsticks_that_choose_on_validation_need_one(dataset: Dataset) -> None
 def test_a_data_set_that_does_not_allow_a_protocol_is_refused_at_once(planted_file: Path) -> None:
     assert protocols_of(resolve("study", "methods"), "node", ["public"]) == ("public",)
     with pytest.raises(InputError):
-        Dataset.of(lambda: load(planted_file), {}, lambda level: ["public"])
+        Dataset.of(lambda: load(planted_file), {}, lambda task: ["public"])
 
 
 @pytest.fixture(scope="session")
@@ -132,10 +132,10 @@ def molecules_set(molecules_file: Path) -> Dataset:
 
 
 def test_methods_and_yardsticks_are_those_of_graphs(molecules_set: Dataset) -> None:
-    assert molecules_set.level == "graph"
+    assert molecules_set.task == "graph"
     plan = make_plan(resolve("study", "methods"), [molecules_set], [0, 1])
     assert plan.protocols == ("tu-svm-10fold",)
-    of_graphs = [name for name, method in available_methods().items() if method.level == "graph"]
+    of_graphs = [name for name, method in available_methods().items() if method.task == "graph"]
     labels = list(dict.fromkeys(cell.variant.label for cell in plan.cells))
     yardsticks = ["label histogram", "degree histogram", "WL subtree counts", "untrained encoder"]
     assert labels == yardsticks + [label for name in of_graphs for label in (name, f"{name} + SFA")]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sfa.evaluate import Difference, Score, paired_difference
-from sfa.experiments.cells import RUN_TIME, Cell, Plan
-from sfa.experiments.entry import Entry
+from sfa.paper.cells import RUN_TIME, Cell, Plan
+from sfa.paper.entry import Entry
 
 Scores = Mapping[int, Score]
 """The score of each seed."""

@@ -10,11 +10,11 @@ import pytest
 
 from sfa.data import load
 from sfa.evaluate import Score
-from sfa.experiments.cells import Dataset, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.results import Ledger
-from sfa.experiments.runner import Runner
-from tests.experiments.tiny import results, tiny_plan
+from sfa.paper.cells import Dataset, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.results import Ledger
+from sfa.paper.runner import Runner
+from tests.paper.tiny import results, tiny_plan
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def new_entry() -> Callable[..., Entry]:
 
 @pytest.fixture(scope="session")
 def dataset(planted_file: Path) -> Dataset:
-    return Dataset.of(lambda: load(planted_file), {"data": str(planted_file)}, lambda level: ["honest-10-10-80"])
+    return Dataset.of(lambda: load(planted_file), {"data": str(planted_file)}, lambda task: ["honest-10-10-80"])
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from sfa.evaluate import Score
-from sfa.experiments.cells import RUN_TIME, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.summary import metrics_of, summarise
+from sfa.paper.cells import RUN_TIME, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.summary import metrics_of, summarise
 
 NewPlan = Callable[..., Plan]
 VALUES = {

@@ -12,8 +12,8 @@ import pytest
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.experiments.entry import Entry
-from sfa.experiments.results_files import write_entries
+from sfa.paper.entry import Entry
+from sfa.paper.results_files import write_entries
 
 NewEntry = Callable[..., Entry]
 

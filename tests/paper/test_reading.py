@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.experiments.entry import Entry
-from sfa.experiments.results import Ledger
-from sfa.experiments.results_files import read_entries, write_entries
+from sfa.paper.entry import Entry
+from sfa.paper.results import Ledger
+from sfa.paper.results_files import read_entries, write_entries
 
 NewEntry = Callable[..., Entry]
 

@@ -13,10 +13,10 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.errors import sentence_of
-from sfa.experiments.cells import Cell, Dataset, Job, Plan
-from sfa.experiments.entry import Entry
-from sfa.experiments.measure import Measured, measure, measure_times
-from sfa.experiments.results import Ledger
+from sfa.paper.cells import Cell, Dataset, Job, Plan
+from sfa.paper.entry import Entry
+from sfa.paper.measure import Measured, measure, measure_times
+from sfa.paper.results import Ledger
 from sfa.run.identity import recipe_hash
 from sfa.train import Interrupted, LambdaCallback, make_fabric, versions
 

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError
-from sfa.experiments.entry import Entry, make_scores, parse_entries, summary
-from sfa.experiments.words import mean_and_std, run_name
+from sfa.paper.entry import Entry, make_scores, parse_entries, summary
+from sfa.paper.words import mean_and_std, run_name
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
 APPLICATION, FORMAT = 0x5346414C, 2
