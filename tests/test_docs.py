@@ -22,6 +22,7 @@ def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(registry._parts, kind, dict(registry.registered(kind)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -48,6 +49,7 @@ def test_the_recipe_in_the_guide_is_valid() -> None:
     assert Recipe.parse(yaml.safe_load(block)).training.epochs == 1000
 
 
+@pytest.mark.slow
 def test_the_example_trains_with_and_without_the_layer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +91,7 @@ def test_the_table_of_the_surrogates_error_is_what_the_code_computes() -> None:
         assert printed == [f"{value:.4f}" for value in computed]
 
 
+@pytest.mark.slow
 def test_the_example_embeds_images(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["embed_my_images.py", "--epochs", "1"])
     runpy.run_path(str(ROOT / "examples" / "embed_my_images.py"), run_name="__main__")

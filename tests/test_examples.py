@@ -37,6 +37,7 @@ def numbers(line: str, name: str) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "chance", "width"),
     [
@@ -69,6 +70,7 @@ def accuracies(lines: list[str]) -> dict[str, float]:
     return {one[1]: float(one[2]) for one in found if one is not None}
 
 
+@pytest.mark.slow
 def test_another_encoder_stands_beside_what_needs_no_training(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +102,7 @@ def test_the_commands_of_the_examples_make_their_recipes(monkeypatch: pytest.Mon
     assert recipe.build(8).width == 128
 
 
+@pytest.mark.slow
 def test_a_spectral_map_of_ones_own_is_checked_and_used(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ def cells() -> list[dict[str, Any]]:
     return [cell for cell in content["cells"] if cell["cell_type"] == "code"]
 
 
+@pytest.mark.slow
 def test_it_runs(cells: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     backend = matplotlib.get_backend()

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 
 def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -31,6 +33,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(sfa, "nonsense")
 
 
+@pytest.mark.slow
 def test_every_public_name_is_there() -> None:
     code = "import sfa; print([name for name in sfa.__all__ if not hasattr(sfa, name) or name not in dir(sfa)])"
     assert run(code) == "[]\n"

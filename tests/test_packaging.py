@@ -58,7 +58,7 @@ def metadata(wheel: Path) -> email.message.Message:
 def test_the_wheel_holds_the_package_and_nothing_else(tree: Path, wheel: Path) -> None:
     package = {path.relative_to(tree / "src").as_posix() for path in (tree / "src").rglob("*") if path.is_file()}
     package = {name for name in package if not name.split("/")[0].endswith(".egg-info")}
-    assert {"sfa/py.typed", "sfa/sweep/ranges/grace.yaml", "sfa/run/shipped/paper.yaml"} <= package
+    assert {"sfa/py.typed", "sfa/sweep/ranges/grace.yaml", "sfa/run/recipes/paper.yaml"} <= package
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == package, "data of a new package are named in pyproject.toml, [tool.setuptools.package-data]"
@@ -102,6 +102,7 @@ def test_what_it_says_of_itself(tree: Path, wheel: Path) -> None:
     assert spelt_out == [], "the version stands in pyproject.toml alone"
 
 
+@pytest.mark.slow
 def test_the_wheel_works_from_any_folder(wheel: Path, tmp_path: Path) -> None:
     target, elsewhere = tmp_path / "installed", tmp_path / "elsewhere"
     elsewhere.mkdir()

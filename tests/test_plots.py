@@ -28,6 +28,7 @@ def test_spectra_are_drawn_as_curves_in_svg_text(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["spectrum.svg"]
 
 
+@pytest.mark.slow
 def test_maps_are_coloured_by_class_and_named(tmp_path: Path) -> None:
     z, y = blobs()
     y[:5] = -1

@@ -119,6 +119,7 @@ class TestRegister:
         with pytest.raises(InputError, match="Unknown kind of part"):
             resolve("table", "1")
 
+    @pytest.mark.slow
     def test_a_built_in_name_is_refused_before_the_built_in_part_is_imported(self) -> None:
         code = (
             "import sfa\nclass Mine: ...\n"
@@ -338,11 +339,11 @@ class TestDataSets:
         assert load("molecules").num_nodes == molecules.num_nodes
         load_molecules.task = "node"  # type: ignore[attr-defined]
         with pytest.raises(
-            InputError, match=r"molecules holds whole graphs: set .*load_molecules\.level to 'graph', not"
+            InputError, match=r"molecules holds whole graphs: set .*load_molecules\.task to 'graph', not"
         ):
             load("molecules")
         load_molecules.task = "nodes"  # type: ignore[attr-defined]
-        with pytest.raises(InputError, match="Unknown level of the data set molecules 'nodes': did you mean 'node'"):
+        with pytest.raises(InputError, match="Unknown task of the data set molecules 'nodes': did you mean 'node'"):
             names()
 
     def test_what_goes_wrong_is_said(self, here: Path) -> None:

@@ -88,6 +88,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Html]:
     return pages
 
 
+@pytest.mark.slow
 def test_links_and_anchors_lead_somewhere(site: dict[str, Html]) -> None:
     broken = []
     by_path = {html.path.resolve(): html for html in site.values()}

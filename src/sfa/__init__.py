@@ -45,9 +45,8 @@ _HOMES = {
     **dict.fromkeys(("compare_runs", "embed_run", "evaluate_run", "open_run", "report_run", "train_run"), "sfa.run"),
 }
 _PARTS = (
-    *("augment", "data", "evaluate", "export", "figures", "graph", "image", "ledger", "losses", "methods", "nn"),
-    *("postprocess", "registry", "report", "run", "sampling", "spectral", "studies", "sweep", "tables", "testing"),
-    *("theory", "train"),
+    *("augment", "data", "evaluate", "export", "graph", "losses", "methods", "nn", "paper", "postprocess", "registry"),
+    *("report", "run", "sampling", "spectral", "sweep", "tasks", "testing", "theory", "train"),
 )
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError
 from sfa.evaluate import effective_rank, singular_values
+from sfa.report.planar_map import plane
 
 PLAIN, SPECTRAL = "#8a8f98", "#c8452f"
 """Colors of a method without and with a spectral map."""
@@ -107,7 +108,8 @@ def draw_maps(
     figure = Figure(figsize=(4.8 * len(embeddings), 5.0), layout="constrained")
     panels = figure.subplots(1, len(embeddings), squeeze=False)[0]
     for panel, (title, z) in zip(panels, embeddings.items(), strict=True):
-        xy = plane(z, seed=seed)
+        length = np.linalg.norm(z, axis=1, keepdims=True)
+        xy = plane(z / np.where(length > 0, length, 1), seed=seed)
         panel.scatter(*xy[y == -1].T, s=4, color="#dddddd", linewidths=0)
         for number in sorted(set(y.tolist()) - {-1}):
             label = class_names[number] if class_names else f"class {number}"
@@ -117,17 +119,6 @@ def draw_maps(
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=3, fontsize=8)
     return figure
-
-
-def plane(z: NDArray[np.float32], *, seed: int = 0) -> NDArray[np.float64]:
-    """Map unit rows to two dimensions by t-SNE, started from their principal components."""
-    from sklearn.manifold import TSNE
-
-    length = np.linalg.norm(z, axis=1, keepdims=True)
-    rows = z / np.where(length > 0, length, 1)
-    perplexity = min(30, max(2, (len(z) - 1) / 4))
-    result: NDArray[np.float64] = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(rows)
-    return result
 
 
 @style()

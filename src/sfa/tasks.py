@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
 
@@ -20,26 +20,19 @@ DATA: dict[Task, str] = {"node": "one graph", "graph": "a set of graphs", "image
 def task_of(data: Data) -> Task:
     """Return what is embedded of some data: their attribute ``task``, which all data of :mod:`sfa.data` have.
 
-    Data that were made elsewhere are one graph, or a set of graphs if they are a PyG ``Batch``.
+    Data that were made elsewhere may name none: then those with ``ptr`` are a set of graphs, and those whose ``x`` is
+    ``(n, height, width, channels)`` are images.
     """
     task: Task | None = data.get("task")
-    return task or ("graph" if isinstance(data, Batch) else "node")
-
-
-def infer_task(data: Data) -> Task:
-    """Return the task of data that a user gives, which may have been made elsewhere and name none.
-
-    A set of graphs says where each of them begins (``ptr``), and images are ``(n, height, width, channels)``.
-    """
-    if data.get("task") is None and data.get("ptr") is not None:
-        return "graph"
+    if task is not None:
+        return task
     x = data.get("x")
-    return "image" if data.get("task") is None and x is not None and x.dim() == 4 else task_of(data)
+    return "graph" if data.get("ptr") is not None else "image" if x is not None and x.dim() == 4 else "node"
 
 
 def task_attribute(part: Any) -> Any:
     """Return the task that a method, encoder, augmentation or loader is for, ``None`` if it names none."""
-    return getattr(part, "task", getattr(part, "task", None))  # `level` was its name until version 0.2
+    return getattr(part, "task", getattr(part, "level", None))  # its name before version 0.2
 
 
 def num_items(data: Data) -> int:

@@ -33,6 +33,7 @@ def demo(run_sfa: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path:
     return run_sfa("demo", epochs=1, out=tmp_path / "demo"), tmp_path / "demo"
 
 
+@pytest.mark.slow
 def test_demo(demo: tuple[Any, Path]) -> None:
     result, out = demo
     assert result.code == 0, result.err

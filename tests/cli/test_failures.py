@@ -57,6 +57,7 @@ def test_a_doctor_tells_of_a_missing_data_root(run_sfa: RunSfa, monkeypatch: pyt
     assert "nowhere" in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["an empty folder", "a link to an empty folder", "a dangling link"])
 def test_a_run_goes_where_it_is_told(kind: str, planted_file: Path, tmp_path: Path, tiny: Any, run_sfa: RunSfa) -> None:
     out, target = tmp_path / "out", tmp_path / "target"
@@ -81,6 +82,7 @@ def test_embedding_never_overwrites_its_own_data(
     assert "holds the data" in result.err
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_says_so(planted_file: Path, tmp_path: Path, tiny: Any, run_sfa: RunSfa) -> None:
     from sfa.train import RunFolder, load_tensors, save_tensors
 

@@ -84,6 +84,7 @@ def test_a_figure_of_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytes
     assert (workplace / "blank.svg").exists()
 
 
+@pytest.mark.slow
 def test_a_number_is_the_name_of_the_same_figure(trained_run: Path, run_sfa: RunSfa, workplace: Path) -> None:
     """Drawn into other files, with the same words."""
     by_name, by_number = run_sfa("figure", "alignment", trained_run), run_sfa("figure", 6, trained_run)

@@ -30,6 +30,7 @@ def graph_run(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return path
 
 
+@pytest.mark.slow
 def test_training_says_what_it_trains_on_and_scores_by_folds(
     run_sfa: RunSfa, molecules_file: Path, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_runs_are_compared_by_folds(run_sfa: RunSfa, graph_run: Path, molecules_
     assert len(compared["others"][0]["score"]["values"]["accuracy"]) == 10
 
 
+@pytest.mark.slow
 def test_all_protocols_that_sets_allow_and_why_not_the_others(run_sfa: RunSfa, graph_run: Path, tmp_path: Path) -> None:
     shutil.copytree(graph_run, tmp_path / "run")
     result = run_sfa("evaluate", tmp_path / "run", "--json", protocol="all")
@@ -206,6 +208,7 @@ def test_one_class_or_none_is_said_instead_of_scores(run_sfa: RunSfa, molecules_
         assert run_sfa("evaluate", tmp_path / name).code == 2
 
 
+@pytest.mark.slow
 def test_a_study_of_graph_methods(run_sfa: RunSfa, molecules_file: Path, tmp_path: Path) -> None:
     command = ["study", "methods", "--datasets", molecules_file, "--method", "graphcl", "--epochs", "1"]
     result = run_sfa(*command, "--set", "method.hidden=4", ledger=tmp_path / "ledger.sqlite")

@@ -81,6 +81,7 @@ def train(run_sfa: RunSfa, data: Path, *words: Any, **options: Any) -> Path:
     return Path("run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "section", "width"),
     [

@@ -19,6 +19,7 @@ RunSfa = Callable[..., Any]
 TINY = ["--epochs", "2", "--set", "method.hidden=8", "method.projection=8", "--range", "method.tau=0.2..1"]
 
 
+@pytest.mark.slow
 def test_a_search_its_recipe_and_its_report(run_sfa: RunSfa, planted_file: Path, workplace: Path) -> None:
     words = ["sweep", planted_file, *TINY, "spectral=none,sfa", "--out", "sweeps/one"]
     result = run_sfa(*words, "--trials", 2)

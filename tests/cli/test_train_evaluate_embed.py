@@ -158,7 +158,7 @@ def test_evaluate(trained_run: Path, tmp_path: Path, run_sfa: RunSfa) -> None:
     ]
     for score in printed["scores"]:
         test = score["values"]["accuracy"]
-        assert len(test) == len(score["validation"]) == len(score["chosen"]) == 20
+        assert len(test) == len(score["validation"]["accuracy"]) == len(score["chosen"]) == 20
         assert all(0 <= value <= 100 for value in test)
         assert score["mean"] == pytest.approx(np.mean(test))
         assert score["std"] == pytest.approx(np.std(test, ddof=1))

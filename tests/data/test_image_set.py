@@ -48,7 +48,7 @@ def test_the_form() -> None:
 
 def test_what_is_not_given_is_not_there() -> None:
     data = build_images(X)
-    assert set(data.keys()) == {"x", "image_ids", "name"}
+    assert set(data.keys()) == {"x", "image_ids", "name", "task"}
     assert (data.image_ids, data.name) == ([0, 1, 2, 3], "images")
     assert "y" not in build_images(X, y=[-1, -1, -1, -1])
 

@@ -271,6 +271,7 @@ def forgotten_methods() -> Iterator[None]:
     registry._parts["method"].update(before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forgotten_methods")
 def test_a_method_that_cannot_be_imported(planted: Data, tmp_path: Path) -> None:
     """A class inside a function is known by its name while the process lasts; another one is given the class."""

@@ -167,6 +167,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.slow
 def test_memory_is_not_quadratic() -> None:
     """One 6,000 × 6,000 matrix in float32 is 144 MB, and a plain way back holds several."""
     result = subprocess.run([sys.executable, "-W", "ignore", "-c", PEAK], capture_output=True, text=True, check=True)

@@ -165,6 +165,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.slow
 def test_memory_is_not_quadratic() -> None:
     """One 12,000 × 12,000 matrix in float32 would be 576 MB."""
     result = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ from sfa.nn import GCN
 from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
 from sfa.train import LambdaCallback, train
-from tests.graph.dense_diffusion import dense_adjacency, dense_encoder
+from tests.augment.dense_diffusion import dense_adjacency, dense_encoder
 
 SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "training.lr": 5e-3, "training.epochs": 15}
 

@@ -166,6 +166,7 @@ class TestEveryMethod:
         assert torch.equal(method(batch, seeded(1)), method(batch, seeded(1)))
         assert not torch.equal(method(batch, seeded(1)), method(batch, seeded(2)))
 
+    @pytest.mark.slow
     def test_a_seed_reproduces_a_run_and_nothing_global_counts(self, name: str, data: Data) -> None:
         def states(seed: int, disturbance: int) -> Mapping[str, Tensor]:
             torch.manual_seed(disturbance)
@@ -178,6 +179,7 @@ class TestEveryMethod:
         assert all(torch.equal(first[key], again[key]) for key in first)
         assert not all(torch.equal(first[key], other[key]) for key in first)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("spectral", ["none", "sfa"])
     def test_learns(self, name: str, spectral: str) -> None:
         tasks = {"node": self.learns_cora, "graph": self.learns_mutag, "image": self.learns_digits}

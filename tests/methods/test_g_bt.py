@@ -14,8 +14,8 @@ from sfa.nn import GCN
 from sfa.nn.layers import BatchNorm
 from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
+from tests.augment.dense_diffusion import dense_adjacency
 from tests.augment.views import random_views
-from tests.graph.dense_diffusion import dense_adjacency
 
 SHORT_RUN: dict[str, Any] = {"encoder.hidden": 64, "training.epochs": 50}
 

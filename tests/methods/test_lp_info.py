@@ -156,6 +156,7 @@ def test_settings() -> None:
         make(tau=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("divergence", "remembers"), [(1.0, False), (0.1, True)])
 def test_generators_forget_their_graphs_under_the_authors_weight(divergence: float, remembers: bool) -> None:
     """Why the weight of the divergence is our own: on MUTAG a reconstruction stays at chance, 2 log 2, with theirs."""

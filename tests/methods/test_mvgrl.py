@@ -16,7 +16,7 @@ from sfa.methods import MVGRL
 from sfa.nn import GCN
 from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, SpectralMap, power_iteration
-from tests.graph.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank
+from tests.augment.dense_diffusion import dense_adjacency, dense_encoder, dense_heat, dense_pagerank
 
 SHORT_RUN: dict[str, Any] = {
     "encoder.hidden": 64,

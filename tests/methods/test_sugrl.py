@@ -46,7 +46,7 @@ def test_the_loss_is_put_together_from_the_papers_parts(planted: Data, form: Any
     first, second = method.encoder.linears
     x = dropout(planted.x, 0.3, generator)
     anchor = (x @ first.weight + first.bias).relu() @ second.weight + second.bias
-    maps = [anchor, normalized_adjacency.of(planted).matrix.to_dense() @ dropout(anchor, 0.2, generator)]
+    maps = [anchor, normalized_adjacency(planted).matrix.to_dense() @ dropout(anchor, 0.2, generator)]
     maps.append(sampled_means(anchor, planted, 60, 3, generator))
     if iterations is not None:
         maps = [power_iteration(h, iterations, generator=generator) for h in maps]
@@ -73,7 +73,7 @@ def test_the_slot_sees_anchors_structural_and_neighbour_maps_of_the_roots(plante
 
 def test_embeddings_are_the_propagated_anchors(planted: Data) -> None:
     method = make(SpectralFeatureAugmentation())
-    expected = normalized_adjacency.of(planted).matrix.to_dense() @ method.encoder(planted.x).detach()
+    expected = normalized_adjacency(planted).matrix.to_dense() @ method.encoder(planted.x).detach()
     torch.testing.assert_close(method.embed(planted), expected)
 
 

@@ -115,6 +115,7 @@ def test_a_row_that_cannot_be_entered_whole_is_not_there(path: Path, new_entry: 
         assert ledger.add(new_entry()) == new_entry(), "and the ledger works on"
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once(path: Path, tmp_path: Path) -> None:
     """All start from no file at all."""
     start, count = tmp_path / "start", 15

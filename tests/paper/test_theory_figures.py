@@ -260,6 +260,7 @@ def test_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(interlaced, theory.simulate(sigma, 1, 200).spectrum.mean(axis=0)[:-1])
 
 
+@pytest.mark.slow
 def test_levelling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(more_theory, "DRAWS", 60)
     harsh, _, gentle = draw_levelling().axes
@@ -301,6 +302,7 @@ def test_power_law() -> None:
         np.testing.assert_allclose(weight, np.linspace(0, 1, len(ratio)) ** (2 * k))
 
 
+@pytest.mark.slow
 def test_surrogate_error() -> None:
     of_mean, of_deviation, of_sum = draw_surrogate_error().axes
     leading, error = line(of_mean, "$k = 1$")

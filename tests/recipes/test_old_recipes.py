@@ -18,9 +18,9 @@ from torch_geometric.data import Data
 
 from sfa.data import load
 from sfa.methods import Method
-from sfa.recipes.identity import recipe_hash
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe
+from sfa.run.identity import recipe_hash
 from sfa.run.legacy import CORRECTED, OLD, flatten, modern_paths, modernize, uncorrected
 from sfa.train import LambdaCallback, train
 

@@ -14,8 +14,8 @@ from torch_geometric.data import Data
 from sfa.augment import Compose
 from sfa.errors import InputError
 from sfa.methods import TwoViewMethod
-from sfa.recipes.identity import recipe_hash
 from sfa.run import Recipe, load_recipe
+from sfa.run.identity import recipe_hash
 from sfa.run.run import describe
 from sfa.run.sections import complete, options_of, takes_anything
 from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation

@@ -60,6 +60,7 @@ def test_the_paper_has_no_other_data_sets() -> None:
     assert "not in the paper" in shipped_recipes()["paper/pubmed"]["about"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(shipped_recipes()))
 def test_every_recipe_can_be_built_and_written_down(name: str, planted: Data, molecules: Data, pictures: Data) -> None:
     recipe = load_recipe(name)

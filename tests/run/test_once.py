@@ -80,6 +80,7 @@ def test_several_runs_share_their_data(runs: list[Path], run_sfa: RunSfa, calls:
     assert (calls["load"], calls["build_for"]) == (1, 4), "each run's method, trained and untrained"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "absent"),
     [

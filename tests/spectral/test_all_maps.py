@@ -59,6 +59,7 @@ def test_values_are_tested_in_the_tests_of_the_map(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # dynamo's own business
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # and its graph breaks'
 @pytest.mark.parametrize("layer", list(layers()), ids=repr)

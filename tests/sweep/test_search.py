@@ -70,6 +70,7 @@ def test_trials_are_stored(planted_file: Path, tmp_path: Path, in_one_go: list[R
     assert [float(row["method.tau"]) for row in rows] == [record.params["method.tau"] for record in records]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["node", "graph", "image"])
 def test_no_test_label_decides_anything(task: str, molecules: Data, pictures: Data, tmp_path: Path) -> None:
     """All labels but those of the development part are scrambled: trials and choice are the same."""
@@ -103,6 +104,7 @@ def test_the_labels_that_are_seen_do_decide(planted: Data, tmp_path: Path, in_on
     assert [record.value for record in records] != [record.value for record in in_one_go[:2]]
 
 
+@pytest.mark.slow
 def test_stopped_anywhere_it_proposes_the_same(
     search: MakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ def test_stopped_anywhere_it_proposes_the_same(
     assert at_random[11].params != whole[11].params, "TPE learns from the trials before"
 
 
+@pytest.mark.slow
 def test_killed_and_gone_on_with(
     planted_file: Path, tmp_path: Path, in_one_go: list[Record], short_heartbeats: None
 ) -> None:
@@ -160,6 +163,7 @@ def test_asked_again_for_more(planted_file: Path, tmp_path: Path, in_one_go: lis
     assert len(run(made, trials=9, timeout=0.0)) == 4, "there is no time"
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_search(planted_file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "search"
     context = multiprocessing.get_context("fork")

@@ -87,6 +87,7 @@ def integral(function: Any, ends: tuple[float, float]) -> float:
     return float(quad(function, 0, 1, weight="alg", wvar=ends, epsabs=0, epsrel=1e-11, limit=200)[0])
 
 
+@pytest.mark.slow
 @each("method", ["exact", "surrogate"])
 @each(
     ("sigma", "k"),

@@ -112,6 +112,7 @@ def assert_equals(actual: np.ndarray, expected: list[mpf], rtol: float = PRECISE
             assert abs(mpf(float(a)) / e - 1) < rtol, f"{a} is not {mp.nstr(e, 17)}"
 
 
+@pytest.mark.slow
 @each(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
 def test_moments_equal_the_integrals(sigma: list[float], k: int) -> None:
     actual = moments(sigma, k, "exact")

@@ -78,6 +78,7 @@ def test_metrics_are_means_over_the_steps_and_the_rate_moves_within_an_epoch(pla
     torch.testing.assert_close(moved, torch.tensor(expected), rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["neighbours", "random-walks"])
 @pytest.mark.parametrize("method", ["grace", "g-bt"])
 def test_the_loss_falls_in_batches(planted: Data, small_recipe: SmallRecipe, method: str, name: str) -> None:
@@ -92,6 +93,7 @@ def interrupt_at(epoch: int, step: int) -> Callable[[int, int, int, float], None
     return lambda e, s, of, loss: os.kill(os.getpid(), signal.SIGINT) if (e, s) == (epoch, step) else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "changes"),
     [

@@ -74,6 +74,7 @@ class Crash(Exception):
     """Something breaks in the middle of a run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "changes"), METHODS)
 @pytest.mark.parametrize("crash", [2, 5, 9])
 def test_a_resumed_run_logs_the_same(

@@ -146,6 +146,7 @@ def test_a_tensorboard_that_is_open_forgets_the_old_file(tmp_path: Path) -> None
     assert len(list((tmp_path / "tensorboard").iterdir())) == 2, "the new file, and the one that was read before"
 
 
+@pytest.mark.slow
 def test_weights_and_biases_offline(tmp_path: Path) -> None:
     """One test, as beginning takes seconds: a run, and the same run again after an interruption."""
     import wandb

@@ -46,6 +46,7 @@ def assert_same_run(one: RunFolder, other: RunFolder) -> None:
     assert without_time[0] == without_time[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "changes"),
     [

@@ -17,7 +17,7 @@ from sfa.data.graphs import build_parts, join_graphs
 from sfa.data.parts import LABEL_KEYS, GraphParts, in_graph, is_networkx, networkx_parts, own_name, pyg_parts
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
-from sfa.tasks import infer_task
+from sfa.tasks import task_of
 
 ONE_GRAPH = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 MANY_GRAPHS = (
@@ -44,7 +44,7 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     """
     _refuse_images(obj, "a graph is")
     is_list = isinstance(obj, (tuple, list)) and len(obj) > 0 and all(is_one_graph(one) for one in obj)
-    if is_list or (isinstance(obj, Data) and infer_task(obj) == "graph"):
+    if is_list or (isinstance(obj, Data) and task_of(obj) == "graph"):
         raise InputError(
             f"These are {len(obj) if is_list else len(obj.ptr) - 1} graphs, and one is needed: embed graphs with "
             "GraphEmbedder (sfa.data.as_graphs), or give one of them to embed its nodes."
@@ -85,7 +85,7 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     if isinstance(obj, DataLoader):
         obj = obj.dataset
     _refuse_images(obj, "graphs are")
-    if isinstance(obj, Data) and infer_task(obj) == "graph":
+    if isinstance(obj, Data) and task_of(obj) == "graph":
         parts = pyg_parts(obj, labels=labels)
         if parts.edges is None:
             raise InputError(f"The graphs have {NO_EDGES}")
@@ -116,11 +116,11 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
 
 def is_one_graph(obj: Any) -> bool:
     """Tell whether this is a PyG `Data` of one graph, or a NetworkX graph."""
-    return (isinstance(obj, Data) and infer_task(obj) == "node") or is_networkx(obj)
+    return (isinstance(obj, Data) and task_of(obj) == "node") or is_networkx(obj)
 
 
 def _refuse_images(obj: Any, needed: str) -> None:
-    if isinstance(obj, Data) and infer_task(obj) == "image":
+    if isinstance(obj, Data) and task_of(obj) == "image":
         raise InputError(
             f"These are images, and {needed} needed: embed images with ImageEmbedder (sfa.data.as_images)."
         )

@@ -17,7 +17,7 @@ from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
 from sfa.data.labels import check_ids, set_labels, set_masks
 from sfa.data.readers.image_file import to_rgb
 from sfa.errors import InputError
-from sfa.tasks import infer_task
+from sfa.tasks import task_of
 
 CHANNELS = (1, 3)
 ALLOWED = (
@@ -168,7 +168,7 @@ def _set_parts(data: Data, given: dict[str, Any], count: int) -> None:
 
 
 def _from_set(data: Data, labels: bool, given: str) -> Data:
-    task = infer_task(data)
+    task = task_of(data)
     if task != "image":
         what, embedder = ("a set of graphs", "Graph") if task == "graph" else ("one graph", "Node")
         raise InputError(f"{given} {what}, and images are needed; {embedder}Embedder embeds it.")

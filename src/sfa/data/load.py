@@ -24,7 +24,7 @@ from sfa.data.readers.image_folder import holds_images, read_image_folder, refus
 from sfa.data.readers.tables import existing
 from sfa.errors import InputError, SfaError, unknown_name
 from sfa.registry import is_path, known_names, registered, resolve
-from sfa.tasks import ITEMS, Task, infer_task, task_attribute, task_of
+from sfa.tasks import ITEMS, Task, task_attribute, task_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class LoadedByFunction:
         return data
 
     def _check(self, loaded: Any) -> Data:
-        if isinstance(loaded, Data) and infer_task(loaded) == "image":
+        if isinstance(loaded, Data) and task_of(loaded) == "image":
             images = as_images(loaded)
             images.name = self.name
             return images

@@ -67,8 +67,11 @@ def cca(
     place: a weight of theirs is twice as large here, 2e-3 for their 1e-3.
 
     Args:
-        z_alpha, z_beta, eps, across_processes: As in :func:`barlow_twins`.
+        z_alpha: Projections ``(n, d)`` of the first view.
+        z_beta: Those of the second.
         decorrelation: ``λ``.
+        eps: As in :func:`barlow_twins`.
+        across_processes: As there.
     """
     alpha, beta, n = standardize(z_alpha, z_beta, eps=eps, across_processes=across_processes)
 

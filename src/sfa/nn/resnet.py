@@ -109,23 +109,43 @@ class BasicBlock(nn.Module):
 
 @register("encoder", "small")
 def small(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide."""
+    """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide.
+
+    Args:
+        in_channels: Channels of the images.
+        hidden: Channels of the first stage.
+    """
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem())
 
 
 @register("encoder", "small-strided")
 def small_strided(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide."""
+    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide.
+
+    Args:
+        in_channels: Channels of the images.
+        hidden: Channels of the first stage.
+    """
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem(stride=2))
 
 
 @register("encoder", "resnet18")
 def resnet18(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide."""
+    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide.
+
+    Args:
+        in_channels: Channels of the images.
+        hidden: Channels of the first stage.
+    """
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=CIFAR)
 
 
 @register("encoder", "resnet18-imagenet")
 def resnet18_imagenet(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide."""
+    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide.
+
+    Args:
+        in_channels: Channels of the images.
+        hidden: Channels of the first stage.
+    """
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=IMAGENET)

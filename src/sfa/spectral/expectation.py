@@ -24,7 +24,9 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
 
     Args:
         h: Feature map(s) ``(..., n, d)``.
-        iterations, strength, passes: ``k``, ``s`` from 0 to 1 and ``p`` of the power iteration.
+        iterations: ``k`` of the power iteration.
+        strength: Its ``s``, from 0 to 1.
+        passes: Its ``p``.
     """
     check_whole("iterations", iterations, 0)
     check_number("strength", strength, at_most=1)

@@ -59,8 +59,10 @@ def simulate(
 
     Args:
         sigma: Singular values ``(d,)``.
-        iterations, strength, passes: Of :func:`~sfa.spectral.power_iteration`.
+        iterations: Those of :func:`~sfa.spectral.power_iteration`.
         draws: Number of calls, each with a random direction of its own.
+        strength: Its strength.
+        passes: Its passes.
         seed: Of the matrix and of the directions.
     """
     values = checked_spectrum(sigma)

@@ -112,6 +112,7 @@ def ledgers(draw: st.DrawFn) -> list[Entry]:
     return entries
 
 
+@pytest.mark.slow
 @given(entries=ledgers())
 @settings(max_examples=150)
 def test_the_runs_of_a_cell(entries: list[Entry]) -> None:
