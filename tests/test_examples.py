@@ -80,6 +80,7 @@ def test_another_encoder_stands_beside_what_needs_no_training(
     assert min(told.values()) > 50, "seven classes"
 
 
+@pytest.mark.slow
 def test_a_method_of_ones_own_works_in_python_and_by_its_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

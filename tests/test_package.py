@@ -10,17 +10,20 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_parts_are_there_without_being_imported_by_name() -> None:
     code = "import sfa; print(sfa.spectral.power_iteration.__name__, 'losses' in dir(sfa))"
     assert run(code).split() == ["power_iteration", "True"]
 
 
+@pytest.mark.slow
 def test_the_layer_needs_no_graph_library_and_help_not_even_torch() -> None:
     code = "import sys, sfa; {}; print(sorted({{'torch', 'torch_geometric', 'sklearn'}} & sys.modules.keys()))"
     assert run(code.format("sfa.SpectralFeatureAugmentation")) == "['torch']\n"
     assert run(code.format("import sfa.cli.app")) == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_layer_does_not_import_the_compiler_or_scipy() -> None:
     code = "import sys, torch; before = set(sys.modules); import sfa; sfa.SpectralFeatureAugmentation(); "
     code += "print(sorted({'torch._dynamo', 'sympy', 'scipy'} & (sys.modules.keys() - before)))"

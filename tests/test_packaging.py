@@ -55,6 +55,7 @@ def metadata(wheel: Path) -> email.message.Message:
         return email.message_from_string(archive.read(name).decode())
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_package_and_nothing_else(tree: Path, wheel: Path) -> None:
     package = {path.relative_to(tree / "src").as_posix() for path in (tree / "src").rglob("*") if path.is_file()}
     package = {name for name in package if not name.split("/")[0].endswith(".egg-info")}

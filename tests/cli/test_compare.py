@@ -34,6 +34,7 @@ def runs(trained_run: Path, second: Path, tmp_path: Path) -> tuple[Path, Path]:
     return Path(shutil.copytree(trained_run, tmp_path / "a")), Path(shutil.copytree(second, tmp_path / "b"))
 
 
+@pytest.mark.slow
 def test_difference_interval_and_p_are_of_the_scores_of_both(runs: tuple[Path, Path], run_sfa: RunSfa) -> None:
     result = run_sfa("compare", *runs, "--json", "-q")
     assert (result.code, result.err) == (0, "")
@@ -65,6 +66,7 @@ def test_difference_interval_and_p_are_of_the_scores_of_both(runs: tuple[Path, P
     assert "grace + sfa (64 passes)" in table.out
 
 
+@pytest.mark.slow
 def test_kept_scores_are_used_again_and_only_if_they_fit(
     runs: tuple[Path, Path], run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch
 ) -> None:

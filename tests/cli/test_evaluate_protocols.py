@@ -47,6 +47,7 @@ def run(trained_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained_run, tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
     result = run_sfa("evaluate", run, protocol="all")
     assert result.code == 0, result.err
@@ -137,6 +138,7 @@ def test_public_masks_of_the_data_are_used(planted: Data, run_sfa: RunSfa, tiny:
         assert score["std"] is None
 
 
+@pytest.mark.slow
 def test_supervised_rows_where_splits_have_a_validation_part(run: Path, run_sfa: RunSfa, refuses: Any) -> None:
     words = ["evaluate", run, "--supervised", "--json", "-q"]
     printed = json.loads(run_sfa(*words, "--protocol", "honest-10-10-80", "--protocol", "grace-10-90").out)

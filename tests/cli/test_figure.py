@@ -36,6 +36,7 @@ def bare_run(trained_run: Path, tmp_path: Path) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spectrum", "alignment"])
 def test_both_formats_by_default(bare_run: Path, run_sfa: RunSfa, workplace: Path, name: str) -> None:
     """And neither data nor weights are needed."""
@@ -47,6 +48,7 @@ def test_both_formats_by_default(bare_run: Path, run_sfa: RunSfa, workplace: Pat
     assert (workplace / f"{name}.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("out", "files"),
     [
@@ -68,6 +70,7 @@ def test_where_it_goes(trained_run: Path, run_sfa: RunSfa, workplace: Path, out:
     assert sorted(written) == files
 
 
+@pytest.mark.slow
 def test_drawing_again_replaces_with_the_same_bytes(trained_run: Path, run_sfa: RunSfa, workplace: Path) -> None:
     (workplace / "alignment.svg").write_text("an older one")
     pictures = []
@@ -155,6 +158,7 @@ def figure_of_planted(planted_file: Path, workplace: Path, monkeypatch: pytest.M
     replace_part(monkeypatch, "figure", "spectrum", replace(resolve("figure", "spectrum"), datasets=datasets))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("figure_of_planted")
 def test_run_trains_what_is_missing_and_draws(run_sfa: RunSfa, workplace: Path) -> None:
     result = run_sfa("figure", 5, "--run", out="first.svg")
@@ -191,6 +195,7 @@ def test_a_run_that_was_stopped_goes_on(run_sfa: RunSfa, workplace: Path, monkey
     assert (workplace / "figure-5.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("figure_of_planted")
 def test_a_run_that_patience_ended_is_complete(run_sfa: RunSfa, workplace: Path) -> None:
     recipe = workplace / "grace" / "planted.npz"
@@ -320,6 +325,7 @@ def test_runs(bare_run: Path, tmp_path: Path, refuses: Callable[..., str], name:
     assert "another version" in refuses("figure", name, bare_run)
 
 
+@pytest.mark.slow
 def test_an_old_run_can_be_resumed_and_then_drawn(
     planted_file: Path, tiny: list[str], run_sfa: RunSfa, tmp_path: Path
 ) -> None:

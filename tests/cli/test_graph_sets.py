@@ -82,6 +82,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(run_sfa: RunSfa, graph_run:
     assert (path / "checkpoint.safetensors").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_runs_are_compared_by_folds(run_sfa: RunSfa, graph_run: Path, molecules_file: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     options = {"epochs": 2, "spectral": "none", "out": plain}

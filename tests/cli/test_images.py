@@ -54,6 +54,7 @@ def test_training_says_what_it_trains_on_and_scores(run_sfa: RunSfa, pictures_fi
     assert "nodes" not in record
 
 
+@pytest.mark.slow
 def test_the_bundled_digits_need_no_network(run_sfa: RunSfa, tmp_path: Path) -> None:
     result = run_sfa("train", "digits", "--no-evaluate", *TINY, epochs=1, method="barlow-twins", out=tmp_path / "run")
     assert result.code == 0, result.err

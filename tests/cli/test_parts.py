@@ -125,6 +125,7 @@ def test_augmentations(planted_file: Path, run_sfa: RunSfa, words: list[str], na
     assert run_sfa("embed", run, out="z.npz").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("my_module")
 def test_several_maps(planted_file: Path, run_sfa: RunSfa, refuses: Refuses, tiny: list[str]) -> None:
     words = ["--spectral", "noise,sfa", "--set", "spectral.1.iterations=3", *tiny]
@@ -144,6 +145,7 @@ def test_several_maps(planted_file: Path, run_sfa: RunSfa, refuses: Refuses, tin
     assert run_sfa("evaluate", mine, "-q").code == 0
 
 
+@pytest.mark.slow
 def test_a_method_in_the_current_folder(
     planted_file: Path, run_sfa: RunSfa, refuses: Refuses, tiny: list[str], my_module: Path
 ) -> None:

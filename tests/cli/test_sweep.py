@@ -133,6 +133,7 @@ def test_all_trials_fail(run_sfa: RunSfa, planted_file: Path, workplace: Path) -
         run_sfa(*debugged)
 
 
+@pytest.mark.slow
 def test_stopped_by_hand(run_sfa: RunSfa, planted_file: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = module.train_recipe
 

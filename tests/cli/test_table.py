@@ -65,6 +65,7 @@ def test_a_table_of_what_came_with_sfa_and_of_ones_own(run_sfa: RunSfa) -> None:
     assert {row["published"] for row in own if row["row"] == "A_G + A_F*"} == {"88.74", "85.90", "75.05"}
 
 
+@pytest.mark.slow
 def test_the_missing_cells_are_measured(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["table", 1, "--datasets", "cora", "--method", "g-bt", *TINY]
     before = run_sfa(*words, "--dry-run")

@@ -100,6 +100,7 @@ def test_the_order_of_the_nodes_does_not_matter(
         np.testing.assert_allclose(z, by_number[int(name[-2:])], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_path: Path) -> None:
     """Training goes as without, embeddings and scores do not; a run from before there were such steps has none."""
     for times in (0, 2):

@@ -99,6 +99,7 @@ def test_bounds_of_any_shape_and_size(generator: torch.Generator) -> None:
     assert bool((drawn.amax(0)[1] > bounds[1] // 10 * 9).all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "count"), [(6, 1), (6, 3), (5, 4), (4, 4)])
 def test_each_set_is_as_likely(bound: int, count: int, generator: torch.Generator) -> None:
     picks = distinct_below(torch.full((REPEATS,), bound), count, generator).sort(0).values

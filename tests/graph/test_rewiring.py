@@ -50,6 +50,7 @@ def test_every_set_of_edges_is_as_likely_to_go() -> None:
 
 
 # Of a wheel of 6 nodes 5 pairs are free, fewer than are drawn in spare; of a path of 9 nodes 28, which are more.
+@pytest.mark.slow
 @pytest.mark.parametrize(("graph", "add"), [(nx.wheel_graph(6), 2), (nx.path_graph(9), 1), (nx.path_graph(8), 2)])
 def test_every_set_of_free_pairs_is_as_likely_to_come(graph: nx.Graph, add: int) -> None:
     copies, n = 9000, graph.number_of_nodes()

@@ -72,6 +72,7 @@ def test_edges_that_are_no_undirected_graph_are_refused(edges: list[list[int]], 
         _ = CSRStructure(torch.tensor(edges), 3).edge_twin
 
 
+@pytest.mark.slow
 def test_a_pattern_is_remembered_while_its_edges_live_and_stay() -> None:
     edges = random_edges(8, 0.5, 0)
     first = csr_structure(edges, 8)

@@ -134,6 +134,7 @@ class Crash(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["joao", "joao-v2"])
 def test_a_crash_and_a_resume_give_the_same_bits(molecules: Data, tmp_path: Path, name: str) -> None:
     """The probabilities are saved with the weights, and later draws depend on them."""

@@ -187,6 +187,7 @@ class Crash(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crash", [1, 4])
 def test_a_crash_and_a_resume_give_the_same_bits(pictures: Data, tmp_path: Path, crash: int) -> None:
     """While prototypes rest, and while the queue fills; it is used in the end."""

@@ -123,6 +123,7 @@ def test_runs_that_are_kept_serve_other_protocols_without_training(plan: NewPlan
     assert all(len(entry.scores) == 2 for entry in ledger.select())
 
 
+@pytest.mark.slow
 def test_yardsticks(plan: NewPlan, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = partial(supervised, epochs=3)
     monkeypatch.setattr(supervised_module, "supervised", quick)

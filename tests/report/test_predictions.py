@@ -28,11 +28,13 @@ def noisy(y: torch.Tensor, seed: int = 0) -> torch.Tensor:
     return torch.nn.functional.one_hot(y.clamp_min(0), 4).float() + 0.6 * torch.randn(len(y), 4, generator=generator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["honest-10-10-80", "knn", "grace-10-90", "pygcl-10-80-10"])
 def test_accuracy_on_the_test_part_of_nodes_is_that_of_the_first_split(planted: Data, name: str) -> None:
     _assert_scored(planted, quick(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tu-svm-10fold", "tu-linear-10fold"])
 def test_of_graphs(molecules: Data, name: str) -> None:
     _assert_scored(molecules, quick(name))

@@ -142,6 +142,7 @@ def test_embeddings_of_the_run_and_of_others(run: Run, planted: Data) -> None:
     assert embed_run(run, data=half).z.shape == (30, 8)
 
 
+@pytest.mark.slow
 def test_results_show_themselves(run: Run, planted: Data) -> None:
     assert run.scores is not None
     plain = train_run(planted, spectral="none", **TINY)

@@ -63,6 +63,7 @@ def check_piece(batch: Data, graph: Data) -> None:
     assert csr_structure(batch.edge_index, batch.num_nodes).order is None
 
 
+@pytest.mark.slow
 @every_batching_one
 @given(shape=shapes, nodes=sizes, seed=seeds_of_graphs, weighted=st.booleans(), csr=st.booleans(), data=st.data())
 def test_an_epoch_of_pieces_covers_the_graph(

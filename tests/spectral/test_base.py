@@ -36,6 +36,7 @@ def test_all_maps_of_a_step_get_their_own_draw() -> None:
     assert SpectralMap().forward_all(h, h) == (h, h)
 
 
+@pytest.mark.slow
 def test_a_new_map_in_the_package_needs_its_file_alone(tmp_path: Path) -> None:
     shutil.copytree(Path(sfa.__file__).parent, tmp_path / "sfa")
     (tmp_path / "sfa/spectral/absent_mindedness.py").write_text(

@@ -39,6 +39,7 @@ class TestCosta:
         h_tilde = costa(h.expand(4000, 30, 3), generator=seeded(0))
         torch.testing.assert_close((h_tilde.mT @ h_tilde).mean(0), h.T @ h, rtol=0.05, atol=0.5)
 
+    @pytest.mark.slow
     @each("shape", [(6, 3), (2, 70, 2), (2, 2, 5, 3)])
     def test_gradient_and_second_derivative(self, shape: tuple[int, ...]) -> None:
         h = random_map(*shape).requires_grad_()

@@ -24,6 +24,7 @@ def interrupt(trial: Any, number: int) -> float:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_the_winner_is_trained_with_fresh_seeds(search: MakeSearch) -> None:
     made = search()
     (best,) = best_of_each(made.run(trials=3, device="cpu")).values()
@@ -117,6 +118,7 @@ def test_seeds_of_the_search_are_not_fresh(search: MakeSearch) -> None:
         fresh_seeds(made, [1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_training")
 def test_arms_are_searched_alike_and_compared(search: MakeSearch) -> None:
     made = search(ranges=("method.tau=0.2..1", "spectral.iterations=1..3"), ablate="spectral=none,sfa")

@@ -43,6 +43,7 @@ def in_one_go(planted_file: Path, tmp_path_factory: pytest.TempPathFactory) -> l
     return run(tiny_search(load(planted_file), folder / "search"), trials=4)
 
 
+@pytest.mark.slow
 def test_trials_are_stored(planted_file: Path, tmp_path: Path, in_one_go: list[Record]) -> None:
     made = tiny_search(load(planted_file), tmp_path / "search")
     records = made.run(trials=4, device="cpu")
@@ -238,6 +239,7 @@ def test_steps_are_round_numbers(search: MakeSearch, tmp_path: Path) -> None:
     assert drop == record.params["method.edge_drop.0"]
 
 
+@pytest.mark.slow
 def test_seeds_are_averaged(search: MakeSearch, tmp_path: Path) -> None:
     one, two, both = (
         run(search(folder=tmp_path / name, seeds=seeds), trials=1)[0]
@@ -339,6 +341,7 @@ def test_interrupted_and_gone_on_with(search: MakeSearch, tmp_path: Path, in_one
     assert told(run(made, trials=4)) == told(in_one_go)
 
 
+@pytest.mark.slow
 def test_another_search_in_the_same_folder(search: MakeSearch, tmp_path: Path, planted: Data) -> None:
     run(search(), trials=1)
     for options, what in [
@@ -380,6 +383,7 @@ def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         Trials(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_search_of_the_old_layout_is_gone_on_with(search: MakeSearch, tmp_path: Path) -> None:
     """Its recipe has encoder and augmentation among the options of the method, and so have the keys of its trials."""
     ranges = ("method.edge_drop.0=0..0.9:0.1", "method.hidden=4,8", "smoothing=0,1", "method.tau=0.2..1")

@@ -120,6 +120,7 @@ def test_moments_equal_the_integrals(sigma: list[float], k: int) -> None:
         assert_equals(part, expected)
 
 
+@pytest.mark.slow
 @each("name", ["caption-1", "repeated", "with-zeros"])
 def test_the_reference_equals_the_integrals_as_printed(name: str) -> None:
     sigma, k = SPECTRA[name]
@@ -218,6 +219,7 @@ def slow_moments(sigma: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+@pytest.mark.slow
 @each(
     ("sigma", "k"),
     [
@@ -247,6 +249,7 @@ def test_wide_maps_equal_the_trapezoidal_rule(sigma: np.ndarray, k: int) -> None
     np.testing.assert_allclose(actual.variance[leading], (second - first**2)[leading], rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 @each("k", [1, 2, 4, 8])
 def test_mean_and_deviation_of_a_million_draws(k: int) -> None:
     """The caption's spectrum. A mean made of events too rare to be drawn has no sampling error to speak of."""

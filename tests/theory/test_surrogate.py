@@ -68,6 +68,7 @@ def assert_is(actual: float, expected: mpf) -> None:
         assert abs(mpf(float(actual)) / expected - 1) < PRECISE, f"{actual} is not {mp.nstr(expected, 17)}"
 
 
+@pytest.mark.slow
 @each(("sigma", "k"), SPECTRA.values(), ids=SPECTRA)
 def test_moments_equal_the_closed_form(sigma: list[float], k: int) -> None:
     actual = moments(sigma, k, "surrogate")
@@ -79,6 +80,7 @@ def test_moments_equal_the_closed_form(sigma: list[float], k: int) -> None:
             assert (actual.mean[i], actual.complement[i], actual.variance[i]) == (0, 1, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(exponents=st.lists(st.floats(-6, 6), min_size=2, max_size=6), k=st.integers(0, 4))
 def test_random_spectra_equal_the_closed_form(exponents: list[float], k: int) -> None:

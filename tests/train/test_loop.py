@@ -53,6 +53,7 @@ def test_the_loss_falls(planted: Data, small_recipe: SmallRecipe, method: str, s
     assert np.mean(losses(history)[-10:]) < np.mean(losses(history)[:10]) - 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"method__activation": "rrelu", "method__batch_norm": True}])
 def test_the_seed_decides_every_bit(planted: Data, small_recipe: SmallRecipe, changes: dict[str, Any]) -> None:
     weights, history = fit(small_recipe(**changes), planted)

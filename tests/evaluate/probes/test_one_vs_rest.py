@@ -27,6 +27,7 @@ def quiet() -> None:
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", ["5 folds", "5 halves"])
 @pytest.mark.parametrize("classes", [2, 4])
 def test_is_the_grid_search_with_labels_as_indicators(blobs: Callable[..., Data], selection: str, classes: int) -> None:

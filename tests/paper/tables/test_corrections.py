@@ -47,6 +47,7 @@ def test_each_has_a_title() -> None:
     assert TITLES.keys() == CORRECTED.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TITLES)
 def test_what_was_measured_before_is_shown_and_is_missing(method: str, new_entry: NewEntry) -> None:
     old = [new_entry(before(method), values=(70.0, 72.0)), new_entry(before(f"{method} + SFA"), values=(73.0, 75.0))]

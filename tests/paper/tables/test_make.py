@@ -26,6 +26,7 @@ def made(number: int, entries: list[Entry], **options: Any) -> Table:
     return make_table(number, entries, shipped=(), selection=Selection(**options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 18))
 def test_all_of_the_papers_values_are_there(number: int) -> None:
     table, paper = make_table(number, shipped=()), load(number)
@@ -42,6 +43,7 @@ def test_all_of_the_papers_values_are_there(number: int) -> None:
     assert table.command == f"sfa table {number}"
 
 
+@pytest.mark.slow
 def test_a_cell_with_its_seeds_and_its_difference(new_entry: NewEntry) -> None:
     plain, sfa = variant_of("methods", "grace"), variant_of("methods", "grace + SFA")
     entries = [
@@ -70,6 +72,7 @@ def test_a_cell_with_its_seeds_and_its_difference(new_entry: NewEntry) -> None:
     assert (ablation.difference, ablation.difference_from) == (measured.difference, "A_G")
 
 
+@pytest.mark.slow
 def test_the_same_run_fills_several_tables(new_entry: NewEntry) -> None:
     entry = new_entry(variant_of("methods", "grace + SFA"), values=(70.0, 71.0))
     for number, row, column in (
@@ -85,6 +88,7 @@ def test_the_same_run_fills_several_tables(new_entry: NewEntry) -> None:
         assert (measured.mean, measured.seeds) == (70.5, (0,))
 
 
+@pytest.mark.slow
 def test_clusters_by_their_metrics(new_entry: NewEntry) -> None:
     entries = [
         new_entry(variant_of("clustering", "gae"), protocol="clustering", metric=metric, values=(value, value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
 from hypothesis import given, settings
 
 from sfa.paper.tables.formats import CSV_COLUMNS, render
@@ -43,6 +44,7 @@ def cell_of(line: dict[str, str]) -> Cell:
     return Cell(best=line["best"] == "yes", measured=measured, **told)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(tables())
 def test_every_cell_comes_back(table: Table) -> None:

@@ -26,6 +26,7 @@ def by_mkdocs(text: str) -> Page:
 readers = pytest.mark.parametrize("read", [by_github, by_mkdocs])
 
 
+@pytest.mark.slow
 @readers
 @settings(max_examples=40)
 @given(table=tables())
