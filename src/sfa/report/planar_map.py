@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -55,7 +56,7 @@ def planar_map(z: NDArray[np.float32], *, items: str = "nodes", seed: int = 0) -
     return PlanarMap(upright(points), how)
 
 
-def plane(rows: NDArray[np.float32], *, seed: int = 0) -> Points:
+def plane(rows: NDArray[np.floating[Any]], *, seed: int = 0) -> Points:
     """Compute t-SNE of unit rows, started from their principal components."""
     from sklearn.manifold import TSNE
 
