@@ -43,7 +43,7 @@ Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads;
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, …")]
 LedgerPath = Annotated[
     Path | None,
-    typer.Option("--ledger", envvar="SFA_LEDGER", help="The ledger's file. Default: runs/ledger.sqlite."),
+    typer.Option("--ledger", envvar="SFA_LEDGER", help="The file of results. Default: runs/results.json."),
 ]
 RunPath = Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")]
 ProtocolName = Annotated[
