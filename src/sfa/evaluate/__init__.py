@@ -10,7 +10,7 @@ from sfa.evaluate.protocols import (
     default_protocol,
     possible,
 )
-from sfa.evaluate.scores import Difference, Score, paired_difference, score_difference
+from sfa.evaluate.scores import Difference, Score, paired_difference, pool_seeds, score_difference
 from sfa.evaluate.spectrum import effective_rank, label_signal, singular_values
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "effective_rank",
     "label_signal",
     "paired_difference",
+    "pool_seeds",
     "possible",
     "relative_view_distance",
     "score_difference",

@@ -160,3 +160,12 @@ def signed_rank_p_value(differences: ArrayLike) -> float:
         probability = (np.pad(probability, (0, rank)) + np.pad(probability, (rank, 0))) / 2
     positive = int(ranks[d > 0].sum())
     return float(min(1.0, 2 * min(probability[: positive + 1].sum(), probability[positive:].sum())))
+
+
+def pool_seeds(scores: Mapping[int, Score], metric: str) -> Score:
+    """Return one score whose values are the seeds' means over splits, or the splits of the only seed."""
+    first = scores[min(scores)]
+    if len(scores) == 1:
+        return first
+    means = tuple(scores[seed].mean(metric) for seed in sorted(scores))
+    return Score(first.name, first.protocol, {metric: means}, splits=first.splits)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SupervisedModel, supervised_score
 from sfa.paper.cells import RUN_TIME, Cell
 from sfa.run import Recipe
-from sfa.run.train_recipe import record_of, train_recipe
-from sfa.train import Callback, LambdaCallback, RunFolder, train
+from sfa.run.train_recipe import open_or_create_folder, train_recipe
+from sfa.train import Callback, LambdaCallback, train
 
 TURNS = 10
 """How often each recipe that is timed has its turn."""
@@ -46,7 +43,8 @@ def measure(
     z: Tensor | None = None  # of a classifier that is trained with the labels there are no embeddings
     if kind == "trained":
         by = clear_peak_memory()
-        run = train_recipe(recipe, graph, _folder(cell, graph, path), device=device, resume=True, callbacks=callbacks)
+        folder = open_or_create_folder(path, recipe, graph, cell.dataset.source)
+        run = train_recipe(recipe, graph, folder, device=device, resume=True, callbacks=callbacks)
         epochs, seconds = run.progress.epoch, float(run.folder.read_metrics()[-1]["seconds"])
         cost = {"epochs": epochs, "train_seconds": seconds, "seconds_per_epoch": seconds / epochs}
         cost |= {"peak_memory": peak_memory(by), "peak_memory_by": by}
@@ -60,19 +58,6 @@ def measure(
     started = time.perf_counter()
     scores = tuple(_score(cell, z, graph, protocol) for protocol in protocols)
     return {**cost, "scores": scores, "evaluate_seconds": time.perf_counter() - started}
-
-
-def _folder(cell: Cell, graph: Data, path: Path) -> RunFolder:
-    """Open the run folder, or make it.
-
-    What a process killed while it made or removed one has left goes, and what another version of sfa began.
-    """
-    with suppress(InputError):
-        return RunFolder.open(path)
-    for torn in (path, *path.parent.glob(f".{path.name}.*")):
-        shutil.rmtree(torn, ignore_errors=True)
-    recipe = cell.variant.recipe
-    return RunFolder.create(path, recipe.as_dict(), record_of(recipe, graph, cell.dataset.source))
 
 
 def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Score:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfa.evaluate import Difference, Score, paired_difference
+from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.paper.cells import RUN_TIME, Cell, Plan
 from sfa.paper.entry import Entry
 
@@ -77,7 +77,7 @@ def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores
     failed = sum(entry is not None and entry.failure is not None for entry in entries)
     if not scores:
         return Summary(planned=len(entries), failed=failed)
-    pooled = _pooled(scores, metric)
+    pooled = pool_seeds(scores, metric)
     std = pooled.std(metric)
     return Summary(
         mean=pooled.mean(metric),
@@ -89,21 +89,12 @@ def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores
     )
 
 
-def _pooled(scores: Scores, metric: str) -> Score:
-    """Return one score whose values are the seeds' means, or the splits of the only seed."""
-    first = next(iter(scores.values()))
-    if len(scores) == 1:
-        return first
-    means = tuple(scores[seed].mean(metric) for seed in sorted(scores))
-    return Score(first.name, first.protocol, {metric: means}, splits=first.splits)
-
-
 def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | None:
     """Compare over the seeds that both have, or over the splits of the only one; not with fewer than two values."""
     common = scores.keys() & baseline.keys()
     if not common:
         return None
-    ours, theirs = (_pooled({seed: those[seed] for seed in common}, metric) for those in (scores, baseline))
+    ours, theirs = (pool_seeds({seed: those[seed] for seed in common}, metric) for those in (scores, baseline))
     if len(ours.of(metric)) < 2 or len(ours.of(metric)) != len(theirs.of(metric)):
         return None
     if ours.protocol == RUN_TIME:  # each value in per cent of the one it is paired with

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +84,19 @@ class Setup:
         if id(data) not in self._samplers:
             self._samplers[id(data)] = self.recipe.make_sampler()(data)
         return self._samplers[id(data)]
+
+
+def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mapping[str, Any]) -> RunFolder:
+    """Open the run folder at ``path``, or make it.
+
+    What a process left that was killed while it made or removed one is deleted, and what another version began.
+    """
+    with suppress(InputError):
+        return RunFolder.open(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for torn in (path, *path.parent.glob(f".{path.name}.*")):
+        shutil.rmtree(torn, ignore_errors=True)
+    return RunFolder.create(path, recipe.as_dict(), record_of(recipe, data, source))
 
 
 def train_recipe(

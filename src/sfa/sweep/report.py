@@ -10,7 +10,7 @@ from typing import Any
 
 from sfa.atomic import write_text
 from sfa.errors import InputError, sentence_of
-from sfa.evaluate import Difference, Score, paired_difference
+from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.run.identity import recipe_hash
 from sfa.sweep.search import Search, SearchCallback, best_of_each, is_fatal, recipe_of
 from sfa.sweep.trials import REPORT, Record
@@ -187,15 +187,6 @@ def _summary(scores: Mapping[int, Score], baseline: Mapping[int, Score]) -> Summ
         difference = paired_difference(ours, theirs, METRIC) if len(ours.of(METRIC)) > 1 else None
     std = pooled.std(METRIC)
     return Summary(pooled.mean(METRIC), None if math.isnan(std) else std, len(scores), difference)
-
-
-def pool_seeds(scores: Mapping[int, Score], metric: str) -> Score:
-    """Return one score whose values are the seeds' means over splits, or the splits of the only seed."""
-    first = scores[min(scores)]
-    if len(scores) == 1:
-        return first
-    means = tuple(scores[seed].mean(metric) for seed in sorted(scores))
-    return Score(first.name, first.protocol, {metric: means}, splits=first.splits)
 
 
 def _as_dict(report: Report) -> dict[str, Any]:

@@ -23,13 +23,13 @@ from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.identity import run_key
 from sfa.run.recipe import Training
-from sfa.run.train_recipe import record_of, train_recipe
+from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.sweep import trials as storage
 from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
 from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
 from sfa.sweep.trials import REPORT, Record, TrialFailed, Trials
-from sfa.train import Interrupted, LambdaCallback, RunFolder
+from sfa.train import Interrupted, LambdaCallback
 
 if TYPE_CHECKING:
     from optuna.trial import Trial
@@ -202,7 +202,7 @@ class Search:
             self.folder / "runs" / run_key("trained", recipe.as_dict(), self.settings.fingerprint, recipe.training.seed)
         )
         shown = LambdaCallback(on_step_end=lambda state: callback.on_step_end(state.epochs_done, state.loss))
-        folder = _open_folder(path, recipe, data, self.settings.source)
+        folder = open_or_create_folder(path, recipe, data, self.settings.source)
         run = train_recipe(recipe, data, folder, device=device, resume=True, callbacks=[shown])
         z = run.method.embed(run.data)
         scores = [protocol.evaluate(z, run.data) for protocol in protocols]
@@ -219,16 +219,6 @@ class Search:
 def is_fatal(error: Exception) -> bool:
     """Return whether an error is no fault of one run: the user stopped it, or the disk fails."""
     return isinstance(error, Interrupted | OSError) or isinstance(error.__cause__, OSError)
-
-
-def _open_folder(path: Path, recipe: Recipe, data: Data, source: Mapping[str, Any]) -> RunFolder:
-    """Open a run folder, or make it anew if it is not there or damaged."""
-    with suppress(InputError):
-        return RunFolder.open(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for torn in (path, *path.parent.glob(f".{path.name}.*")):
-        shutil.rmtree(torn, ignore_errors=True)
-    return RunFolder.create(path, recipe.as_dict(), record_of(recipe, data, source))
 
 
 def classification(name: str) -> Classification:
