@@ -1,11 +1,16 @@
-"""``sfa list``: names and what they stand for."""
+"""``sfa list``: names and what they stand for.
+
+``python -m sfa.cli.listing`` writes ``lists.json`` anew, after a part was added or described in other words.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +18,7 @@ import typer
 
 from sfa.cli.app import app
 from sfa.cli.options import DataRoot
+from sfa.registry import entry_points, registered
 
 if TYPE_CHECKING:
     from sfa.data import DatasetInfo
@@ -35,6 +41,11 @@ class Kind(str, Enum):
     studies = "studies"
     loggers = "loggers"
     ranges = "ranges"
+
+
+FILE = "lists.json"
+QUICK = ("recipes", "tables", "figures", "datasets")
+"""Lists that are made at once, or that depend on the machine."""
 
 
 @app.command("list", no_args_is_help=True)
@@ -61,34 +72,40 @@ def run(kind: str, data_root: Path | None) -> None:
     results_console().print(table)
 
 
-def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
-    """Return the rows of a list; each imports no more than it needs."""
+def _rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
+    """Return the rows of a list, read from a file where no installed package adds to it: PyTorch takes seconds."""
+    if kind in QUICK or entry_points(group=f"sfa.{_singular(kind)}"):
+        return make_rows(kind, data_root)
+    rows: list[list[str]] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
+    return rows
+
+
+def make_rows(kind: str, data_root: Path | None = None) -> Iterator[tuple[str, ...]]:
+    """Make the rows of a list from the parts themselves."""
     if kind == "recipes":
         from sfa.run.shipped import shipped_recipes
 
         yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
-        return
-    if kind == "tables":
+    elif kind == "tables":
         from sfa.paper.tables.definition import filled_by, titles
 
         yield from ((str(number), title, filled_by(number)) for number, title in titles().items())
-        return
-    if kind == "ranges":
+    elif kind == "ranges":
         from sfa.sweep import shipped_ranges
 
         for method, ranges in shipped_ranges().items():
             yield method, ", ".join(f"{one.key}={one.text}" for one in ranges)
-        return
-    if kind == "datasets":
+    elif kind == "datasets":
         from sfa.data import names
 
         for dataset in names():
             task = "–" if dataset.task is None else f"{dataset.task}s"
             yield dataset.name, task, dataset.description, availability(dataset, data_root)
-        return
-    from sfa.registry import registered
+    else:
+        yield from _part_rows(kind, registered(_singular(kind)))
 
-    parts = registered({"studies": "study"}.get(kind, kind if kind in ("spectral", "postprocess") else kind[:-1]))
+
+def _part_rows(kind: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     if kind == "methods":
         from sfa.methods import available_methods
 
@@ -109,6 +126,10 @@ def _rows(kind: str, data_root: Path | None) -> Iterator[tuple[str, ...]]:
             yield name, part.number or "–", part.description, part.takes.value
         else:
             yield name, part.description if kind in ("protocols", "studies") else _summary(part)
+
+
+def _singular(kind: str) -> str:
+    return {"studies": "study", "spectral": kind, "postprocess": kind}.get(kind, kind[:-1])
 
 
 def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
@@ -136,3 +157,8 @@ def _defaults(spectral: Any) -> str:
 def _summary(described: Any) -> str:
     first, *_ = (inspect.getdoc(described) or "").splitlines() or [""]
     return re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"\1", first).replace("`", "")
+
+
+if __name__ == "__main__":
+    stored = {kind.value: list(make_rows(kind.value)) for kind in Kind if kind.value not in QUICK}
+    Path(str(files("sfa.cli").joinpath(FILE))).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
