@@ -39,12 +39,12 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_the_recipe_in_the_guide_is_valid() -> None:
+def test_the_recipe_in_the_docs_is_valid() -> None:
     import yaml
 
     from sfa.run import Recipe
 
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     assert Recipe.parse(yaml.safe_load(block)).training.epochs == 1000
 

@@ -183,7 +183,7 @@ def test_formulas_become_mathml_or_are_refused(part: Any) -> None:
 def test_links_out_of_docs_lead_to_pages_that_show_the_files(part: Any) -> None:
     pages = part("repository_pages")
     text = "[a](../README.md#x) [b](theory.md#y) [c](https://z.org)\n```\n[d](../README.md)\n```\n[e](../gone.py)"
-    told, outside = pages.with_links(text, "docs/guide.md", ROOT / "docs")
+    told, outside = pages.with_links(text, "docs/files.md", ROOT / "docs")
     assert told.startswith("[a](readme.md#x) [b](theory.md#y) [c](https://z.org)")
     assert "[d](../README.md)" in told, "code is left alone"
     assert told.endswith("[e](../gone.py)"), "left for the strict build to complain of"
