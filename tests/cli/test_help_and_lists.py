@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sfa.cli.listing import FILE, QUICK, Kind, make_rows
 from sfa.data import names as datasets
 from sfa.methods import available_methods
 from sfa.paper.tables.definition import NUMBERS
@@ -125,9 +128,14 @@ def test_version(run_sfa: RunSfa) -> None:
     assert (result.code, result.out.strip(), result.err) == (0, version("sfa"), "")
 
 
-def test_help_needs_no_torch() -> None:
-    code = (
-        "import sys\nfrom sfa.cli import main\ntry: main(['--help'])\nexcept SystemExit: print('torch' in sys.modules)"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("words", [["--help"], ["list", "methods"], ["list", "spectral"], ["list", "recipes"]])
+def test_needs_no_torch(words: list[str]) -> None:
+    code = f"import sys\nfrom sfa.cli import main\ntry: main({words})\nfinally: print('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.splitlines()[-1] == "False"
+
+
+def test_stored_lists_are_those_of_the_parts() -> None:
+    stored = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))
+    made = {kind.value: [list(row) for row in make_rows(kind.value)] for kind in Kind if kind.value not in QUICK}
+    assert stored == made, "write them anew: python -m sfa.cli.listing"

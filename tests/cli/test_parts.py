@@ -292,5 +292,5 @@ def test_help_names_the_parts(run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch) 
     for option in ("--method", "--encoder", "--augmentation", "--spectral"):
         assert re.search(rf"{option} +\S+ +\w+", result.out), f"{option} is shown whole"
     assert not re.search(r"\w…", result.out), "nothing is cut off"
-    assert "sfa list encoders" in " ".join(re.findall(r"[\w:.-]+", result.out))
+    assert "encoders" in result.out, "lists that tell the names are named"
     assert max(map(len, result.out.splitlines())) <= 80

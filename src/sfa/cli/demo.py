@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sfa.cli.app import app
-from sfa.cli.options import OpenPage, Quiet, Threads
+from sfa.cli.options import OUTPUT, TRAINING, OpenPage, Quiet, Threads, option
 
 if TYPE_CHECKING:
     from sfa.evaluate import Score
@@ -22,10 +20,8 @@ LAYERS = {"none": "GRACE", "sfa": "GRACE + SFA", "sfa (64 passes)": "GRACE + gen
 
 @app.command()
 def demo(
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for runs, page, table and pictures. Default: a new one.")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Fewer epochs, for a quicker look.")] = None,
+    out: Annotated[Path | None, option(OUTPUT, "Folder for runs, page and pictures.", metavar="FOLDER")] = None,
+    epochs: Annotated[int | None, option(TRAINING, "Fewer epochs, for a quick look.", metavar="N")] = None,
     open_: OpenPage = False,
     threads: Threads = None,
     quiet: Quiet = False,

@@ -6,10 +6,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from sfa.cli.app import app
 from sfa.cli.options import (
+    DATA,
+    OUTPUT,
     DataRoot,
     Features,
     ImageSize,
@@ -19,6 +19,8 @@ from sfa.cli.options import (
     RunPath,
     SkipCorrupt,
     Threads,
+    flag,
+    option,
 )
 
 
@@ -32,17 +34,10 @@ class Layout(str, Enum):
 @app.command(no_args_is_help=True)
 def embed(
     run: RunPath,
-    out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .csv, .pt or .h5ad (AnnData).")],
-    data: Annotated[
-        str | None,
-        typer.Option(help="Another graph, set of graphs or images, with the same features; else the run's own."),
-    ] = None,
-    layout: Annotated[
-        Layout, typer.Option(help="Of .parquet and .csv: a column a feature, or one column of lists (for Neo4j).")
-    ] = Layout.columns,
-    with_labels: Annotated[
-        bool, typer.Option("--with-labels", help="Add each one's label, and the label that a probe gives it.")
-    ] = False,
+    out: Annotated[Path, option(OUTPUT, "File: .npz, .parquet, .csv, .pt or .h5ad.", metavar="FILE")],
+    data: Annotated[str | None, option(DATA, "Other data, with the same features.", metavar="DATA")] = None,
+    layout: Annotated[Layout, option(OUTPUT, "In .parquet and .csv: columns, or one of lists.")] = Layout.columns,
+    with_labels: Annotated[bool, flag(OUTPUT, "Add labels, given and predicted.", "--with-labels")] = False,
     features: Features = None,
     labels: Labels = None,
     node_features: NodeFeatures = None,

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sfa.cli.app import app
-from sfa.cli.options import DataRoot, Json, Quiet, RunPath, Threads, print_result
+from sfa.cli.options import OUTPUT, DataRoot, Json, Quiet, RunPath, Threads, flag, option, print_result
 
 
 @app.command(no_args_is_help=True)
 def evaluate(
     run: RunPath,
     protocol: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Protocol (`sfa list protocols`), may be repeated; `all`: every one that these data allow. "
-            "Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs, image-linear for images."
-        ),
+        list[str] | None, option(OUTPUT, "Protocol (`sfa list protocols`), or `all`. May be repeated.")
     ] = None,
-    supervised: Annotated[
-        bool, typer.Option("--supervised", help="Add an MLP and a GCN that learn from the labels of each split.")
-    ] = False,
+    supervised: Annotated[bool, flag(OUTPUT, "Add an MLP and a GCN trained on the labels.", "--supervised")] = False,
     json: Json = False,
     data_root: DataRoot = None,
     threads: Threads = None,

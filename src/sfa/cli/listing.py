@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfa import registry
 from sfa.cli.app import app
 from sfa.cli.options import DataRoot
-from sfa.registry import entry_points, registered
 
 if TYPE_CHECKING:
     from sfa.data import DatasetInfo
@@ -74,7 +74,7 @@ def run(kind: str, data_root: Path | None) -> None:
 
 def _rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
     """Return the rows of a list, read from a file where no installed package adds to it: PyTorch takes seconds."""
-    if kind in QUICK or entry_points(group=f"sfa.{_singular(kind)}"):
+    if kind in QUICK or registry.entry_points(group=f"sfa.{_singular(kind)}"):
         return make_rows(kind, data_root)
     rows: list[list[str]] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
     return rows
@@ -102,7 +102,7 @@ def make_rows(kind: str, data_root: Path | None = None) -> Iterator[tuple[str, .
             task = "–" if dataset.task is None else f"{dataset.task}s"
             yield dataset.name, task, dataset.description, availability(dataset, data_root)
     else:
-        yield from _part_rows(kind, registered(_singular(kind)))
+        yield from _part_rows(kind, registry.registered(_singular(kind)))
 
 
 def _part_rows(kind: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

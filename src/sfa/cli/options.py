@@ -10,51 +10,41 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+DATA, METHOD, TRAINING, OUTPUT = "Data", "Method", "Training", "Output"
+"""Groups of options in the help."""
+
+
+def option(panel: str, help: str, *names: str, metavar: str = "NAME", **more: Any) -> Any:
+    """Return an option that the help shows in a group."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **more)
+
+
+def flag(panel: str, help: str, *names: str) -> Any:
+    """Return an option without a value that the help shows in a group."""
+    return typer.Option(*names, help=help, rich_help_panel=panel)
+
+
 DataRoot = Annotated[
-    Path | None,
-    typer.Option(
-        envvar="SFA_DATA",
-        help="Folder of data sets in PyTorch Geometric's or CIFAR's layout, or of image folders; else they are "
-        "downloaded.",
-    ),
+    Path | None, option(DATA, "Folder of data sets, in PyG's layout.", metavar="FOLDER", envvar="SFA_DATA")
 ]
-Features = Annotated[Path | None, typer.Option(help="Node features of an edge list: .csv, .parquet or .npy.")]
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        help="Labels of an edge list's nodes, or of a folder's graphs or images: .csv with columns id, label."
-    ),
-]
-NodeFeatures = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND[:WIDTH]",
-        help="Features for a file that has none, made of `degree`, `random` numbers or `spectral` position.",
-    ),
-]
-ImageSize = Annotated[
-    int | None, typer.Option(min=4, max=2048, help="Pixels a side that the images of a folder are brought to.")
-]
-SkipCorrupt = Annotated[
-    bool, typer.Option("--skip-corrupt", help="Leave out images of a folder that cannot be read, and say which.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but results and errors.")]
-Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads; PyTorch's choice if not given.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, …")]
+Features = Annotated[Path | None, option(DATA, "Node features: .csv, .parquet or .npy.", metavar="FILE")]
+Labels = Annotated[Path | None, option(DATA, "Labels: .csv with columns id, label.", metavar="FILE")]
+NodeFeatures = Annotated[str | None, option(DATA, "Make features: degree, random or spectral.", metavar="KIND[:WIDTH]")]
+ImageSize = Annotated[int | None, option(DATA, "Resize images to N pixels a side.", metavar="N", min=4, max=2048)]
+SkipCorrupt = Annotated[bool, flag(DATA, "Leave out images that cannot be read.", "--skip-corrupt")]
+Quiet = Annotated[bool, flag(OUTPUT, "Print only results and errors.", "--quiet", "-q")]
+Threads = Annotated[int | None, option(TRAINING, "CPU threads. Default: PyTorch's.", metavar="N", min=1, max=1024)]
+Device = Annotated[str, option(TRAINING, "auto, cpu, cuda, …")]
 LedgerPath = Annotated[
     Path | None,
-    typer.Option("--ledger", envvar="SFA_LEDGER", help="The file of results. Default: runs/results.json."),
+    option(OUTPUT, "Results. Default: runs/results.json.", "--ledger", metavar="FILE", envvar="SFA_LEDGER"),
 ]
 RunPath = Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")]
 ProtocolName = Annotated[
-    str | None,
-    typer.Option(
-        help="Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes, tu-svm-10fold for graphs, "
-        "image-linear for images."
-    ),
+    str | None, option(OUTPUT, "Protocol (`sfa list protocols`). Default: honest-10-10-80 for nodes.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON with the value of every split.")]
-OpenPage = Annotated[bool, typer.Option("--open", help="Show the page in the browser.")]
+Json = Annotated[bool, flag(OUTPUT, "Print JSON with the value of every split.", "--json")]
+OpenPage = Annotated[bool, flag(OUTPUT, "Show the page in the browser.", "--open")]
 
 
 def print_result(result: Any, as_json: bool) -> None:

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import DataRoot, OpenPage, ProtocolName, Quiet, Threads
+from sfa.cli.options import OUTPUT, DataRoot, OpenPage, ProtocolName, Quiet, Threads, option
 
 
 @app.command(no_args_is_help=True)
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data; the first is the baseline.")],
     out: Annotated[
-        Path | None, typer.Option(help="The page to write. Default: report.html in the first run folder.")
+        Path | None, option(OUTPUT, "Page to write. Default: report.html in the first run.", metavar="FILE")
     ] = None,
     protocol: ProtocolName = None,
     open_: OpenPage = False,

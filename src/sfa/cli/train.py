@@ -9,7 +9,10 @@ import typer
 
 from sfa.cli.app import app
 from sfa.cli.options import (
+    METHOD,
+    OUTPUT,
     PAIR,
+    TRAINING,
     DataRoot,
     Device,
     Features,
@@ -20,113 +23,60 @@ from sfa.cli.options import (
     Quiet,
     SkipCorrupt,
     Threads,
+    flag,
+    option,
 )
+
+Text, Integer = str | None, int | None
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
 def train(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="A data set's name (`sfa list datasets`), a file of your own, or a folder of graphs or images."
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="Method (`sfa list methods`), or `module:Class` of your own. Default: grace for a graph, graphcl "
-            "for graphs, simclr for images."
-        ),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder (`sfa list encoders`), or `module:Class` of your own. Default: the method's."),
-    ] = None,
-    augmentation: Annotated[
-        str | None,
-        typer.Option(help="What makes two views of the data (`sfa list augmentations`). Default: the method's."),
-    ] = None,
-    spectral: Annotated[
-        str | None,
-        typer.Option(
-            help="Spectral map (`sfa list spectral`), or several in order: `noise,sfa`. Default: gentle for a graph, "
-            "else sfa."
-        ),
-    ] = None,
-    iterations: Annotated[int | None, typer.Option(help="Power iterations k of the spectral map.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Training epochs.")] = None,
-    hidden: Annotated[
-        int | None,
-        typer.Option(help="Width of the embeddings; of graphs, of each layer; of images, of the first stage."),
-    ] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
-    tau: Annotated[float | None, typer.Option(help="Temperature of the loss.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all randomness.")] = None,
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            help="Nodes of a step, where a graph is too large for one; graphs (128) or images (256) of a step."
-        ),
-    ] = None,
-    sampler: Annotated[
-        str | None,
-        typer.Option(
-            help="What batches are (`sfa list samplers`). Default: whole, with a batch size neighbours; graphs; images."
-        ),
-    ] = None,
-    recipe: Annotated[
-        str | None, typer.Option(help="A YAML file, or a shipped one such as `paper` (`sfa list recipes`).")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar=PAIR, help="Any other recipe key, e.g. `encoder.layers=3`; may be several."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Run folder. Default: a new one below runs/.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    data: Annotated[Text, typer.Argument(help="A name (`sfa list datasets`), a file, or a folder.")] = None,
     features: Features = None,
     labels: Labels = None,
     node_features: NodeFeatures = None,
     image_size: ImageSize = None,
     skip_corrupt: SkipCorrupt = False,
-    precision: Annotated[
-        str | None, typer.Option(help="32, bf16-mixed or, on a GPU, 16-mixed. Default: the recipe's.")
-    ] = None,
-    online_probe: Annotated[
-        bool, typer.Option("--online-probe", help="Train a linear probe beside, to watch its accuracy. Of images.")
-    ] = False,
     data_root: DataRoot = None,
+    method: Annotated[Text, option(METHOD, "Method, by name or as module:Class.")] = None,
+    spectral: Annotated[Text, option(METHOD, "Spectral map: gentle, sfa, none, …")] = None,
+    encoder: Annotated[Text, option(METHOD, "Encoder, by name or as module:Class.")] = None,
+    augmentation: Annotated[Text, option(METHOD, "Augmentation that makes two views.")] = None,
+    hidden: Annotated[Integer, option(METHOD, "Width of the embeddings.", metavar="N")] = None,
+    tau: Annotated[float | None, option(METHOD, "Temperature of the loss.", metavar="X")] = None,
+    iterations: Annotated[Integer, option(METHOD, "Power iterations k of SFA.", metavar="K")] = None,
+    recipe: Annotated[Text, option(METHOD, "YAML file, or one of `sfa list recipes`.")] = None,
+    set_: Annotated[
+        list[str] | None, option(METHOD, "Any other key, as encoder.layers=3.", "--set", metavar=PAIR)
+    ] = None,
+    epochs: Annotated[Integer, option(TRAINING, "Training epochs.", metavar="N")] = None,
+    lr: Annotated[float | None, option(TRAINING, "Learning rate.", metavar="X")] = None,
+    batch_size: Annotated[Integer, option(TRAINING, "Nodes, graphs or images in a step.", metavar="N")] = None,
+    sampler: Annotated[Text, option(TRAINING, "How batches are drawn.")] = None,
+    seed: Annotated[Integer, option(TRAINING, "Seed of all randomness.", metavar="N")] = None,
+    precision: Annotated[Text, option(TRAINING, "32, bf16-mixed or, on a GPU, 16-mixed.")] = None,
     device: Device = "auto",
     threads: Threads = None,
-    evaluate: Annotated[bool, typer.Option(help="Score the embeddings at the end, where there are labels.")] = True,
-    log: Annotated[
-        list[str] | None,
-        typer.Option(help="Also log to `tensorboard` or `wandb` (offline), in the run folder. May be repeated."),
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="Write report.html into the run folder at the end (`sfa report`).")
-    ] = False,
+    online_probe: Annotated[bool, flag(TRAINING, "Watch a linear probe. For images.", "--online-probe")] = False,
+    out: Annotated[Path | None, option(OUTPUT, "Run folder. Default: a new one in runs/.", metavar="FOLDER")] = None,
+    resume: Annotated[bool, flag(OUTPUT, "Continue the run in --out.", "--resume")] = False,
+    evaluate: Annotated[bool, flag(OUTPUT, "Score at the end, if there are labels.")] = True,
+    report: Annotated[bool, flag(OUTPUT, "Write report.html into the run folder.", "--report")] = False,
+    log: Annotated[list[str] | None, option(OUTPUT, "Log to tensorboard or wandb too.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 
+    `sfa list methods` shows what can be chosen; likewise encoders, augmentations, spectral, samplers, recipes.
+
     **Examples**
 
-    * `sfa train cora`: bundled data, GRACE + SFA in many gentle passes, a minute
-    * `sfa train cora --spectral sfa`: the paper's Algorithm 1
-    * `sfa train cora --recipe paper --seed 1`: the paper's settings
-    * `sfa train mutag --method graphcl`: bundled too, an embedding for each of 188 molecules
-    * `sfa train my_graphs/ --labels labels.csv`: a folder with a file for each graph
-    * `sfa train digits --method simclr`: bundled too, an embedding for each of 1797 images
-    * `sfa train photos/ --image-size 64`: a folder of images, or of a folder for each class
-    * `sfa train my_graph.npz --method g-bt --epochs 500 --out runs/mine`
-    * `sfa train cora --encoder torch_geometric.nn:GAT --set encoder.hidden_channels=64 encoder.num_layers=2`
-    * `sfa train edges.csv --features nodes.csv`
-    * `sfa train edges.csv --node-features degree`: a graph that is nothing but its edges
-    * `sfa train edges.csv --features x.npy --batch-size 1024`: a large graph, in batches
-    * `torchrun --nproc-per-node 2 -m sfa train cora --batch-size 512`: two processes that act as one
-    * `sfa train cora --log tensorboard --log wandb`: curves to watch, beside the metrics of the run folder
-    * `sfa train cora --report`: with a page of curves, spectra, scores and a map of the embeddings
-    * `sfa train --resume --out runs/mine`: go on after an interruption
+    * `sfa train cora`: a bundled graph, a minute
+    * `sfa train edges.csv --features nodes.csv`: your own graph
+    * `sfa train photos/ --image-size 64`: a folder of images; of graphs likewise
+    * `sfa train cora --method bgrl --spectral sfa --epochs 500 --out runs/mine`
+    * `sfa train --resume --out runs/mine`: continue after an interruption
     """
     options = {**locals()}  # every option is a keyword argument of the same name
     from sfa.run.display import Display, results_console
