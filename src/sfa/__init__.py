@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from sfa import deprecated
 from sfa.errors import InputError, SfaError, TrainingError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sfa.run import compare_runs, embed_run, evaluate_run, open_run, report_run, train_run
     from sfa.spectral import SpectralFeatureAugmentation
 
+deprecated.install()
 __version__ = version("sfa")
 __all__ = [
     "GraphEmbedder",
@@ -52,7 +54,7 @@ _PARTS = (
 
 def __getattr__(name: str) -> Any:
     """Parts are loaded when asked for: the layer needs no graph library, and `sfa --help` not even PyTorch."""
-    if name in _PARTS:
+    if name in _PARTS or f"sfa.{name}" in deprecated.MODULES:
         return import_module(f"sfa.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'sfa' has no attribute {name!r}")

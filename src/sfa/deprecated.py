@@ -1,0 +1,80 @@
+"""Old import paths, which work for one more release and warn."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "sfa.evaluation": ("sfa.evaluate",),
+    "sfa.evaluation.probes": ("sfa.evaluate.probes",),
+    "sfa.evaluation.splits": ("sfa.evaluate.splits",),
+    "sfa.evaluation.untrained": ("sfa.evaluate.baselines",),
+    "sfa.figures": ("sfa.plots", "sfa.paper.figures"),
+    "sfa.graph.weisfeiler_lehman": ("sfa.graph.histograms",),
+    "sfa.ledger": ("sfa.paper", "sfa.paper.results", "sfa.paper.results_files", "sfa.paper.entry"),
+    "sfa.levels": ("sfa.tasks",),
+    "sfa.processes": ("sfa.distributed",),
+    "sfa.recipes": ("sfa.run",),
+    "sfa.recipes.run": ("sfa.run.train_recipe",),
+    "sfa.studies": (
+        "sfa.paper.cells",
+        "sfa.paper.plans",
+        "sfa.paper.runner",
+        "sfa.paper.summary",
+        "sfa.paper.estimate",
+    ),
+    "sfa.studies.variants": ("sfa.paper.cells",),
+    "sfa.tables": ("sfa.paper.tables.make", "sfa.paper.tables.model", "sfa.paper.tables.selection"),
+    "sfa.tables.render": ("sfa.paper.tables.formats",),
+    "sfa.training": ("sfa.train",),
+    "sfa.training.loggers": ("sfa.train.loggers",),
+}
+"""Old modules, and where their names are now."""
+
+NAMES = {
+    "Ask": "Selection",
+    "Level": "Task",
+    "NeighbourProbe": "KNNProbe",
+    "UNTRAINED": "BASELINES",
+    "agreed": "broadcast_object",
+    "count": "world_size",
+    "leave": "barrier_and_destroy",
+    "shared": "broadcast",
+    "synchronise": "enable_cross_rank",
+}
+"""Old names, and what they are called now."""
+
+
+class OldModules:
+    """Import an old module as one whose names are looked up where they are now."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return how to import an old module; nothing for any other."""
+        return ModuleSpec(name, self, is_package=True) if name in MODULES else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python to make the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module look names up where they are now, and warn."""
+        places = MODULES[module.__name__]
+        warnings.warn(f"{module.__name__} is now {places[0]}.", DeprecationWarning, stacklevel=2)
+
+        def find(name: str) -> Any:
+            for place in map(import_module, places):
+                for candidate in (name, NAMES.get(name, name)):
+                    if not name.startswith("__") and hasattr(place, candidate):
+                        return getattr(place, candidate)
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+        module.__getattr__ = find  # type: ignore[method-assign]
+
+
+def install() -> None:
+    """Let Python find the old modules."""
+    if not any(isinstance(finder, OldModules) for finder in sys.meta_path):
+        sys.meta_path.append(OldModules())
