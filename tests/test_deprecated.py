@@ -49,6 +49,7 @@ def test_old_names_are_found_and_warn(module: str) -> None:
 
 def test_old_parts_are_attributes_of_the_package() -> None:
     sys.modules.pop("sfa.processes", None)
+    vars(sfa).pop("processes", None)
     with pytest.warns(DeprecationWarning, match="sfa.distributed"):
         assert sfa.processes.count() == 1
     with pytest.raises(ModuleNotFoundError):
