@@ -88,7 +88,7 @@ def test_what_is_no_graph_is_said(subtests: pytest.Subtests) -> None:
         (HeteroData(), "HeteroData is no graph; allowed"),
         ("cora", "str is no graph"),
         ((X, A, X), "tuple of 3 things"),
-        ((None, A), "None for the features X"),
+        ((None, A), "pair .X, A. has no node features"),
         ((X, None), "None for the adjacency A"),
         ((X, sparse.eye(3).tocsr()), r"adjacency matrix has shape \[3, 3\].*4 nodes.*\[4, 4\]"),
         ((X, np.ones((3, 3))), r"A has shape \[3, 3\].*4 rows.*\[4, 4\].*\[2, edges\]"),

@@ -107,7 +107,7 @@ def test_labels_that_are_not_asked_for_may_be_anything() -> None:
     assert {"y", "class_names"}.isdisjoint(bare.keys())
     assert bare.train_mask.tolist() == parts["train_mask"]  # they say what is to be learnt from
     assert bare.test_mask.tolist() == parts["test_mask"]
-    with pytest.raises(InputError, match="labels have shape"):
+    with pytest.raises(InputError, match="labels of shape"):
         as_images(data)
 
 
@@ -134,8 +134,8 @@ def test_what_is_no_set_of_images(subtests: pytest.Subtests) -> None:
         ([COLOUR[0], COLOUR], r"Item 1 of the list is a ndarray of shape \[4, 5, 6, 3\], which is not one image"),
         ([COLOUR[0], "cat.png"], r"Item 1 of the list is a str of shape \[\]"),
         ([COLOUR[0], COLOUR[1] / 255], "float64 values, but bytes"),
-        ([COLOUR[0].transpose(2, 0, 1)], "channels first"),
-        ([COLOUR[0, ..., :2]], "2 channels"),
+        ([COLOUR[0].transpose(2, 0, 1)], "channels last"),
+        ([COLOUR[0, ..., :2]], r"shape \[1, 5, 6, 2\]"),
         (COLOUR / 255, "float64 values, but bytes"),
         (Image.new("L", (6, 5)), r"one PIL image, .* give a list, \[image\]"),
         (7, "A int is no set of images; allowed is an array or tensor"),

@@ -15,8 +15,7 @@ from scipy import sparse
 from torch_geometric.data import Batch, Data
 
 from sfa.data import build_graphs, fingerprint, load, remark
-from sfa.data.graphs import build_parts, join_graphs
-from sfa.data.parts import GraphParts
+from sfa.data.parts import GraphParts, build_parts, join_graphs
 from sfa.data.structural import degree_features
 from sfa.errors import InputError
 
@@ -178,7 +177,7 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
         ({"ptr": [0.0, 3.0, 6.0]}, r"ptr has shape \[3\] and float64 values"),
         ({"ptr": None}, "ptr has shape"),
         ({"ptr": []}, r"ptr has shape \[0\]"),
-        ({"ptr": [0, 2, 7]}, "6 rows of features, but the graphs have 7 nodes"),
+        ({"ptr": [0, 2, 7]}, "6 rows of features for 7 nodes"),
         ({"x": np.arange(6.0)}, r"features have shape \[6\]"),
         ({"x": np.empty((6, 0))}, "no columns"),
         ({"x": np.full((6, 2), "red")}, "must be numbers"),
@@ -192,12 +191,12 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
         ({"edges": EDGES / 1}, "must be integers"),
         ({"edge_weight": [1, 2]}, r"edge weights have shape \[2\]"),
         ({"edge_weight": [1, 2, -1]}, "negative"),
-        ({"y": [0, 1]}, "There are 2 labels for 3 graphs; give one a graph"),
-        ({"y": [[0, 1]] * 3}, r"one label a graph \(\[3\]\)"),
+        ({"y": [0, 1]}, r"labels of shape \[2\] for 3 graphs; one for each"),
+        ({"y": [[0, 1]] * 3}, r"labels of shape \[3, 2\] for 3 graphs; one for each is needed \(\[3\]\)"),
         ({"y": [0.5, 1, 0]}, "0.5 is not a class"),
         ({"graph_ids": ["a", "b"]}, "2 graph ids for 3 graphs"),
         ({"graph_ids": ["a", "b", "a"]}, "graph id 'a' is given to more than one graph"),
-        ({"node_features": "degree"}, "features of their own, so none are made of 'degree'"),
+        ({"node_features": "degree"}, "features already, so none are made of 'degree'"),
         ({"x": None, "node_features": "random"}, "cannot have random node features.*'degree'"),
         ({"x": None, "node_features": "spectral:8"}, "cannot have spectral node features"),
         ({"x": None, "node_features": "degre"}, "Unknown kind of node features 'degre': did you mean 'degree'"),

@@ -438,8 +438,8 @@ def test_a_large_set_is_decoded_once_and_mapped(
         assert data.train_mask.tolist() == [True, True, True, False, False]
     assert snapshot(folder) == before
     (made,) = (cache / "processed").iterdir()
-    assert sorted(path.name for path in made.iterdir()) == ["images.npy", "left_out.json"]
-    assert np.array_equal(np.load(made / "images.npy"), first.x.numpy())
+    assert sorted(path.name for path in made.iterdir()) == ["images.bin", "left_out.json"]
+    assert np.array_equal(np.fromfile(made / "images.bin", np.uint8), first.x.numpy().ravel())
 
 
 @linux
@@ -541,8 +541,8 @@ def test_a_damaged_cache_is_said(tmp_path: Path, cache: Path) -> None:
     folder = write(tmp_path / "mine", FLAT)
     read_image_folder(folder)
     (made,) = (cache / "processed").iterdir()
-    (made / "images.npy").write_bytes((made / "images.npy").read_bytes()[:-10])
-    with pytest.raises(InputError, match=r"images\.npy cannot be read, it may be damaged"):
+    (made / "images.bin").write_bytes((made / "images.bin").read_bytes()[:-10])
+    with pytest.raises(InputError, match=r"images\.bin cannot be read, it may be damaged"):
         read_image_folder(folder)
 
 
@@ -602,10 +602,10 @@ def test_a_look_into_a_folder_is_no_walk_through_it(tmp_path: Path, monkeypatch:
     write(tmp_path / "images", [f"{i}/0.png" for i in range(30)])
     for i in range(30):
         (tmp_path / "none" / str(i)).mkdir(parents=True)
-    monkeypatch.setattr("sfa.data.readers.image_paths.os.scandir", counted)
+    monkeypatch.setattr("sfa.data.readers.image_folder.os.scandir", counted)
     assert is_image_folder(tmp_path / "images")
     assert len(looks) <= 4  # the folder's own list of files is one more look
     looks.clear()
-    monkeypatch.setattr("sfa.data.readers.image_paths.LOOKS", 10)
+    monkeypatch.setattr("sfa.data.readers.image_folder.LOOKS", 10)
     assert not is_image_folder(tmp_path / "none")
     assert len(looks) <= 12

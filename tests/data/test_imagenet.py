@@ -11,7 +11,7 @@ from PIL import Image
 
 from sfa.data import arrays as mapped
 from sfa.data import load, locate, names
-from sfa.data.imagenet import read_class_list
+from sfa.data.image_sets import read_class_list
 from sfa.data.readers.image_file import read_image
 from sfa.errors import InputError
 

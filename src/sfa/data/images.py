@@ -14,12 +14,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
-from sfa.data.labels import check_ids, set_labels, set_masks
+from sfa.data.labels import MASKS, check_ids, set_labels, set_masks
 from sfa.data.readers.image_file import to_rgb
 from sfa.errors import InputError
 from sfa.tasks import task_of
 
-CHANNELS = (1, 3)
 ALLOWED = (
     "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "
     "of such arrays of one image each, the name or path of an image set, or an image set"
@@ -41,15 +40,15 @@ def build_images(
     """Build a checked set of images of one size.
 
     Args:
-        x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
+        x: Images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
             or 3 (red, green, blue). Gray ones may come as [n, height, width].
-        y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
-        image_ids: a name (str or int) for each image; 0..n-1 if not given.
-        class_names: the names of the classes that integer labels count.
-        train_mask: the images [n], boolean, of the set's own part for training; no other is ever learned from.
-        test_mask: those of its own part for testing. A set has both parts or neither, and no image is in both.
-        val_mask: those of its own part to choose a classifier's settings on, if it has one beside the other two.
-        name: what the set is called in tables and pictures.
+        y: Labels [n], integers or strings; -1, None, NaN or "" is unknown.
+        image_ids: A name (str or int) for each image; 0..n-1 if not given.
+        class_names: The names of the classes that integer labels count.
+        train_mask: The images [n], boolean, of the set's own part for training; no other is ever learned from.
+        test_mask: Those of its own part for testing. A set has both parts or neither, and no image is in both.
+        val_mask: Those of its own part to choose a classifier's settings on, if it has one beside the other two.
+        name: What the set is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
 
     Returns:
@@ -113,58 +112,41 @@ def _check_images(x: Any, mapped: bool) -> tuple[Tensor, bool]:
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
-    wanted = "[images, height, width, channels] with 1 or 3 channels, or [images, height, width], is needed"
-    given = f"The images have shape {list(shape)}"
-    if len(shape) not in (3, 4):
-        raise InputError(f"{given}, but {wanted}.")
-    if shape[0] == 0:
-        raise InputError("There is no image in the set; at least one is needed.")
-    if 0 in shape:
-        raise InputError(f"{given}, so there are no pixels in them; {wanted}.")
-    channels = shape[3] if len(shape) == 4 else 1
-    if len(shape) == 3 and shape[2] in (*CHANNELS, 4):
+    hint = ""
+    if len(shape) == 3 and shape[2] in (1, 3, 4):
+        hint = f", and this may be one image or gray ones {shape[2]} wide: give x[None] or x[..., None]"
+    elif len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
+        hint = ", channels last: give x.transpose(0, 2, 3, 1) of an array, or x.permute(0, 2, 3, 1) of a tensor"
+    elif len(shape) == 4 and shape[3] == 4:
+        hint = "; leave out alpha, the transparency, with x[..., :3]"
+    if len(shape) not in (3, 4) or 0 in shape or shape[3:] not in ((), (1,), (3,)) or hint:
         raise InputError(
-            f"{given}, which may be one image or grey ones {shape[2]} wide: give x[None] for the one image, or "
-            "x[..., None] for the grey ones."
+            f"The images have shape {list(shape)}, but [images, height, width] or [images, height, width, channels] "
+            f"with 1 or 3 channels is needed{hint}."
         )
-    if channels in CHANNELS:
-        return
-    if shape[1] in CHANNELS:
-        raise InputError(
-            f"{given}, channels first; they are needed last: give x.transpose(0, 2, 3, 1) of an array, or "
-            "x.permute(0, 2, 3, 1) of a tensor."
-        )
-    hint = "; leave out alpha, the transparency, with x[..., :3]" if channels == 4 else ""
-    raise InputError(f"The images have {channels} channels, but allowed are 1 (grey) and 3 (red, green, blue){hint}.")
 
 
 def _check_bytes(dtype: np.dtype[Any]) -> None:
-    if dtype == np.uint8:
-        return
-    integers = "if they go from 0 to 255, give x as uint8"
-    fix = {
-        "f": "if they go from 0 to 1, give (x * 255).round() as uint8, and if from 0 to 255, x.round() as uint8",
-        "i": integers,
-        "u": integers,
-        "b": "give x as uint8, times 255",
-    }.get(dtype.kind, "decode them first")
-    raise InputError(f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: {fix}.")
+    if dtype != np.uint8:
+        scale = {"f": "(x * 255).round() if they go from 0 to 1, x.round() if they go from 0 to 255,", "b": "255 * x"}
+        raise InputError(
+            f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: give "
+            f"{scale.get(dtype.kind, 'x')} as uint8."
+        )
 
 
-def _set_parts(data: Data, given: dict[str, Any], count: int) -> None:
-    masks = {name: to_numpy(mask) for name, mask in given.items() if mask is not None}
+def _set_parts(data: Data, masks: dict[str, Any], count: int) -> None:
+    """Set the masks, of which there are none, `train_mask` and `test_mask`, or all three."""
+    masks = {name: to_numpy(mask) for name, mask in masks.items() if mask is not None}
     missing = next((name for name in ("train_mask", "test_mask") if name not in masks), None)
     if masks and missing is not None:
-        others = "none of the three masks" if "val_mask" in masks else "neither"
-        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or {others}.")
+        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or no masks.")
     for name, mask in masks.items():
         if mask.shape != (count,):
             raise InputError(f"{name} has shape {list(mask.shape)}, but with {count} images it must be [{count}].")
+        if not mask.any():
+            raise InputError(f"There is no image in {name}; each part needs at least one, or leave out the mask.")
     set_masks(data, masks, count, "image")
-    empty = next((name for name in masks if not data[name].any()), None)
-    if empty is not None:
-        left_out = "this mask" if empty == "val_mask" else "all masks"
-        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {left_out}.")
 
 
 def _from_set(data: Data, labels: bool, given: str) -> Data:
@@ -172,11 +154,10 @@ def _from_set(data: Data, labels: bool, given: str) -> Data:
     if task != "image":
         what, embedder = ("a set of graphs", "Graph") if task == "graph" else ("one graph", "Node")
         raise InputError(f"{given} {what}, and images are needed; {embedder}Embedder embeds it.")
-    keys = ["image_ids", "train_mask", "test_mask", "val_mask", *(["y", "class_names"] if labels else [])]
+    keys = ("image_ids", *MASKS, "y", "class_names") if labels else ("image_ids", *MASKS)
     mapped = data.get("mapped_features") is True
-    return build_images(
-        data.x, **{key: data.get(key) for key in keys}, name=data.get("name") or "images", mapped=mapped
-    )
+    given = {key: data.get(key) for key in keys}
+    return build_images(data.x, **given, name=data.get("name") or "images", mapped=mapped)
 
 
 def _stack(images: list[Any]) -> NDArray[Any]:

@@ -1,85 +1,84 @@
-"""Read an edge list (`.csv`, `.tsv`, `.txt`): source, target, perhaps weight; nodes are the features' or its own."""
+"""Read an edge list (`.csv`, `.tsv`, `.txt`): source, target, perhaps weight."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfa.data.parts import GraphParts
-from sfa.data.readers.tables import Grid, is_integer, is_number, parse_ids, read_grid
+from sfa.data.readers.tables import TextTable, is_integer, is_number, parse_ids
 from sfa.errors import InputError
 
-SOURCE = ("source", "src", "from", "u", "node1", "sourcenodeid", "citing")
-TARGET = ("target", "dst", "to", "v", "node2", "targetnodeid", "cited")
-WEIGHT = ("weight", "w", "value")
+SOURCE = {"source", "src", "from", "u", "node1", "sourcenodeid", "citing"}
+TARGET = {"target", "dst", "to", "v", "node2", "targetnodeid", "cited"}
+WEIGHT = {"weight", "w", "value"}
 
 
-def read_edge_list(path: Path, features: GraphParts) -> GraphParts:
-    """Return the edges as positions of the nodes that the features name.
+def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterable[str] = ()) -> GraphParts:
+    """Return the edges as positions of the nodes.
 
-    A first row of no known nodes is a header if it says source and target (or the like), or if all other rows are
-    integers.
+    Args:
+        path: The file.
+        ids: The nodes, which the features name. If not given, the nodes are those that the edges name, and `others`:
+            in ascending order if all are integers, otherwise in the order in which they first occur.
+        others: Further nodes, those that are labeled.
     """
-    ids: list[Any] = list(range(len(features.x))) if features.ids is None else list(features.ids)
-    grid = read_grid(path)
-    return _to_parts(grid, _has_header(grid, {str(one) for one in ids}), ids, path)
+    import pandas as pd
 
-
-def read_bare_edge_list(path: Path, others: Iterable[str] = ()) -> GraphParts:
-    """Return the edges of a graph without features: its nodes are those that the edges name, and `others` (labeled).
-
-    Nodes whose ids are all integers come in ascending order, others in the order in which they first occur.
-    """
-    grid = read_grid(path)
-    has_header = _has_header_alone(grid, path)
-    if len(grid) == has_header:
+    frame = TextTable(path).read_text()
+    nodes = None if ids is None else pd.Index([str(one) for one in ids])
+    has_header = _has_header(frame, nodes, path)
+    source, target, weight = _find_columns(frame, has_header, path)
+    rows = frame.iloc[int(has_header) :]
+    if rows.empty and ids is None:
         raise InputError(f"{path} has a header and no edges.")
-    source, target, _ = _columns(grid, has_header, path)
-    named = (row[column] for row in grid[has_header:] for column in (source, target))
-    ids = parse_ids(dict.fromkeys([*named, *others]))
-    return _to_parts(grid, has_header, sorted(ids) if isinstance(ids[0], int) else list(ids), path)
-
-
-def _to_parts(grid: Grid, has_header: bool, ids: list[Any], path: Path) -> GraphParts:
-    position = {str(one): i for i, one in enumerate(ids)}
-    source, target, weight = _columns(grid, has_header, path)
-    rows = grid[has_header:]
-    for row in rows:
-        strange = next((row[column] for column in (source, target) if row[column] not in position), None)
-        if strange is not None:
-            raise InputError(
-                f"{path} has an edge {row[source]!r} - {row[target]!r}, but the features have no node {strange!r} "
-                f"(they have {len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if that row is the header, call its columns "
-                "source and target."
-            )
-        if weight is not None and not is_number(row[weight]):
-            raise InputError(f"{path} has the edge weight {row[weight]!r}, which is no number.")
-    ends = [[position[row[column]] for row in rows] for column in (source, target)]
+    if ids is None or nodes is None:
+        named = pd.concat([rows[source], rows[target]]).sort_index(kind="stable").unique()
+        ids = parse_ids(dict.fromkeys([*named, *others]))
+        ids = sorted(ids) if isinstance(ids[0], int) else ids
+        nodes = pd.Index([str(one) for one in ids])
+    edges = np.stack([nodes.get_indexer(rows[end]) for end in (source, target)]).astype(np.int64)
+    if (edges < 0).any():
+        first = (edges < 0).any(axis=0).argmax()
+        pair = rows[[source, target]].iloc[first].tolist()
+        strange = pair[(edges[:, first] < 0).argmax()]
+        raise InputError(
+            f"{path} has an edge {pair[0]!r} - {pair[1]!r}, but the features have no node {strange!r} (they have "
+            f"{len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if it is the header, call its columns source and target."
+        )
+    edge_weight = None if weight is None else rows[weight].tolist()
+    wrong = next((text for text in edge_weight or () if not is_number(text)), None)
+    if wrong is not None:
+        raise InputError(f"{path} has the edge weight {wrong!r}, which is no number.")
     return GraphParts(
-        np.array(ends, dtype=np.int64),
-        None if weight is None else [float(row[weight]) for row in rows],
-        ids=ids,
-        num_nodes=len(ids),
+        edges, None if edge_weight is None else np.array(edge_weight, dtype=float), ids=list(ids), num_nodes=len(ids)
     )
 
 
-def _has_header(grid: Grid, nodes: Container[str]) -> bool:
-    if all(cell in nodes for cell in grid[0][:2]):  # a node may well be called "u" or "source"
+def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
+    """Tell whether the first row is a header.
+
+    It is one if it says source and target (or the like), or if all other rows are integers. A node may well be called
+    "u" or "source", so a first row of two known nodes is none. Where nothing says what the nodes are called, a
+    third column with a name tells it, or the first row has a node of another row in it.
+    """
+    first, ends = frame.iloc[0].tolist(), frame.iloc[1:, :2]
+    if nodes is not None and all(cell in nodes for cell in first[:2]):
         return False
-    return _says_source_and_target(grid[0]) or _is_text_over_integers(grid)
-
-
-def _has_header_alone(grid: Grid, path: Path) -> bool:
-    """Tell whether the first row is a header, where nothing else says what the nodes are called."""
-    first, others = grid[0], grid[1:]
-    if _says_source_and_target(first) or _is_text_over_integers(grid):
+    names = {cell.lower() for cell in first}
+    if names & SOURCE and names & TARGET:
         return True
-    if len(first) > 2 or all(is_integer(cell) for cell in first[:2]):
+    integers = [is_integer(cell) for cell in first[:2]]
+    if not any(integers) and len(ends) and all(ends[column].str.fullmatch(r"-?\d+").all() for column in ends):
+        return True
+    if nodes is not None:
+        return False
+    if len(first) > 2 or all(integers):
         return len(first) == 3 and not is_number(first[2])
-    if {cell for row in others for cell in row[:2]}.isdisjoint(first):
+    if not ends.isin(first).any(axis=None):
         raise InputError(
             f"{path} begins with {first[0]!r} and {first[-1]!r}, which may be a header or an edge between two nodes: "
             "add a first row source,target."
@@ -87,27 +86,17 @@ def _has_header_alone(grid: Grid, path: Path) -> bool:
     return False
 
 
-def _says_source_and_target(row: list[str]) -> bool:
-    names = {cell.lower() for cell in row}
-    return bool(names & set(SOURCE) and names & set(TARGET))
-
-
-def _is_text_over_integers(grid: Grid) -> bool:
-    others_are_integers = len(grid) > 1 and all(is_integer(cell) for row in grid[1:] for cell in row[:2])
-    return others_are_integers and not any(is_integer(cell) for cell in grid[0][:2])
-
-
-def _columns(grid: Grid, has_header: bool, path: Path) -> tuple[int, int, int | None]:
-    """Return where sources, targets and weights stand: as a header says, else in this order."""
-    width = len(grid[0])
-    names = [cell.lower() for cell in grid[0]] if has_header else []
+def _find_columns(frame: Any, has_header: bool, path: Path) -> tuple[int, int, int | None]:
+    """Return the columns of sources, targets and weights: as a header says, else in this order."""
+    width = frame.shape[1]
+    names = [cell.lower() for cell in frame.iloc[0]] if has_header else []
     source, target, weight = (
         next((i for i, name in enumerate(names) if name in known), None) for known in (SOURCE, TARGET, WEIGHT)
     )
     if source is not None and target is not None:
         if weight is None and width == 3:  # whatever it is called, a third column of numbers is the weight
             third = 3 - source - target
-            weight = third if all(is_number(row[third]) for row in grid[1:]) else None
+            weight = third if all(map(is_number, frame[third].iloc[1:])) else None
         return source, target, weight
     if width not in (2, 3):
         raise InputError(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfa.data.arrays import open_npy
+from sfa.data.files import explain_damage
 from sfa.data.parts import GraphParts
-from sfa.data.readers.tables import ID_NAMES, is_number, parse_ids, parse_labels, text_layout
+from sfa.data.readers.tables import ID_NAMES, TextTable, is_number, parse_ids, parse_labels
 from sfa.errors import InputError
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
@@ -27,18 +27,11 @@ def read_features(path: Path) -> GraphParts:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
-    if suffix == ".npy":
-        table = GraphParts(x=open_npy(path))
-    else:
-        import pandas as pd
-
-        frame = pd.read_parquet(path) if suffix == ".parquet" else _read_text(path)
-        if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:
-            frame = frame.reset_index()  # an index that was set is the node id
-        table = _from_frame(frame, path)
-    if table.x.ndim != 2 or len(table.x) == 0:
-        raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
-    return table
+    with explain_damage(path):
+        parts = GraphParts(x=open_npy(path)) if suffix == ".npy" else _from_frame(_read_frame(path, suffix), path)
+    if parts.x.ndim != 2 or len(parts.x) == 0:
+        raise InputError(f"{path} holds features of shape {list(parts.x.shape)}, but [nodes, features] is needed.")
+    return parts
 
 
 def join_features(parts: GraphParts, table: GraphParts) -> None:
@@ -55,33 +48,30 @@ def join_features(parts: GraphParts, table: GraphParts) -> None:
     if table.ids is None:
         return
     row_of = {str(one): row for row, one in enumerate(table.ids)}
-    if len(row_of) != len(table.ids):
-        repeated = next(one for row, one in enumerate(table.ids) if row_of[str(one)] != row)
-        raise InputError(f"The feature file has the node id {repeated!r} more than once; ids must be unique.")
     if parts.ids is None:
-        if row_of.keys() != {str(i) for i in range(len(row_of))}:
-            parts.ids = list(table.ids)
-            return
-        parts.ids = list(range(len(row_of)))
-    missing = next((one for one in parts.ids if str(one) not in row_of), None)
-    if missing is not None:
-        raise InputError(
-            f"The feature file has no row for the node {missing!r} of the graph; every node needs features."
-        )
-    order = [row_of[str(one)] for one in parts.ids]
-    if len(order) != len(table.ids):
-        strange = min(set(row_of) - {str(one) for one in parts.ids})
-        raise InputError(f"The feature file has a row for the node {strange!r}, which the graph does not have.")
+        is_counted = row_of.keys() == {str(i) for i in range(len(row_of))}
+        parts.ids = list(range(len(row_of))) if is_counted else list(table.ids)
+    nodes = [str(one) for one in parts.ids]
+    if row_of.keys() != set(nodes):
+        missing, strange = sorted(set(nodes) - row_of.keys()), sorted(row_of.keys() - set(nodes))
+        what = f"no row for the node {missing[0]!r} of" if missing else f"a row for the node {strange[0]!r}, not in"
+        raise InputError(f"The feature file has {what} the graph; each node needs one row.")
+    order = [row_of[one] for one in nodes]
     parts.x = table.x[order]
     if table.y is not None:
         parts.y = table.y[order]
 
 
-def _read_text(path: Path) -> Any:
+def _read_frame(path: Path, suffix: str) -> Any:
     """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
     import pandas as pd
 
-    skip, separator, names = text_layout(path)
+    if suffix == ".parquet":
+        frame = pd.read_parquet(path)
+        is_plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+        return frame if is_plain else frame.reset_index()  # an index that was set is the node id
+    table = TextTable(path)
+    names = table.first_row
     counted = [str(i) for i in range(len(names) - 1)]  # how pandas heads columns that have no names
     has_header = (
         names[0].lower() in ID_NAMES
@@ -89,26 +79,11 @@ def _read_text(path: Path) -> Any:
         or not all(is_number(cell or "nan") for cell in names[1:])
     )
     texts: set[Any] = {0, _label_column(names) if has_header else None} - {None}
-    missing: dict[Any, list[str]] = {column: MISSING for column in range(len(names)) if column not in texts}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop cells beyond the first row's columns
-        try:
-            frame = pd.read_csv(
-                path,
-                sep=separator or r"\s+",
-                skiprows=skip,
-                header=0 if has_header else None,
-                names=list(range(len(names))),
-                index_col=False,
-                dtype=dict.fromkeys(texts, str),
-                keep_default_na=False,
-                na_values=missing,
-                encoding="utf-8-sig",
-            )
-        except pd.errors.ParserWarning as warning:
-            raise InputError(
-                f"{path} has rows with more columns than its first row, which has {len(names)}."
-            ) from warning
+    frame = table.read(
+        header=0 if has_header else None,
+        dtype=dict.fromkeys(texts, str),
+        na_values={column: MISSING for column in range(len(names)) if column not in texts},
+    )
     frame[0] = frame[0].str.strip()
     frame.columns = pd.Index(names if has_header else frame.columns.map(str))
     return frame
@@ -132,14 +107,17 @@ def _from_frame(frame: Any, path: Path) -> GraphParts:
     ids = frame.iloc[:, 0]
     if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
         raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
+    if ids.duplicated().any():
+        repeated = str(ids[ids.duplicated()].iloc[0])
+        raise InputError(f"{path} has the node id {repeated!r} more than once; ids must be unique.")
     x = frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan)
-    table = GraphParts(x=x, ids=parse_ids(ids))
+    parts = GraphParts(x=x, ids=parse_ids(ids))
     if label is not None:
         labels = frame.iloc[:, label]
         is_numeric = pd.api.types.is_numeric_dtype(labels.dtype)
         texts = [] if is_numeric else ["" if pd.isna(one) else str(one).strip() for one in labels]
-        table.y = labels.to_numpy(dtype=object) if is_numeric else np.array(parse_labels(texts), dtype=object)
-    return table
+        parts.y = labels.to_numpy(dtype=object) if is_numeric else np.array(parse_labels(texts), dtype=object)
+    return parts
 
 
 def _label_column(names: list[str]) -> int | None:

@@ -67,7 +67,10 @@ def read_npz(path: Path) -> GraphParts:
     )
     if parts.edges is None:
         if not any(key.startswith("adj_") for key in arrays):
-            raise InputError(f"{path} has no edges: {_missing(arrays, ['edge_index', 'adj_data'], ' or ')}.")
+            raise InputError(
+                f"{path} has no edges: the key edge_index or adj_data is missing; the file holds "
+                f"{', '.join(sorted(arrays)) or 'nothing'}."
+            )
         adjacency = _csr(arrays, "adj", path)
         parts.num_nodes = adjacency.shape[0]
         parts.edges, parts.edge_weight = adjacency_edges(adjacency, adjacency.shape[0])
@@ -117,16 +120,14 @@ def read_networkx(path: Path) -> GraphParts:
     """
     import networkx as nx
 
+    is_gml = path.suffix.lower() == ".gml"
     try:
-        try:
-            graph = nx.read_gml(path) if path.suffix.lower() == ".gml" else nx.read_graphml(path)
-        except nx.NetworkXError as error:
-            if path.suffix.lower() != ".gml" or "label" not in str(error):
-                raise
-            graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
-        parts = networkx_parts(graph)
-    except nx.NetworkXException as error:
-        raise ValueError(str(error)) from error
+        graph = nx.read_gml(path) if is_gml else nx.read_graphml(path)
+    except nx.NetworkXError as error:
+        if not is_gml or "label" not in str(error):
+            raise
+        graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
+    parts = networkx_parts(graph)
     parts.ids, parts.name = list(parse_ids(parts.ids)), None
     return parts
 
@@ -167,7 +168,10 @@ def _csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
 
     lacking = [f"{prefix}_{part}" for part in CSR_PARTS if f"{prefix}_{part}" not in arrays]
     if lacking:
-        raise InputError(f"{path} has an incomplete sparse matrix: {_missing(arrays, lacking, ' and ')}.")
+        raise InputError(
+            f"{path} has an incomplete sparse matrix: the key {' and '.join(lacking)} is missing; the file holds "
+            f"{', '.join(sorted(arrays))}."
+        )
     data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in CSR_PARTS)
     if data.dtype == np.float16:  # which SciPy does not have
         data = data.astype(np.float32)
@@ -175,11 +179,3 @@ def _csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
     matrix = sparse.csr_array(parts, shape=tuple(int(size) for size in shape))
     matrix.check_format(full_check=True)  # a wrong index would otherwise read beyond the arrays
     return matrix
-
-
-def _missing(arrays: dict[str, Any], keys: list[str], between: str) -> str:
-    """Name the keys that are not there, the nearest stranger that is, and all that are."""
-    strangers = [key for key in arrays if key not in KEYS]
-    near = [match for key in keys for match in difflib.get_close_matches(key, strangers, n=1, cutoff=0.4)]
-    hint = f" (is {near[0]!r} meant to be it?)" if near else ""
-    return f"the key {between.join(keys)} is missing{hint}; the file holds {', '.join(sorted(arrays)) or 'nothing'}"
