@@ -439,7 +439,7 @@ def test_a_path_is_read_as_a_file(graph: Data, tmp_path: Path, monkeypatch: pyte
     assert load(tmp_path / "cora.npz").num_nodes == 5
     (tmp_path / "plain").touch()
     missing = {"some/where": "There is no file or folder some", "x.npz": r"There is no file or folder x\.npz\."}
-    for given, says in {"plain": "no suffix", **missing}.items():
+    for given, says in {"plain": "its suffix must be one of", **missing}.items():
         with pytest.raises(InputError, match=says):
             load(given)
     with pytest.raises(InputError, match=r"There is no file or folder cora\."):

@@ -13,17 +13,8 @@ from torch_geometric.data.data import BaseData
 
 from sfa.data.arrays import to_numpy, with_shape
 from sfa.data.edges import adjacency_edges
-from sfa.data.parts import (
-    LABEL_KEYS,
-    GraphParts,
-    build_parts,
-    in_graph,
-    is_networkx,
-    join_graphs,
-    networkx_parts,
-    own_name,
-    pyg_parts,
-)
+from sfa.data.labels import MASKS
+from sfa.data.raw import LABEL_KEYS, build, from_networkx, in_graph, is_networkx, join_graphs, own_name
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
 from sfa.tasks import task_of
@@ -59,21 +50,21 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
             "GraphEmbedder (sfa.data.as_graphs), or give one of them to embed its nodes."
         )
     if is_list and len(obj) == 2:
-        parts, what, fix = _pair_parts(*obj), "pair (X, A)", "give a table [nodes, features] as X"
+        raw, what, fix = _from_pair(*obj), "pair (X, A)", "give a table [nodes, features] as X"
     elif isinstance(obj, Data):
-        parts, what, fix = pyg_parts(obj, labels=labels), "Data", "set data.x to a table [nodes, features]"
+        raw, what, fix = _copy(obj, labels), "Data", "set data.x to a table [nodes, features]"
     elif is_networkx(obj):
-        parts, what = networkx_parts(obj, labels=labels), "NetworkX graph"
+        raw, what = from_networkx(obj, labels=labels), "NetworkX graph"
         fix = "set them with networkx.set_node_attributes(graph, {node: [0.5, 1.0, ...]}, 'x')"
     else:
         given = f"{type(obj).__name__} of {len(obj)} things" if is_list else type(obj).__name__
         raise InputError(f"A {given} is no graph; allowed is {ONE_GRAPH}.")
-    if parts.x is None and node_features is None:
+    if raw.x is None and node_features is None:
         raise InputError(f"The {what} has no node features; {fix}, {OR_MAKE_THEM}.")
-    if parts.edges is None:
+    if raw.edge_index is None:
         raise InputError("The Data has no edges; set data.edge_index to an integer tensor [2, edges].")
-    parts.name = name or parts.name
-    return build_parts(parts, name="graph", node_features=node_features)
+    raw.name = name or own_name(raw)
+    return build(raw, name="graph", node_features=node_features)
 
 
 def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
@@ -94,12 +85,12 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         obj = obj.dataset
     _refuse_images(obj, "graphs are")
     if isinstance(obj, Data) and task_of(obj) == "graph":
-        parts = pyg_parts(obj, labels=labels)
-        if parts.edges is None:
+        raw = _copy(obj, labels)
+        if raw.edge_index is None:
             raise InputError(f"The graphs have {NO_EDGES}")
-        parts.x = None if parts.x is None or parts.x.shape[1:] == (0,) else parts.x
-        parts.name = name or parts.name
-        graphs = build_parts(parts, name="graphs", node_features=node_features)
+        raw.x = None if raw.x is None or raw.x.shape[1:] == (0,) else raw.x
+        raw.name = name or own_name(raw)
+        graphs = build(raw, name="graphs", node_features=node_features)
         if "features_of" in obj:
             graphs.features_of = obj.features_of
         return graphs
@@ -109,12 +100,12 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     each = []
     for graph, one in zip(many, ids, strict=True):
         with in_graph(one):
-            each.append(networkx_parts(graph, labels=False) if is_networkx(graph) else pyg_parts(graph, labels=False))
-            if each[-1].edges is None:
+            each.append(from_networkx(graph, labels=False) if is_networkx(graph) else graph)
+            if each[-1].edge_index is None:
                 raise InputError(f"There is {NO_EDGES}")
-    parts = join_graphs(each, ids)
-    parts.y = _graph_labels(many, ids) if labels else None
-    return build_parts(parts, name=name or own_name(obj) or "graphs", node_features=node_features)
+    raw = join_graphs(each, ids)
+    raw.y = _graph_labels(many, ids) if labels else None
+    return build(raw, name=name or own_name(obj) or "graphs", node_features=node_features)
 
 
 def is_one_graph(obj: Any) -> bool:
@@ -129,8 +120,14 @@ def _refuse_images(obj: Any, needed: str) -> None:
         )
 
 
-def _pair_parts(x: Any, a: Any) -> GraphParts:
-    """Return the parts of a pair (X, A), in which X may be None."""
+def _copy(data: Data, labels: bool) -> Data:
+    """Return a shallow copy, without labels and masks unless they are wanted."""
+    kept = {key: value for key, value in data.to_dict().items() if labels or key not in ("y", "class_names", *MASKS)}
+    return Data.from_dict(kept)
+
+
+def _from_pair(x: Any, a: Any) -> Data:
+    """Return the raw graph of a pair (X, A), in which X may be None."""
     if a is None:
         raise InputError("The pair (X, A) has None for the adjacency A (or edge index [2, edges]), which is required.")
     ids = None
@@ -145,9 +142,10 @@ def _pair_parts(x: Any, a: Any) -> GraphParts:
     counted = a if x is None and (is_sparse or is_square) else x
     num_nodes = counted.shape[0] if counted is not None and len(counted.shape) else 0
     if is_sparse or tuple(a.shape) == (num_nodes, num_nodes):
-        return GraphParts(*adjacency_edges(a, num_nodes), x, ids=ids, num_nodes=num_nodes)
+        edges, weight = adjacency_edges(a, num_nodes)
+        return Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
     if len(a.shape) == 2 and a.shape[0] == 2:
-        return GraphParts(a, x=x, ids=ids)
+        return Data(x=x, edge_index=a, node_ids=ids)
     rows, n = ("", "n") if x is None else (f"with {num_nodes} rows of features ", num_nodes)
     raise InputError(
         f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index [2, edges]."

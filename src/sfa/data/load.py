@@ -20,7 +20,8 @@ from sfa.data.images import as_images
 from sfa.data.pyg_sets import PREFIX, TuSet
 from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_arrays import read_image_arrays
-from sfa.data.readers.image_folder import holds_images, read_image_folder, refuse_lone_images
+from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
+from sfa.data.readers.image_folder import holds_images, read_image_folder
 from sfa.errors import InputError, SfaError, unknown_name
 from sfa.registry import is_path, known_names, registered, resolve
 from sfa.tasks import ITEMS, task_attribute, task_of
@@ -137,26 +138,25 @@ def load(
     dataset = find(name_or_path)
     if dataset is not None:
         own = "labels" if dataset.task == "image" else "features and labels"
-        if isinstance(dataset, ImageNet100):
-            of_images = of_folders | {"on_image": on_image}
-        else:
-            _refuse(f"The data set {name_or_path} is no folder of images", **of_folders)
-            of_images = {}
         others = ": others are given only with a file's path"
         _refuse(f"The data set {name_or_path} has its own {own}", others, **of_graphs)
-        return dataset.load(root, **of_images)
-    if not _is_path(name_or_path):
+        if isinstance(dataset, ImageNet100):
+            return dataset.load(root, on_image=on_image, **of_folders)
+        _refuse(f"The data set {name_or_path} is no folder of images", **of_folders)
+        return dataset.load(root)
+    has_separator = not isinstance(name_or_path, str) or "/" in name_or_path or os.sep in name_or_path
+    if not has_separator and not Path(name_or_path).suffix and not Path(name_or_path).exists():
         name = repr(name_or_path)
         unknown = str(unknown_name("data set", name_or_path, known_names("dataset")))
         raise InputError(unknown.replace(name, f"{name}, and there is no file or folder of that name", 1))
     path = existing(name_or_path, "graph", or_folder=True)
+    if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:
+        raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
     is_of_images = holds_images(path)
     if is_of_images:
         _refuse(f"{path} holds images", features=features, node_features=node_features)
         if path.is_dir():
             return read_image_folder(path, labels=labels, on_image=on_image, **of_folders)
-    else:
-        refuse_lone_images(path)
     _refuse(f"{path} is no folder of images", **of_folders)
     return read_image_arrays(path, labels=labels) if is_of_images else read_graph(path, **of_graphs)
 
@@ -180,10 +180,3 @@ def _as_dataset(name: str, part: Any) -> NamedDataset:
         f"The data set {name} is registered as {part!r}: register a function that takes a folder and returns a "
         "torch_geometric Data."
     )
-
-
-def _is_path(given: PathLike) -> bool:
-    if not isinstance(given, str):
-        return True
-    has_separator = os.sep in given or (os.altsep is not None and os.altsep in given)
-    return has_separator or bool(Path(given).suffix) or Path(given).exists()

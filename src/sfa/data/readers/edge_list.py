@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch_geometric.data import Data
 
-from sfa.data.parts import GraphParts
 from sfa.data.readers.tables import TextTable, is_integer, is_number, parse_ids
 from sfa.errors import InputError
 
@@ -17,7 +17,7 @@ TARGET = {"target", "dst", "to", "v", "node2", "targetnodeid", "cited"}
 WEIGHT = {"weight", "w", "value"}
 
 
-def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterable[str] = ()) -> GraphParts:
+def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterable[str] = ()) -> Data:
     """Return the edges as positions of the nodes.
 
     Args:
@@ -49,13 +49,12 @@ def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterabl
             f"{path} has an edge {pair[0]!r} - {pair[1]!r}, but the features have no node {strange!r} (they have "
             f"{len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if it is the header, call its columns source and target."
         )
-    edge_weight = None if weight is None else rows[weight].tolist()
-    wrong = next((text for text in edge_weight or () if not is_number(text)), None)
+    texts = [] if weight is None else rows[weight].tolist()
+    wrong = next((text for text in texts if not is_number(text)), None)
     if wrong is not None:
         raise InputError(f"{path} has the edge weight {wrong!r}, which is no number.")
-    return GraphParts(
-        edges, None if edge_weight is None else np.array(edge_weight, dtype=float), ids=list(ids), num_nodes=len(ids)
-    )
+    edge_weight = None if weight is None else np.array(texts, dtype=float)
+    return Data(edge_index=edges, edge_weight=edge_weight, node_ids=list(ids), num_nodes=len(ids))
 
 
 def _has_header(frame: Any, nodes: Any, path: Path) -> bool:

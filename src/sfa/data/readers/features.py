@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch_geometric.data import Data
 
 from sfa.data.arrays import open_npy
 from sfa.data.files import explain_damage
-from sfa.data.parts import GraphParts
 from sfa.data.readers.tables import ID_NAMES, TextTable, is_number, parse_ids, parse_labels
 from sfa.errors import InputError
 
@@ -18,7 +18,7 @@ LABEL = "label"
 MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
 
 
-def read_features(path: Path) -> GraphParts:
+def read_features(path: Path) -> Data:
     """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
 
     A `.npy` is numbers only, row i for node i. A large one (see `sfa.data.arrays`) is mapped, not read: it must not
@@ -28,38 +28,38 @@ def read_features(path: Path) -> GraphParts:
     if suffix not in SUFFIXES:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     with explain_damage(path):
-        parts = GraphParts(x=open_npy(path)) if suffix == ".npy" else _from_frame(_read_frame(path, suffix), path)
-    if parts.x.ndim != 2 or len(parts.x) == 0:
-        raise InputError(f"{path} holds features of shape {list(parts.x.shape)}, but [nodes, features] is needed.")
-    return parts
+        table = Data(x=open_npy(path)) if suffix == ".npy" else _from_frame(_read_frame(path, suffix), path)
+    if table.x.ndim != 2 or len(table.x) == 0:
+        raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
+    return table
 
 
-def join_features(parts: GraphParts, table: GraphParts) -> None:
+def join_features(raw: Data, table: Data) -> None:
     """Put the table's rows into the order of the graph's nodes.
 
     Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
     taken row by row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
     """
-    if parts.x is not None:
+    if raw.x is not None:
         raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")
-    if parts.y is not None and table.y is not None:
+    if raw.y is not None and table.y is not None:
         raise InputError(f"Labels are given twice: in the graph file and in the feature file's column {LABEL!r}.")
-    parts.x, parts.y = table.x, parts.y if table.y is None else table.y
-    if table.ids is None:
+    raw.x, raw.y = table.x, raw.y if table.y is None else table.y
+    if table.get("node_ids") is None:
         return
-    row_of = {str(one): row for row, one in enumerate(table.ids)}
-    if parts.ids is None:
+    row_of = {str(one): row for row, one in enumerate(table.node_ids)}
+    if raw.get("node_ids") is None:
         is_counted = row_of.keys() == {str(i) for i in range(len(row_of))}
-        parts.ids = list(range(len(row_of))) if is_counted else list(table.ids)
-    nodes = [str(one) for one in parts.ids]
+        raw.node_ids = list(range(len(row_of))) if is_counted else list(table.node_ids)
+    nodes = [str(one) for one in raw.node_ids]
     if row_of.keys() != set(nodes):
         missing, strange = sorted(set(nodes) - row_of.keys()), sorted(row_of.keys() - set(nodes))
         what = f"no row for the node {missing[0]!r} of" if missing else f"a row for the node {strange[0]!r}, not in"
         raise InputError(f"The feature file has {what} the graph; each node needs one row.")
     order = [row_of[one] for one in nodes]
-    parts.x = table.x[order]
+    raw.x = table.x[order]
     if table.y is not None:
-        parts.y = table.y[order]
+        raw.y = table.y[order]
 
 
 def _read_frame(path: Path, suffix: str) -> Any:
@@ -89,7 +89,7 @@ def _read_frame(path: Path, suffix: str) -> Any:
     return frame
 
 
-def _from_frame(frame: Any, path: Path) -> GraphParts:
+def _from_frame(frame: Any, path: Path) -> Data:
     import pandas as pd
 
     names = [str(name) for name in frame.columns]
@@ -111,13 +111,13 @@ def _from_frame(frame: Any, path: Path) -> GraphParts:
         repeated = str(ids[ids.duplicated()].iloc[0])
         raise InputError(f"{path} has the node id {repeated!r} more than once; ids must be unique.")
     x = frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan)
-    parts = GraphParts(x=x, ids=parse_ids(ids))
+    table = Data(x=x, node_ids=parse_ids(ids))
     if label is not None:
         labels = frame.iloc[:, label]
         is_numeric = pd.api.types.is_numeric_dtype(labels.dtype)
         texts = [] if is_numeric else ["" if pd.isna(one) else str(one).strip() for one in labels]
-        parts.y = labels.to_numpy(dtype=object) if is_numeric else np.array(parse_labels(texts), dtype=object)
-    return parts
+        table.y = labels.to_numpy(dtype=object) if is_numeric else np.array(parse_labels(texts), dtype=object)
+    return table
 
 
 def _label_column(names: list[str]) -> int | None:

@@ -10,14 +10,16 @@ from sfa.data.arrays import with_shape
 from sfa.data.files import PathLike, existing, explain_damage
 from sfa.data.graph import count_nodes
 from sfa.data.labels import check_ids
-from sfa.data.parts import GraphParts, build_parts, in_graph, join_graphs
+from sfa.data.raw import build, in_graph, join_graphs
 from sfa.data.readers.edge_list import read_edge_list
 from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.features import join_features, read_features
 from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
+from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.tables import read_labeled_nodes, read_labels
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
+from sfa.tasks import Task
 
 READERS = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
@@ -55,33 +57,36 @@ def read_graph(
             )
         return read_graph_folder(full, labels=labels, node_features=node_features)
     if full.suffix.lower() not in SUFFIXES:
-        given = f"the suffix {full.suffix!r}" if full.suffix else "no suffix"
-        raise InputError(f"A graph cannot be read from {full}: it has {given}, allowed are {', '.join(SUFFIXES)}.")
+        raise InputError(
+            f"A graph cannot be read from {full}: its suffix must be one of {', '.join(SUFFIXES)}. Images are given as "
+            "the folder that they are in."
+        )
     label_path = None if labels is None else existing(labels, "label")
     table = None if features is None else read_features(existing(features, "feature"))
-    parts = _read_parts(full, table, label_path, node_features)
-    if parts.ptr is not None:
+    raw = _read_raw(full, table, label_path, node_features)
+    item: Task = "node" if raw.get("ptr") is None else "graph"
+    if item == "node":
         if table is not None:
-            raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
-        count = len(parts.ptr) - 1
-    else:
-        if table is not None:
-            join_features(parts, table)
-        if parts.x is None and node_features is None:
+            join_features(raw, table)
+        if raw.x is None and node_features is None:
             raise InputError(
                 f"{full} has no node features; give them with features=FILE (--features FILE), put them into the "
                 f"file (key x or attr_data in .npz, x in .pt, node attribute x in .gml and .graphml), {OR_MAKE_THEM}."
             )
-        parts.x = with_shape(parts.x)
-        count = count_nodes(parts.x, parts.num_nodes, parts.edges, parts.ids, parts.y)
+        raw.x = with_shape(raw.x)
+        ids = raw.get("node_ids")
+        count = count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index, ids, raw.y)
+    elif table is not None:
+        raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
+    else:
+        ids, count = raw.get("graph_ids"), len(raw.ptr) - 1
     if label_path is not None:
-        if parts.y is not None:
+        if raw.y is not None:
             raise InputError(
                 "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
             )
-        ids = range(count) if parts.ids is None else parts.ids
-        parts.y = read_labels(label_path, ids, "node" if parts.ptr is None else "graph")
-    return build_parts(parts, name=full.stem, node_features=node_features)
+        raw.y = read_labels(label_path, range(count) if ids is None else ids, item)
+    return build(raw, name=full.stem, node_features=node_features)
 
 
 def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_features: str | None = None) -> Data:
@@ -114,19 +119,20 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     graphs = [file for file in files.values() if file not in tables.values() and file.suffix.lower() in SUFFIXES]
     if not graphs:
         raise InputError(
-            f"The folder {folder} has no graph files in it; allowed are {', '.join(SUFFIXES)}, and images (.png, …)."
+            f"The folder {folder} has no graph files in it ({', '.join(SUFFIXES)}), and no images "
+            f"({', '.join(IMAGE_SUFFIXES)})."
         )
     ids = check_ids([graph.stem for graph in graphs], len(graphs), "graph")
     lonely = next((one for one in tables if one not in ids), None)
     if lonely is not None:
         raise InputError(f"{tables[lonely]} has the features of a graph {lonely!r}, which {folder} does not have.")
-    parts = join_graphs([_read_member(graph, tables.get(graph.stem)) for graph in graphs], ids)
+    raw = join_graphs([_read_member(graph, tables.get(graph.stem)) for graph in graphs], ids)
     if label_path is not None:
-        parts.y = read_labels(label_path, ids, "graph")
-    return build_parts(parts, name=folder.resolve().name or "graphs", node_features=node_features)
+        raw.y = read_labels(label_path, ids, "graph")
+    return build(raw, name=folder.resolve().name or "graphs", node_features=node_features)
 
 
-def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_features: str | None) -> GraphParts:
+def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features: str | None) -> Data:
     """Read a graph file; an edge list takes its nodes from the features, or from itself and the labels."""
     if path.suffix.lower() in READERS:
         with explain_damage(path):
@@ -140,7 +146,7 @@ def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_
     with explain_damage(path):
         if table is None:
             return read_edge_list(path, others=others)
-        return read_edge_list(path, range(len(table.x)) if table.ids is None else table.ids)
+        return read_edge_list(path, table.get("node_ids") or range(len(table.x)))
 
 
 def _list_files(folder: Path) -> dict[str, Path]:
@@ -156,16 +162,16 @@ def _list_files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _read_member(path: Path, features: Path | None) -> GraphParts:
+def _read_member(path: Path, features: Path | None) -> Data:
     """Read one graph of a folder."""
     table = None if features is None else read_features(features)
-    parts = _read_parts(path, table, None, "degree")
-    if parts.ptr is not None:
+    raw = _read_raw(path, table, None, "degree")
+    if raw.get("ptr") is not None:
         raise InputError(f"{path} is a graph set itself, but each file of a folder is one graph.")
     if table is not None:
-        parts.y = None  # of nodes, as the table's may be
+        raw.y = None  # of nodes, as the table's may be
         with in_graph(path.stem):
-            join_features(parts, table)
-    if parts.num_nodes is None and parts.ids is not None:
-        parts.num_nodes = len(parts.ids)
-    return parts
+            join_features(raw, table)
+    if raw.get("num_nodes") is None and raw.get("node_ids") is not None:
+        raw.num_nodes = len(raw.node_ids)
+    return raw

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
-# Known by name only, so that it can be said that they are not read.
-OTHER_SUFFIXES = (
-    *(".heic", ".heif", ".avif", ".jxl", ".jp2", ".j2k", ".jfif", ".svg", ".eps", ".psd", ".xcf", ".tga", ".ico"),
-    *(".exr", ".hdr", ".dcm", ".nii", ".fits", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
-)
 # No other format is tried, whatever a file is called: some that Pillow knows start other programs (EPS).
 FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PPM")
 # A small file can be made to unfold into more than the memory holds.

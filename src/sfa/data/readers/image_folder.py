@@ -12,9 +12,8 @@ from torch_geometric.data import Data
 from sfa.data.files import PathLike, existing
 from sfa.data.images import build_images
 from sfa.data.readers.graph import LABELS, READERS
-from sfa.data.readers.graph import SUFFIXES as GRAPH_SUFFIXES
 from sfa.data.readers.image_arrays import holds_image_arrays
-from sfa.data.readers.image_file import OTHER_SUFFIXES, SUFFIXES
+from sfa.data.readers.image_file import SUFFIXES
 from sfa.data.readers.image_pixels import ImageDecoder, OnImage
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
@@ -24,27 +23,21 @@ VALIDATION = ("val", "validation", "valid")
 TEST = ("test", *VALIDATION)
 LOOKS = 1000
 SIDES = range(4, 2049)
-ALLOWED = f"allowed are {', '.join(SUFFIXES)}"
 
 
 def holds_images(path: PathLike) -> bool:
-    """Tell whether there is a folder of images, or a file of arrays that are images."""
+    """Tell whether there are images: in a file of arrays, or in or below a folder that has no graph files in it."""
     full = Path(path).expanduser()
     try:
-        return is_image_folder(full) if full.is_dir() else full.is_file() and holds_image_arrays(full)
+        if not full.is_dir():
+            return full.is_file() and holds_image_arrays(full)
+        has_graphs = any(one.suffix.lower() in READERS or ".features." in one.name for one in full.iterdir())
+        return not has_graphs and first_image(full) is not None
     except OSError:
         return False  # whoever reads it as a graph says what is wrong with it
 
 
-def is_image_folder(path: Path) -> bool:
-    """Tell whether a path is a folder with images in or below it, and no folder of graphs with some pictures beside."""
-    if not path.is_dir():
-        return False
-    is_of_graphs = any(one.suffix.lower() in READERS or ".features." in one.name for one in path.iterdir())
-    return not is_of_graphs and first_image(path) is not None
-
-
-def first_image(folder: Path, suffixes: Collection[str] = SUFFIXES) -> Path | None:
+def first_image(folder: Path) -> Path | None:
     """Return an image in a folder or below it, as far as a look into a thousand folders tells."""
     waiting = [folder]
     for _ in range(LOOKS):
@@ -52,31 +45,13 @@ def first_image(folder: Path, suffixes: Collection[str] = SUFFIXES) -> Path | No
             break
         looked_at = waiting.pop()
         try:
-            folders, images = _scan(looked_at, suffixes)
+            folders, images = _scan(looked_at)
         except InputError:  # whoever reads the folder will say so
             continue
         if images:
             return looked_at / images[0]
         waiting += [looked_at / name for name in reversed(folders)]
     return None
-
-
-def refuse_lone_images(path: Path) -> None:
-    """Raise if there are images which make no set: one file alone, or a folder of kinds that are not read."""
-    if path.is_dir():
-        try:
-            has_graphs = any(one.suffix.lower() in GRAPH_SUFFIXES and one.name != LABELS for one in path.iterdir())
-        except OSError:
-            return  # whoever reads it as graphs says what is wrong with it
-        seen = None if has_graphs else first_image(path, OTHER_SUFFIXES)
-        if seen is not None:
-            raise InputError(
-                f"The folder {path} has no images in it that can be read: {ALLOWED}, and {seen.name} is none of these."
-            )
-    elif path.suffix.lower() in SUFFIXES:
-        raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
-    elif path.suffix.lower() in OTHER_SUFFIXES:
-        raise InputError(f"{path} is an image of a kind that is not read: {ALLOWED}, in a folder.")
 
 
 def check_image_size(image_size: int | None) -> None:
@@ -230,7 +205,7 @@ def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> di
     empty = next((name for name, ids in found.items() if not ids), None)
     if empty is not None or not found:
         what = "no images in it" if not any(found.values()) else f"a folder {empty}/ with no images in it"
-        raise InputError(f"The folder {top} has {what}; {ALLOWED}.")
+        raise InputError(f"The folder {top} has {what}; allowed are {', '.join(SUFFIXES)}.")
     return found
 
 
@@ -260,7 +235,7 @@ def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]
         yield from _walk(folder, _join(name, inner), (*above, real))
 
 
-def _scan(folder: Path, suffixes: Collection[str] = SUFFIXES) -> tuple[list[str], list[str]]:
+def _scan(folder: Path) -> tuple[list[str], list[str]]:
     """Return the names of a folder's folders and of its images, sorted; links are followed, the hidden left alone."""
     folders, images = [], []
     try:
@@ -270,7 +245,7 @@ def _scan(folder: Path, suffixes: Collection[str] = SUFFIXES) -> tuple[list[str]
                     continue
                 if entry.is_dir():
                     folders.append(entry.name)
-                elif os.path.splitext(entry.name)[1].lower() in suffixes and (entry.is_file() or entry.is_symlink()):
+                elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and (entry.is_file() or entry.is_symlink()):
                     images.append(entry.name)
     except OSError as error:
         raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error
