@@ -126,7 +126,7 @@ def test_what_is_wrong_with_a_list_is_said(text: str, says: str, tmp_path: Path)
 
 def test_where_it_is_looked_for_is_said(tmp_path: Path) -> None:
     assert locate("imagenet-100", tmp_path) is None
-    says = r"not on this machine, and is never downloaded: imagenet-100/ or all of imagenet/.*train/ and val/.*SFA_DATA"
+    says = r"and is never downloaded .*; give .* imagenet-100/ or all of imagenet/.*train/ and val/.*SFA_DATA"
     with pytest.raises(InputError, match=says) as caught:
         load("imagenet-100", root=tmp_path)
     assert str(tmp_path) in str(caught.value)

@@ -168,7 +168,7 @@ def test_a_failed_download_says_how_to_give_the_files(cache: Path, monkeypatch: 
         raise URLError("no network")
 
     monkeypatch.setattr(torch_geometric.datasets.TUDataset, "download", download)
-    with pytest.raises(InputError, match=r"proteins is not in .*TUDataset/PROTEINS/raw/PROTEINS_A.txt .* mutag"):
+    with pytest.raises(InputError, match=r"proteins is not on this .*TUDataset/PROTEINS/raw/PROTEINS_A.txt .* mutag"):
         load("proteins")
     assert list(cache.iterdir()) == []
 

@@ -28,8 +28,8 @@ class Bundled(NamedDataset):
     def locate(self, root: PathLike | None) -> Path:
         return Path(__file__).parent / "bundled" / f"{self.name}.npz"
 
-    def load(self, root: PathLike | None) -> Data:
-        return read_graph(self.locate(root))
+    def read(self, place: Path) -> Data:
+        return read_graph(place)
 
 
 def _planetoid(key: str, name: str) -> PygSet:

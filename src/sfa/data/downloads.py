@@ -11,6 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from torch_geometric.data import Data
 
@@ -25,12 +26,12 @@ SECONDS = 60
 class NamedDataset:
     """A data set with a name: found in the user's root or in the cache, or downloaded into the cache.
 
-    Subclasses set `name`, `place` (the folder under a root) and `files` (the names of what must be in that folder).
+    Subclasses set `name`, `place` (where it lies under a root) and `files` (the names of what must be there).
     """
 
     name: str
     place: str
-    files: Sequence[str]
+    files: Sequence[str] = ()
     description = ""
     """What it is, in one line."""
     task: Task | None = "node"
@@ -44,44 +45,48 @@ class NamedDataset:
     instead = "cora"
     """The bundled data set to use where this one cannot be had."""
 
+    @property
+    def content(self) -> str:
+        """What a user would have to give where the data cannot be had."""
+        return "/".join([self.place, *self.files[:1]])
+
     def locate(self, root: PathLike | None) -> Path | None:
         """Return where it would be read from; None if it is not on this machine."""
         return find_place(root, self.place)
 
-    def load(self, root: PathLike | None) -> Data:
+    def load(self, root: PathLike | None, **options: Any) -> Data:
         """Return the graph, graph set or image set; nothing is written outside the cache folder."""
-        folder = self.locate(root) or self._download(data_root(root))
+        place = self.locate(root) or self._download(data_root(root))
         for name in self.files:
-            if not (folder / name).is_file():
-                raise InputError(f"The folder {folder} has no file {name}; {self.name} needs {', '.join(self.files)}.")
-        with explain_damage(f"The files of {self.name} in {folder}", "they may be damaged"):
-            return self.read(folder)
+            if not (place / name).is_file():
+                raise InputError(f"The folder {place} has no file {name}; {self.name} needs {', '.join(self.files)}.")
+        with explain_damage(f"The files of {self.name} in {place}", "they may be damaged"):
+            return self.read(place, **options)
 
-    def read(self, folder: Path) -> Data:
-        """Read the data from their folder."""
+    def read(self, place: Path) -> Data:
+        """Read the data."""
         raise NotImplementedError
 
     def fetch(self, temporary: Path) -> None:
         """Download the data into their place below a temporary folder."""
         raise NotImplementedError
 
-    @property
-    def remedy(self) -> str:
-        """What a user can do where the data cannot be had."""
-        holds = f"{self.place}/{self.files[0]}"
-        return f"give the folder that holds {holds} with --data-root or {VARIABLE}, or use the bundled {self.instead}"
-
     def _download(self, looked_in: Path) -> Path:
-        cache = writable_cache()
-        with _whole_or_nothing(cache, self.place, cache / self.place) as temporary:
+        cause: Exception | None = None
+        reason = "is never downloaded"
+        if self.downloaded:
+            cache = writable_cache()
             try:
-                self.fetch(temporary)
-            except InputError:
-                raise
+                with _whole_or_nothing(cache, self.place, cache / self.place) as temporary:
+                    self.fetch(temporary)
+                return cache / self.place
             except Exception as error:  # whatever the network raises
-                reason = f"could not be downloaded ({type(error).__name__})"
-                raise InputError(f"{self.name} is not in {looked_in}, and it {reason}; {self.remedy}.") from error
-        return cache / self.place
+                is_ours = isinstance(error, InputError)
+                reason, cause = str(error) if is_ours else f"could not be downloaded ({type(error).__name__})", error
+        raise InputError(
+            f"{self.name} is not on this machine and {reason} (looked for in {looked_in}); give the folder that holds "
+            f"{self.content} with --data-root or {VARIABLE}, or use the bundled {self.instead}."
+        ) from cause
 
 
 def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Path], None]) -> Path:
@@ -124,10 +129,7 @@ def fetch_archive(url: str, md5: str, into: Path, folder: str) -> None:
     pooch.HTTPDownloader(timeout=SECONDS, progressbar=sys.stderr.isatty())(url, str(file), None)
     checksum = pooch.file_hash(str(file), alg="md5")
     if checksum != md5:
-        raise InputError(
-            f"What was downloaded from {url} is not {folder} as published: its MD5 is {checksum} and not {md5}; try "
-            "again later."
-        )
+        raise InputError(f"what {url} has now is not as published: its MD5 is {checksum} and not {md5}")
     unpack(file, into, folder)
 
 
@@ -137,10 +139,7 @@ def unpack(file: Path, into: Path, folder: str) -> None:
     def check(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
         parts = PurePosixPath(member.name).parts
         if ".." in parts or parts[:1] != (folder,) or not (member.isfile() or member.isdir()):
-            raise InputError(
-                f"The archive of {folder} has {member.name!r} in it, which is no file or folder below {folder}; it "
-                "is not unpacked."
-            )
+            raise InputError(f"its archive has {member.name!r} in it, which is no file or folder below {folder}")
         return tarfile.data_filter(member, path)
 
     with tarfile.open(file) as archive:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.downloads import NamedDataset, fetch_archive
-from sfa.data.files import VARIABLE, PathLike, data_root, explain_damage, find_place
+from sfa.data.files import PathLike, explain_damage, find_place
 from sfa.data.images import build_images
 from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.data.readers.image_folder import read_image_folder
@@ -55,11 +55,8 @@ class Cifar(ImageSet):
         return (*self.train_files, self.test_file, self.names_file)
 
     @property
-    def remedy(self) -> str:
-        return (
-            f"give the folder that holds {self.place}/ (unpacked from {self.url}) with --data-root or {VARIABLE}, or "
-            f"use the bundled {self.instead}"
-        )
+    def content(self) -> str:
+        return f"{self.place}/ (unpacked from {self.url})"
 
     def locate(self, root: PathLike | None) -> Path | None:
         return find_place(root, f"images/{self.place}", self.place)
@@ -67,9 +64,9 @@ class Cifar(ImageSet):
     def fetch(self, temporary: Path) -> None:
         fetch_archive(self.url, self.md5, temporary, self.place)
 
-    def read(self, folder: Path) -> Data:
-        names = (folder / self.names_file).read_text(encoding="utf-8").split()
-        images, labels = zip(*(self._read_file(folder / file, len(names)) for file in self.files[:-1]), strict=True)
+    def read(self, place: Path) -> Data:
+        names = (place / self.names_file).read_text(encoding="utf-8").split()
+        images, labels = zip(*(self._read_file(place / file, len(names)) for file in self.files[:-1]), strict=True)
         y = np.concatenate(labels)
         x = np.concatenate(images, out=np.empty((len(y), SIDE, SIDE, CHANNELS), dtype=np.uint8))
         in_training = np.arange(len(x)) < len(x) - len(images[-1])
@@ -123,14 +120,8 @@ class ArraySet(ImageSet):
     place: str
     downloaded = False
 
-    def load(self, root: PathLike | None) -> Data:
-        file = self.locate(root)
-        if file is None:
-            raise InputError(
-                f"{self.name} is read from the file {self.place}, which is not in {data_root(root)}, and it cannot be "
-                f"downloaded; give the folder that holds it with --data-root or {VARIABLE}, or use the bundled digits."
-            )
-        return read_image_arrays(file, name=self.name)
+    def read(self, place: Path) -> Data:
+        return read_image_arrays(place, name=self.name)
 
 
 class Digits(ImageSet):
@@ -151,7 +142,7 @@ class Digits(ImageSet):
 
         return Path(sklearn.__file__).parent / "datasets" / "data" / "digits.csv.gz"
 
-    def load(self, root: PathLike | None) -> Data:
+    def read(self, place: Path) -> Data:
         from sklearn.datasets import load_digits
 
         read = load_digits()
@@ -183,31 +174,25 @@ class ImageNet100(ImageSet):
     It is never downloaded: ImageNet gives it to those who agree to its terms of access.
     """
 
-    name = "imagenet-100"
+    name = place = "imagenet-100"
+    content = "imagenet-100/ or all of imagenet/, each with train/ and val/ and a folder a class in these,"  # type: ignore[assignment]
     downloaded = False
 
     def locate(self, root: PathLike | None) -> Path | None:
         names = ("imagenet-100", "imagenet100", "imagenet")
         return find_place(root, *(f"{under}{name}" for name in names for under in ("images/", "")))
 
-    def load(self, root: PathLike | None, *, image_size: int | None = None, **options: Any) -> Data:
-        """Return the images as an image set; see `read_image_folder` for the options."""
-        folder = self.locate(root)
-        if folder is None:
-            raise InputError(
-                f"{self.name} is not on this machine, and is never downloaded: imagenet-100/ or all of imagenet/, each "
-                f"with train/ and val/ in it and a folder a class in these (train/n01558993/…), is looked for in "
-                f"{data_root(root)}, which --data-root or {VARIABLE} sets."
-            )
+    def read(self, place: Path, *, image_size: int | None = None, **options: Any) -> Data:
+        """Read the images; see `read_image_folder` for the options."""
         for part in ("train", "val"):
-            if not (folder / part).is_dir():
-                raise InputError(f"The folder {folder} has no folder {part} in it; {self.name} needs train and val.")
-        bundled = [Path(__file__).parent / "bundled"] if folder.name == "imagenet" else []
-        lists = (place / "imagenet100.txt" for place in (folder, folder.parent, *bundled))
+            if not (place / part).is_dir():
+                raise InputError(f"The folder {place} has no folder {part} in it; {self.name} needs train and val.")
+        bundled = [Path(__file__).parent / "bundled"] if place.name == "imagenet" else []
+        lists = (folder / "imagenet100.txt" for folder in (place, place.parent, *bundled))
         listed = next((file for file in lists if file.is_file()), None)
         classes = None if listed is None else read_class_list(listed)
         size = 224 if image_size is None else image_size
-        data = read_image_folder(folder, image_size=size, classes=classes, test=("val",), **options)
+        data = read_image_folder(place, image_size=size, classes=classes, test=("val",), **options)
         data.name = self.name
         return data
 

@@ -51,11 +51,11 @@ class PygSet(NamedDataset):
     def class_name(self) -> str:
         return Path(self.folder).parts[0]
 
-    def read(self, folder: Path) -> Data:
+    def read(self, place: Path) -> Data:
         for name in self.files:
             if self.class_name == "Planetoid" and not name.endswith(".index"):
-                check_pickle(folder / name)
-        data = self.processed(folder, [folder / name for name in self.files])[0]
+                check_pickle(place / name)
+        data = self.processed(place, [place / name for name in self.files])[0]
         return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.name)
 
     def processed(self, raw: Path, files: Sequence[Path]) -> Any:
@@ -155,17 +155,17 @@ class TuSet(PygSet):
             )
         return cls(text, name)
 
-    def read(self, folder: Path) -> Data:
+    def read(self, place: Path) -> Data:
         import pandas as pd
 
         name = self.options["name"]
-        indicator = folder / self.files[1]
+        indicator = place / self.files[1]
         graph = pd.read_csv(indicator, header=None).to_numpy(dtype=np.int64).ravel() - 1
         # torch_geometric takes it for granted that these ascend, and would mix graphs up if they did not.
         if graph.size == 0 or graph[0] < 0 or (np.diff(graph) < 0).any():
             raise InputError(f"{indicator} does not list the nodes graph by graph, beginning with graph 1.")
         ptr = np.cumsum([0, *np.bincount(graph)], dtype=np.int64)
-        data = self.processed(folder, sorted(folder.glob(f"{name}_*.txt")))
+        data = self.processed(place, sorted(place.glob(f"{name}_*.txt")))
         x, y = data._data.x, data._data.y
         if x is not None and data.num_node_labels:
             x = x[:, data.num_node_attributes :]  # torch_geometric has attributes in the columns before labels
@@ -201,16 +201,16 @@ class OgbSet(NamedDataset):
         place = super().locate(root)
         return place if place is not None and (place / "raw").is_dir() else None
 
-    def read(self, folder: Path) -> Data:
+    def read(self, place: Path) -> Data:
         import pandas as pd
 
         def make(made: Path) -> None:
             for i, file in enumerate(self.files):
-                table = np.asarray(pd.read_csv(folder / file, header=None).to_numpy())
+                table = np.asarray(pd.read_csv(place / file, header=None).to_numpy())
                 np.save(made / f"{i}.npy", table.astype(np.float32) if "node-feat" in file else table)
 
         # To read the text takes many times as long as to read arrays.
-        cached = processed(self.name, [folder / file for file in self.files], "tables 2", make)
+        cached = processed(self.name, [place / file for file in self.files], "tables 2", make)
         edges, x, y, *parts = (np.load(cached / f"{i}.npy", allow_pickle=False) for i in range(len(self.files)))
         masks = {mask: np.zeros(len(x), dtype=bool) for mask in MASKS}
         for mask, nodes in zip(masks.values(), parts, strict=True):
@@ -221,10 +221,7 @@ class OgbSet(NamedDataset):
         try:
             ogb = importlib.import_module("ogb.nodeproppred")
         except ImportError as error:
-            raise InputError(
-                f"{self.name} is not on this machine, and the package ogb, which downloads it, is not installed: "
-                f"pip install ogb, or {self.remedy}."
-            ) from error
+            raise InputError("the package ogb, which downloads it, is not installed (pip install ogb)") from error
         with quiet():
             ogb.NodePropPredDataset(self.name, root=str(temporary))
         for file in self.files:
