@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
@@ -19,8 +19,7 @@ from sfa.data.files import VARIABLE, PathLike, data_root, explain_damage, find_p
 from sfa.errors import InputError
 from sfa.tasks import Task
 
-SECONDS = 60
-"""How long a server may be silent before the download is given up."""
+SECONDS = 60  # how long a server may be silent
 
 
 class NamedDataset:
@@ -121,8 +120,8 @@ def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
                 raise
 
 
-def fetch_archive(url: str, md5: str, into: Path, folder: str) -> None:
-    """Download a `.tar.gz` archive, check it, and unpack the one folder in it."""
+def fetch_archive(url: str, md5: str, into: Path) -> None:
+    """Download a `.tar.gz` archive, check it, and unpack it; nothing is written outside the folder."""
     import pooch
 
     file = into / "archive"
@@ -130,20 +129,8 @@ def fetch_archive(url: str, md5: str, into: Path, folder: str) -> None:
     checksum = pooch.file_hash(str(file), alg="md5")
     if checksum != md5:
         raise InputError(f"what {url} has now is not as published: its MD5 is {checksum} and not {md5}")
-    unpack(file, into, folder)
-
-
-def unpack(file: Path, into: Path, folder: str) -> None:
-    """Unpack a tar archive of ordinary files, all of which lie in one folder; one with anything else is refused."""
-
-    def check(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-        parts = PurePosixPath(member.name).parts
-        if ".." in parts or parts[:1] != (folder,) or not (member.isfile() or member.isdir()):
-            raise InputError(f"its archive has {member.name!r} in it, which is no file or folder below {folder}")
-        return tarfile.data_filter(member, path)
-
     with tarfile.open(file) as archive:
-        archive.extractall(into, filter=check)
+        archive.extractall(into, filter="data")
 
 
 @contextlib.contextmanager

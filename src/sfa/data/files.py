@@ -60,13 +60,14 @@ def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
     try:
         if full.is_file() or (or_folder and full.is_dir()):
             return full
-        if full.is_dir():
-            raise InputError(f"The {kind} file {full} is a folder; give a file in it.")
-        if full.exists():  # a pipe or a device can be read once, or for ever
-            raise InputError(f"The {kind} file {full} is no ordinary file; save it to one first.")
+        if or_folder and not full.exists():
+            raise InputError(f"There is no file or folder {full}.")
+        # A pipe or a device can be read once, or for ever.
+        there = "is a folder; give a file in it" if full.is_dir() else "is no ordinary file; save it to one first"
+        what = there if full.exists() else "does not exist"
     except OSError as error:
-        raise InputError(f"The {kind} file {full} cannot be read: {error.strerror or error}.") from error
-    raise InputError(f"There is no file or folder {full}." if or_folder else f"The {kind} file {full} does not exist.")
+        what = f"cannot be read: {error.strerror or error}"
+    raise InputError(f"The {kind} file {full} {what}.")
 
 
 @contextlib.contextmanager

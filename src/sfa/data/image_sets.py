@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,9 +33,9 @@ class ImageSet(NamedDataset):
 class Cifar(ImageSet):
     """Photographs of 32 × 32 pixels (Krizhevsky, 2009, "Learning multiple layers of features from tiny images").
 
-    The files lie in a folder under a root, or under `images/` there. They are records of bytes: the labels of an image
-    (`num_labels`), then its red, green and blue values, each by rows. The last label counts: in CIFAR-100, the one
-    before it says to which of 20 coarse classes its own belongs. `names_file` has the names of the classes, one a line.
+    The files are records of bytes: the labels of an image (`num_labels`), of which the last counts (the one before it
+    is the coarse class of CIFAR-100), then its red, green and blue values, each by rows. `names_file` has the names of
+    the classes, one a line.
     """
 
     name: str
@@ -50,9 +49,8 @@ class Cifar(ImageSet):
     in_train_file: int = 10_000
     in_test_file: int = 10_000
 
-    @property
-    def files(self) -> Sequence[str]:  # type: ignore[override]
-        return (*self.train_files, self.test_file, self.names_file)
+    def __post_init__(self) -> None:
+        self.files = (*self.train_files, self.test_file, self.names_file)
 
     @property
     def content(self) -> str:
@@ -62,7 +60,7 @@ class Cifar(ImageSet):
         return find_place(root, f"images/{self.place}", self.place)
 
     def fetch(self, temporary: Path) -> None:
-        fetch_archive(self.url, self.md5, temporary, self.place)
+        fetch_archive(self.url, self.md5, temporary)
 
     def read(self, place: Path) -> Data:
         names = (place / self.names_file).read_text(encoding="utf-8").split()
@@ -128,10 +126,9 @@ class Digits(ImageSet):
     """1797 digits of 8 × 8 pixels, as scikit-learn has them.
 
     They are the test part of UCI's "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak, 1998). A pixel
-    counts the inked ones, 0 to 16, in a block of the scan; v becomes the byte round(255 v / 16).
-
-    The images come sheet by sheet: 14 times the same text of some 130 digits. The first ten sheets, 1287 images, are
-    for training, the last four, 510, for testing: no random draw of the whole, on which scores would be higher.
+    counts the inked ones, 0 to 16, in a block of the scan; v becomes the byte round(255 v / 16). The images come sheet
+    by sheet: 14 times the same text. The first ten sheets are for training, the last four for testing: no random draw
+    of the whole, on which scores would be higher.
     """
 
     name = "digits"
@@ -168,10 +165,8 @@ class ImageNet100(ImageSet):
 
     Every class of `imagenet-100/` (or `imagenet100/`) is read, and of `imagenet/` those of Tian et al. A list of
     classes `imagenet100.txt`, in the folder or beside it, overrides this: a WordNet id a line, after which the class
-    may have a name. The images of `val/` are the part to test on. They are brought to 224 × 224 pixels; the views for
-    training are cut out of these.
-
-    It is never downloaded: ImageNet gives it to those who agree to its terms of access.
+    may have a name. The images of `val/` are the part to test on. All are brought to 224 × 224 pixels. They are never
+    downloaded: ImageNet gives them to those who agree to its terms of access.
     """
 
     name = place = "imagenet-100"

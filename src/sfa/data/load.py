@@ -124,10 +124,9 @@ def load(
     A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function`,
     `file.py:function` and the name of a registered function call it (see `LoadedByFunction`). Otherwise a text is a
     path if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the
-    folder in the environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`,
-    `TUDataset/NCI1/raw/…`), OGB's (`ogbn_arxiv/raw/…`) or CIFAR's (`cifar-10-batches-bin/…`), then in the cache, into
-    which they are downloaded if need be. Their public splits are `train_mask`, `val_mask` and `test_mask`, [n] or
-    [n, splits].
+    folder in the environment variable SFA_DATA (`Planetoid/CiteSeer/raw/…`, `ogbn_arxiv/raw/…`,
+    `cifar-10-batches-bin/…`), then in the cache, into which they are downloaded if need be. Their public splits are
+    `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
 
     `features`, `labels` and `node_features` are for files of graphs: see `read_graph`. A graph set without features
     gets `degree` ones unasked, and `sfa.data.remark` says so. The other options are for folders of images: see

@@ -32,9 +32,8 @@ class PygSet(NamedDataset):
 
     Args:
         name: Our name of it.
-        folder: Where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`. The raw files
-            are in `raw/` there.
-        files: The names of the raw files.
+        folder: Where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`.
+        files: The names of the raw files, which are in `raw/` there.
         options: Further arguments of the class.
     """
 
@@ -43,13 +42,9 @@ class PygSet(NamedDataset):
     files: Sequence[str]
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def place(self) -> str:  # type: ignore[override]
-        return f"{self.folder}/raw"
-
-    @property
-    def class_name(self) -> str:
-        return Path(self.folder).parts[0]
+    def __post_init__(self) -> None:
+        self.place = f"{self.folder}/raw"
+        self.class_name = Path(self.folder).parts[0]
 
     def read(self, place: Path) -> Data:
         for name in self.files:
@@ -83,27 +78,21 @@ class PygSet(NamedDataset):
     def fetch(self, temporary: Path) -> None:
         """Have torch_geometric download the raw files, and stop before it processes them."""
 
-        class Downloaded(Exception):
-            pass
-
         def stop_here(dataset: Any) -> None:
-            raise Downloaded
+            raise StopIteration
 
-        with contextlib.suppress(Downloaded):
+        with contextlib.suppress(StopIteration):
             self.open(temporary, process=stop_here)
 
 
-# All that arrays, CSR matrices and the dictionary of neighbors in Planetoid's raw files are made of, under old and new
-# module names.
+# All that Planetoid's raw files are made of: arrays, CSR matrices and a dictionary, under old and new module names.
 ALLOWED = {
     *((f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("_reconstruct", "scalar")),
     *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
     *(("numpy", name) for name in ("ndarray", "dtype")),
     *((f"scipy.sparse.{module}", "csr_matrix") for module in ("csr", "_csr")),
-    ("scipy.sparse._csr", "csr_array"),
-    ("collections", "defaultdict"),
+    *(("scipy.sparse._csr", "csr_array"), ("collections", "defaultdict"), ("_codecs", "encode")),
     *((module, name) for module in ("__builtin__", "builtins") for name in ("list", "object")),
-    ("_codecs", "encode"),
     *((module, "_reconstructor") for module in ("copy_reg", "copyreg")),
 }
 
@@ -132,10 +121,8 @@ class TuSet(PygSet):
     """One data set of many graphs of TU Dortmund, in the original version.
 
     From `"TUDataset: A collection of benchmark datasets for learning with graphs" <https://arxiv.org/abs/2007.08663>`_
-    (Morris et al., 2020). Its text files lie in `TUDataset/NAME/raw/` under a root: `NAME_A.txt`, ….
-
-    Features are the one-hot labels of the nodes; where nodes have no labels, their attributes; where they have neither,
-    degree features (see `build_graphs`). Labels of edges and targets of regression are left out.
+    (Morris et al., 2020). Features are the one-hot labels of the nodes; where nodes have no labels, their attributes;
+    where they have neither, degree features. Labels of edges and targets of regression are left out.
     """
 
     task: Task = "graph"
@@ -178,24 +165,19 @@ class TuSet(PygSet):
 
 @dataclass
 class OgbSet(NamedDataset):
-    """One node classification data set of OGB with its official split.
+    """One node classification data set of OGB with its official split, as it is published: gzipped tables.
 
     From `"Open Graph Benchmark: Datasets for Machine Learning on Graphs" <https://arxiv.org/abs/2005.00687>`_ (Hu et
-    al., 2020). It lies in `ogbn_arxiv/` under a root as it is published: gzipped tables without headers, of edges,
-    features and labels in `raw/`, and of the numbers of the nodes of each part in `split/SCHEME/`.
+    al., 2020).
     """
 
     name: str
     split: str
 
-    @property
-    def place(self) -> str:  # type: ignore[override]
-        return self.name.replace("-", "_")
-
-    @property
-    def files(self) -> Sequence[str]:  # type: ignore[override]
-        tables = [f"raw/{table}.csv.gz" for table in ("edge", "node-feat", "node-label")]
-        return (*tables, *(f"split/{self.split}/{part}.csv.gz" for part in ("train", "valid", "test")))
+    def __post_init__(self) -> None:
+        self.place = self.name.replace("-", "_")
+        self.files = [f"raw/{table}.csv.gz" for table in ("edge", "node-feat", "node-label")]
+        self.files += [f"split/{self.split}/{part}.csv.gz" for part in ("train", "valid", "test")]
 
     def locate(self, root: PathLike | None) -> Path | None:
         place = super().locate(root)
