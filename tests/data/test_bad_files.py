@@ -130,7 +130,7 @@ FEATURES = "id,f\na,1\nb,2\nc,3\n"
 @pytest.mark.parametrize(
     ("edges", "features", "labels", "says"),
     [
-        ("a,b\n", None, None, "edge list, which has no node features; give them.*features=FILE"),
+        ("a,b\n", None, None, "e.csv has no node features; give them.*features=FILE"),
         ("a,b\nb,zz\n", FEATURES, None, "'b' - 'zz'.*no node 'zz' .they have 3, from 'a' to 'c'"),
         ("who,whom\na,b\n", FEATURES, None, "no node 'who'.*header, call its columns source and target"),
         ("a,b,1,2\n", FEATURES, None, "4 columns; an edge list"),

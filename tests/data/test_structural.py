@@ -153,14 +153,14 @@ def test_what_is_missing_or_too_much_is_said(tmp_path: Path) -> None:
     cases: list[tuple[Any, str]] = [
         (lambda: build_graph(None, EDGES), "no node features.*node_features='degree'.*--node-features"),
         (lambda: as_graph(Data(edge_index=edges)), "no node features.*data.x.*node_features='degree'"),
-        (lambda: as_graph((None, EDGES)), "no node features.* as X, .*node_features='degree'"),
+        (lambda: as_graph((None, EDGES)), "no node features.*X of a pair.*node_features='degree'"),
         (lambda: as_graph((None, None), node_features="degree"), "None for the adjacency A"),
         (
             lambda: as_graph((None, np.ones((3, 4))), node_features="degree"),
             r"shape \[3, 4\], but it must be .*\[n, n\]",
         ),
         (lambda: as_graph(nx.path_graph(3)), "no node features.*set_node_attributes.*node_features='degree'"),
-        (lambda: read_graph(tmp_path / "e.csv"), "edge list.*no node features.*node_features='degree'"),
+        (lambda: read_graph(tmp_path / "e.csv"), "no node features.*edge list.*node_features='degree'"),
         (lambda: read_graph(tmp_path / "g.npz"), "no node features.*node_features='degree'"),
         (lambda: build_graph(np.eye(4), EDGES, node_features="degree"), "features already.*leave out node_features"),
         (lambda: load("cora", node_features="degree"), "cora has its own features"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -91,8 +92,8 @@ def check_features(
 
     - At most `SPARSE_SHARE` of the entries are not zero: `torch.sparse_csr`, int64 indices, columns sorted within
       rows, no zero and no duplicate among the entries. What comes sparse is never made dense on the way.
-    - A large map of a file (`numpy.memmap`; `sfa.data.arrays` says what is large) that is not small as CSR stays on
-      disk. It is shared if it is float32 in C order, and otherwise converted into a temporary file.
+    - A large map of a file (`numpy.memmap`) that is not small as CSR stays on disk. It is shared if it is float32 in C
+      order, and otherwise converted into a temporary file.
     - Otherwise a dense tensor, C-contiguous, a copy of what was given.
 
     Args:
@@ -103,18 +104,55 @@ def check_features(
     """
     if isinstance(x, Tensor) and x.layout == torch.sparse_coo and x.dense_dim():
         x = x.to_dense()  # its entries are whole rows
-    if x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr"):
-        features = _from_sparse(x, place)
-        return features.to_dense() if dense else features, False
+    is_sparse = x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr")
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
-    array = to_numpy(x)
-    _check_shape(array.shape)
-    _check_dtype(array.dtype)
-    entries = _count_entries(array, place)
-    is_sparse = entries <= SPARSE_SHARE * array.size and not (mapped and is_large(ENTRY_BYTES * entries))
-    if is_sparse and not dense:
-        chunks = [sparse.csr_array(rows) for rows in _float32_rows(array)]
-        return _csr_tensor(sparse.vstack(chunks, format="csr")), False
+    array = x if is_sparse else to_numpy(x)
+    if len(array.shape) != 2:
+        raise InputError(f"The features have shape {list(array.shape)}, but a table [nodes, features] is needed.")
+    if array.shape[1] == 0:
+        shape = list(array.shape)
+        raise InputError(f"The features have no columns (shape {shape}); give at least one, {OR_MAKE_THEM}.")
+    if is_sparse:
+        try:  # a wrong index would otherwise read beyond the arrays
+            array = to_scipy(x) if isinstance(x, Tensor) else x.copy()  # the caller's stays as it is
+            if hasattr(array, "check_format"):
+                array.check_format(full_check=True)
+        except ValueError as error:
+            raise InputError(f"The sparse features are damaged: {str(error).rstrip('.')}.") from error
+    if array.dtype.kind not in "fiub":
+        raise InputError(
+            f"The features hold {array.dtype} values, but they must be numbers; encode text and categories first."
+        )
+    entries, wrong, first = 0, 0, 0
+    if is_sparse:
+        array = array.tocsr()
+        array.sum_duplicates()  # which sorts the columns as well
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32, copy=False)
+        array.eliminate_zeros()
+        strange = np.flatnonzero(~np.isfinite(array.data))
+        entries, wrong = array.nnz, len(strange)
+        first = int(np.searchsorted(array.indptr, strange[0], side="right")) - 1 if wrong else 0
+    else:
+        for chunk, rows in zip(row_chunks(array.shape), _float32_rows(array), strict=True):
+            entries += int(np.count_nonzero(rows))
+            finite = np.isfinite(rows)
+            if not finite.all():
+                first = first if wrong else chunk.start + int((~finite).any(axis=1).argmax())
+                wrong += int((~finite).sum())
+    if wrong:
+        raise InputError(
+            f"The features hold {wrong} values that are NaN or infinite (as float32), the first in {place(first)}; "
+            "fill or remove them first."
+        )
+    is_small = not (mapped and is_large(ENTRY_BYTES * entries))
+    if entries <= SPARSE_SHARE * math.prod(array.shape) and is_small and not dense:
+        chunks = () if is_sparse else [sparse.csr_array(rows) for rows in _float32_rows(array)]
+        csr = array if is_sparse else sparse.vstack(chunks, format="csr")
+        rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
+        return csr_matrix(rowptr, col, torch.from_numpy(csr.data), csr.shape), False
+    if is_sparse:
+        return torch.from_numpy(array.toarray()), False
     if dense or not mapped:
         return torch.from_numpy(np.array(array, dtype=np.float32, order="C")), False
     if array.dtype == np.float32 and array.flags.c_contiguous:
@@ -122,70 +160,8 @@ def check_features(
     return on_disk(_float32_rows(array), array.shape), True
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        raise InputError(f"The features have shape {list(shape)}, but a table [nodes, features] is needed.")
-    if shape[1] == 0:
-        raise InputError(f"The features have no columns (shape {list(shape)}); give at least one, {OR_MAKE_THEM}.")
-
-
-def _check_dtype(dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "fiub":
-        raise InputError(
-            f"The features hold {dtype} values, but they must be numbers; encode text and categories first."
-        )
-
-
-def _count_entries(array: NDArray[Any], place: Callable[[int], str]) -> int:
-    """Count the values that are not zero as float32; all of them must be finite."""
-    entries, wrong, first = 0, 0, 0
-    for chunk, rows in zip(row_chunks(array.shape), _float32_rows(array), strict=True):
-        entries += int(np.count_nonzero(rows))
-        finite = np.isfinite(rows)
-        if not finite.all():
-            first = first if wrong else chunk.start + int((~finite).any(axis=1).argmax())
-            wrong += int((~finite).sum())
-    if wrong:
-        raise _not_finite(wrong, place(first))
-    return entries
-
-
 def _float32_rows(array: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
     for chunk in row_chunks(array.shape):
         with np.errstate(over="ignore"):  # a value beyond float32 becomes inf and is reported as such
             rows = array[chunk].astype(np.float32, copy=False)
         yield rows
-
-
-def _from_sparse(x: Any, place: Callable[[int], str]) -> Tensor:
-    _check_shape(tuple(x.shape))
-    try:  # a wrong index would otherwise read beyond the arrays
-        matrix = to_scipy(x) if isinstance(x, Tensor) else x.copy()  # the caller's stays as it is
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise InputError(f"The sparse features are damaged: {str(error).rstrip('.')}.") from error
-    _check_dtype(matrix.dtype)
-    matrix = matrix.tocsr()
-    matrix.sum_duplicates()  # which sorts the columns as well
-    with np.errstate(over="ignore"):
-        matrix = matrix.astype(np.float32, copy=False)
-    matrix.eliminate_zeros()
-    wrong = ~np.isfinite(matrix.data)
-    if wrong.any():
-        first = int(np.searchsorted(matrix.indptr, wrong.argmax(), side="right")) - 1
-        raise _not_finite(int(wrong.sum()), place(first))
-    is_sparse = matrix.nnz <= SPARSE_SHARE * matrix.shape[0] * matrix.shape[1]
-    return _csr_tensor(matrix) if is_sparse else torch.from_numpy(matrix.toarray())
-
-
-def _csr_tensor(matrix: Any) -> Tensor:
-    rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
-    return csr_matrix(rowptr, col, torch.from_numpy(matrix.data), matrix.shape)
-
-
-def _not_finite(count: int, first: str) -> InputError:
-    return InputError(
-        f"The features hold {count} values that are NaN or infinite (as float32), the first in {first}; "
-        "fill or remove them first."
-    )

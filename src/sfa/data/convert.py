@@ -15,16 +15,19 @@ from sfa.data.arrays import to_numpy, with_shape
 from sfa.data.edges import adjacency_edges
 from sfa.data.labels import MASKS
 from sfa.data.raw import LABEL_KEYS, build, from_networkx, in_graph, is_networkx, join_graphs, own_name
-from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
-from sfa.tasks import task_of
+from sfa.tasks import DATA, Task, task_of
 
 ONE_GRAPH = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 MANY_GRAPHS = (
     "a list of torch_geometric Data or of NetworkX graphs, a torch_geometric data set, DataLoader or Batch of such, "
     "or a graph set"
 )
-NO_EDGES = "no edge_index; set it to an integer tensor [2, edges], which may be empty."
+EMBEDDERS: dict[Task, str] = {
+    "node": "NodeEmbedder (sfa.data.as_graph)",
+    "graph": "GraphEmbedder (sfa.data.as_graphs)",
+    "image": "ImageEmbedder (sfa.data.as_images)",
+}
 
 
 def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
@@ -41,28 +44,17 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     then be anything. A graph without features (X is then None) gets some if `node_features` says of what: `degree`,
     `random` or `spectral`, with a width if wanted (`spectral:64`); see `sfa.data.structural`.
     """
-    _refuse_images(obj, "a graph is")
+    check_task(obj, "node")
     is_list = isinstance(obj, (tuple, list))
-    are_graphs = is_list and len(obj) > 0 and all(is_one_graph(one) for one in obj)
-    if are_graphs or (isinstance(obj, Data) and task_of(obj) == "graph"):
-        raise InputError(
-            f"These are {len(obj) if are_graphs else len(obj.ptr) - 1} graphs, and one is needed: embed graphs with "
-            "GraphEmbedder (sfa.data.as_graphs), or give one of them to embed its nodes."
-        )
     if is_list and len(obj) == 2:
-        raw, what, fix = _from_pair(*obj), "pair (X, A)", "give a table [nodes, features] as X"
+        raw = _from_pair(*obj)
     elif isinstance(obj, Data):
-        raw, what, fix = _copy(obj, labels), "Data", "set data.x to a table [nodes, features]"
+        raw = _copy(obj, labels)
     elif is_networkx(obj):
-        raw, what = from_networkx(obj, labels=labels), "NetworkX graph"
-        fix = "set them with networkx.set_node_attributes(graph, {node: [0.5, 1.0, ...]}, 'x')"
+        raw = from_networkx(obj, labels=labels)
     else:
         given = f"{type(obj).__name__} of {len(obj)} things" if is_list else type(obj).__name__
         raise InputError(f"A {given} is no graph; allowed is {ONE_GRAPH}.")
-    if raw.x is None and node_features is None:
-        raise InputError(f"The {what} has no node features; {fix}, {OR_MAKE_THEM}.")
-    if raw.edge_index is None:
-        raise InputError("The Data has no edges; set data.edge_index to an integer tensor [2, edges].")
     raw.name = name or own_name(raw)
     return build(raw, name="graph", node_features=node_features)
 
@@ -83,41 +75,48 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     """
     if isinstance(obj, DataLoader):
         obj = obj.dataset
-    _refuse_images(obj, "graphs are")
+    check_task(obj, "graph")
     if isinstance(obj, Data) and task_of(obj) == "graph":
         raw = _copy(obj, labels)
-        if raw.edge_index is None:
-            raise InputError(f"The graphs have {NO_EDGES}")
         raw.x = None if raw.x is None or raw.x.shape[1:] == (0,) else raw.x
         raw.name = name or own_name(raw)
         graphs = build(raw, name="graphs", node_features=node_features)
         if "features_of" in obj:
             graphs.features_of = obj.features_of
         return graphs
-    many = _list_graphs(obj)
+    is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
+    if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
+        raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
+    many = list(obj)
+    strange = next((i for i, graph in enumerate(many) if not is_one_graph(graph)), None)
+    if strange is not None:
+        raise InputError(
+            f"Item {strange} of the {type(obj).__name__} is a {type(many[strange]).__name__}, which is not one graph; "
+            f"allowed is {MANY_GRAPHS}."
+        )
     names = [own_name(graph) for graph in many]
     ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(many))
     each = []
     for graph, one in zip(many, ids, strict=True):
         with in_graph(one):
             each.append(from_networkx(graph, labels=False) if is_networkx(graph) else graph)
-            if each[-1].edge_index is None:
-                raise InputError(f"There is {NO_EDGES}")
     raw = join_graphs(each, ids)
     raw.y = _graph_labels(many, ids) if labels else None
     return build(raw, name=name or own_name(obj) or "graphs", node_features=node_features)
 
 
+def check_task(data: Any, needed: Task, given: str = "This") -> None:
+    """Raise if data are of another kind than is needed; what is no data at all passes."""
+    is_list = isinstance(data, (list, tuple)) and len(data) > 0 and all(is_one_graph(one) for one in data)
+    found: Task | None = "graph" if is_list else "node" if is_networkx(data) else None
+    found = task_of(data) if isinstance(data, Data) else found
+    if found not in (None, needed):
+        raise InputError(f"{given} is {DATA[found]}, and {DATA[needed]} is needed: {EMBEDDERS[found]} embeds it.")
+
+
 def is_one_graph(obj: Any) -> bool:
     """Tell whether this is a PyG `Data` of one graph, or a NetworkX graph."""
     return (isinstance(obj, Data) and task_of(obj) == "node") or is_networkx(obj)
-
-
-def _refuse_images(obj: Any, needed: str) -> None:
-    if isinstance(obj, Data) and task_of(obj) == "image":
-        raise InputError(
-            f"These are images, and {needed} needed: embed images with ImageEmbedder (sfa.data.as_images)."
-        )
 
 
 def _copy(data: Data, labels: bool) -> Data:
@@ -150,25 +149,6 @@ def _from_pair(x: Any, a: Any) -> Data:
     raise InputError(
         f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index [2, edges]."
     )
-
-
-def _list_graphs(obj: Any) -> list[Any]:
-    if is_one_graph(obj):
-        raise InputError(
-            f"A {type(obj).__name__} is one graph, and many are needed: embed its nodes with NodeEmbedder "
-            "(sfa.data.as_graph), or give a list of graphs."
-        )
-    is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
-    if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
-        raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
-    graphs = list(obj)
-    for i, graph in enumerate(graphs):
-        if not is_one_graph(graph):
-            raise InputError(
-                f"Item {i} of the {type(obj).__name__} is a {type(graph).__name__}, which is not one graph; allowed is "
-                f"{MANY_GRAPHS}."
-            )
-    return graphs
 
 
 def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[Any]:

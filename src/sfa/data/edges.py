@@ -17,6 +17,8 @@ Weights = NDArray[np.float32] | None
 
 def check_edges(edges: Any, weight: Any, num_nodes: int) -> tuple[Edges, Weights]:
     """Return edges as int64 [2, m], and their weights, if there are any, as float32 [m]."""
+    if edges is None:
+        raise InputError("There is no edge_index; set it to an integer tensor [2, edges], which may be empty.")
     edges = to_numpy(edges)
     if edges.size == 0:
         edges = np.empty((2, 0), dtype=np.int64)

@@ -56,7 +56,10 @@ def build_graph(
         `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
     """
     if x is None and node_features is None:
-        raise InputError(f"The graph has no node features; give a table [nodes, features], {OR_MAKE_THEM}.")
+        raise InputError(
+            "The graph has no node features; give a table [nodes, features] (X of a pair, data.x of a Data, the nodes' "
+            f"attribute x by networkx.set_node_attributes), {OR_MAKE_THEM}."
+        )
     kind = _kind_to_make(x, node_features)
     x = with_shape(x)
     num_nodes = count_nodes(x, num_nodes, edges, node_ids, y)

@@ -69,10 +69,7 @@ def read_graph(
         if table is not None:
             join_features(raw, table)
         if raw.x is None and node_features is None:
-            raise InputError(
-                f"{full} has no node features; give them with features=FILE (--features FILE), put them into the "
-                f"file (key x or attr_data in .npz, x in .pt, node attribute x in .gml and .graphml), {OR_MAKE_THEM}."
-            )
+            raise _no_features(full)
         raw.x = with_shape(raw.x)
         ids = raw.get("node_ids")
         count = count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index, ids, raw.y)
@@ -138,15 +135,20 @@ def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features
         with explain_damage(path):
             return READERS[path.suffix.lower()](path)
     if table is None and node_features is None:
-        raise InputError(
-            f"{path} is an edge list, which has no node features; give them as well with features=FILE (--features "
-            f"FILE), a .csv or .parquet (first column the node id) or a .npy (row i for node i), {OR_MAKE_THEM}."
-        )
+        raise _no_features(path)
     others = [] if labels is None or table is not None else read_labeled_nodes(labels)
     with explain_damage(path):
         if table is None:
             return read_edge_list(path, others=others)
         return read_edge_list(path, table.get("node_ids") or range(len(table.x)))
+
+
+def _no_features(path: Path) -> InputError:
+    return InputError(
+        f"{path} has no node features; give them with features=FILE (--features FILE), a .csv or .parquet (first "
+        "column the node id) or a .npy (row i for node i), put them into the file (x or attr_data in .npz, x in .pt, "
+        f"node attribute x in .gml and .graphml; an edge list has none), {OR_MAKE_THEM}."
+    )
 
 
 def _list_files(folder: Path) -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,13 +45,11 @@ def first_image(folder: Path) -> Path | None:
         if not waiting:
             break
         looked_at = waiting.pop()
-        try:
+        with contextlib.suppress(InputError):  # whoever reads the folder will say so
             folders, images = _scan(looked_at)
-        except InputError:  # whoever reads the folder will say so
-            continue
-        if images:
-            return looked_at / images[0]
-        waiting += [looked_at / name for name in reversed(folders)]
+            if images:
+                return looked_at / images[0]
+            waiting += [looked_at / name for name in reversed(folders)]
     return None
 
 
@@ -105,31 +104,33 @@ def read_image_folder(
     check_image_size(image_size)
     parts = _find_parts(folder, test)
     found = {part: _find_images(folder, part, classes) for part in parts or [""]}
-    ids = [one for by_class in found.values() for images in by_class.values() for one in images]
+    names = _class_names(folder, found)
+    # One row an image: its id, its class folder and its part.
+    rows = [(one, name, i) for i, by in enumerate(found.values()) for name, images in by.items() for one in images]
+    ids = [one for one, _, _ in rows]
     for one in ids:  # they go into tables and files of text
         try:
             one.encode()
         except UnicodeEncodeError as error:
             raise InputError(f"The file name {os.fsencode(one)!r} in {folder} is not in UTF-8; rename it.") from error
-    names = _class_names(folder, found)
     table = folder / LABELS if labels is None else existing(labels, "label")
     y, class_names = None, None
-    if labels is not None or (table.is_file() and not names):
-        y = read_labels(table, ids, "image")
-    elif table.is_file():
-        raise InputError(
-            f"The folder {folder} has class folders and a {LABELS} in it, and either would give the labels: remove "
-            "one, or give --labels FILE (labels=FILE), which replaces the folders."
-        )
-    elif names:
-        counts = [(names.index(name), len(images)) for by_class in found.values() for name, images in by_class.items()]
-        y = np.repeat(*np.array(counts).T)
+    if names and labels is None:
+        if table.is_file():
+            raise InputError(
+                f"The folder {folder} has class folders and a {LABELS} in it, and either would give the labels: remove "
+                "one, or give --labels FILE (labels=FILE), which replaces the folders."
+            )
+        number = {name: i for i, name in enumerate(names)}
+        y = np.array([number[name] for _, name, _ in rows])
         class_names = names if classes is None else [classes[name] for name in names]
+    elif labels is not None or table.is_file():
+        y = read_labels(table, ids, "image")
     decoder = ImageDecoder(folder, ids, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
     x, mapped = decoder.decode()
     kept = np.array([one not in decoder.left_out for one in ids])
-    part = np.repeat(np.arange(len(found)), [sum(map(len, by_class.values())) for by_class in found.values()])[kept]
-    masks = {mask: part == i for i, mask in enumerate(("train_mask", "test_mask", "val_mask")[: len(parts)])}
+    part = np.array([i for _, _, i in rows])[kept]
+    masks = ("train_mask", "test_mask", "val_mask")[: len(parts)] if len(parts) > 1 else ()
     data = build_images(
         x,
         y=None if y is None else y[kept],
@@ -137,7 +138,7 @@ def read_image_folder(
         class_names=class_names,
         name=folder.resolve().name or "images",
         mapped=mapped,
-        **(masks if len(parts) > 1 else {}),
+        **{mask: part == i for i, mask in enumerate(masks)},
     )
     if decoder.left_out:
         data.left_out = list(decoder.left_out)
@@ -145,10 +146,7 @@ def read_image_folder(
 
 
 def left_out_remark(data: Data) -> str | None:
-    """Say which images could not be read; None if there are none.
-
-    As in "2 of 120 images could not be read and were left out: a/x.png, b/y.png".
-    """
+    """Say which images could not be read: "2 of 120 images could not be read and were left out: a/x.png, b/y.png"."""
     left_out: list[str] = data.get("left_out") or []
     if not left_out:
         return None
@@ -183,8 +181,8 @@ def _find_parts(folder: Path, test: Sequence[str]) -> list[str]:
     return parts
 
 
-def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> dict[str | None, list[str]]:
-    """Return the sorted ids of a part's images by the name of their class folder; by None if they lie in no such."""
+def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> dict[str, list[str]]:
+    """Return the sorted ids of a part's images by the name of their class folder, "" if they lie in none."""
     top = folder / part
     folders, images = _scan(top)
     if classes is not None:
@@ -200,8 +198,8 @@ def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> di
                 f"The folder {top} has images in it ({images[0]}) and in folders ({inner}/): put each into the folder "
                 "of its class, or all into one folder."
             )
-        return {None: [_join(part, name) for name in images]}
-    found: dict[str | None, list[str]] = {name: sorted(_walk(folder, _join(part, name))) for name in folders}
+        return {"": [_join(part, name) for name in images]}
+    found = {name: sorted(_walk(folder, _join(part, name))) for name in folders}
     empty = next((name for name, ids in found.items() if not ids), None)
     if empty is not None or not found:
         what = "no images in it" if not any(found.values()) else f"a folder {empty}/ with no images in it"
@@ -209,19 +207,15 @@ def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> di
     return found
 
 
-def _class_names(folder: Path, found: dict[str, dict[str | None, list[str]]]) -> list[str]:
+def _class_names(folder: Path, found: dict[str, dict[str, list[str]]]) -> list[str]:
     """Return the names of the classes, none if the images lie in no class folders; the first part has every class."""
     (first, learned), *others = found.items()
     for part, by_class in others:
-        if (None in by_class) != (None in learned):
-            flat, deep = (part, first) if None in by_class else (first, part)
-            raise InputError(f"The images in {folder / flat} lie in no class folders, but those in {folder / deep} do.")
-        strange = sorted(str(name) for name in by_class.keys() - learned.keys())
+        strange = sorted(by_class.keys() - learned.keys())
         if strange:
-            raise InputError(
-                f"The folder {folder / part} has a class {strange[0]!r}, which {folder / first} does not have."
-            )
-    return [name for name in learned if name is not None]
+            what = f"a class {strange[0]!r}" if strange[0] else "images in no class folder"
+            raise InputError(f"The folder {folder / part} has {what}, which {folder / first} does not have.")
+    return [name for name in learned if name]
 
 
 def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]:

@@ -47,10 +47,7 @@ class ImageDecoder:
         self.left_out: dict[str, str] = {}
 
     def decode(self) -> tuple[Pixels, bool]:
-        """Return the pixels [m, height, width, 3] of the images that can be read, and whether they lie on disk.
-
-        What is large (see `sfa.data.arrays`) is written into the cache once, and is a map of that file then and later.
-        """
+        """Return the pixels [m, height, width, 3] of the images that can be read, and whether they lie on disk."""
         with warnings.catch_warnings():  # Pillow's are about metadata; this holds for the threads as well
             warnings.simplefilter("ignore")
             if self.image_size is None:
@@ -77,11 +74,8 @@ class ImageDecoder:
         return x, mapped
 
     def _images(self) -> Iterator[Pixels]:
-        """Decode the images that can be read, in order.
-
-        All headers are read first: a file that is no image, or of another size, is told of before the long work.
-        """
-        first = ""
+        """Decode the images that can be read, in order."""
+        first = ""  # all headers are read first: a file of another size is told of before the long work
         for one, size in self._each(read_size):
             first = first or one
             if self.image_size is None and size != self.size:
@@ -151,10 +145,7 @@ class ImageDecoder:
             return np.memmap(made / "images.bin", np.uint8, "r", shape=shape) if shape[0] else np.empty(shape, np.uint8)
 
     def _fingerprint(self) -> str:
-        """Hash the folder's place, and the names, sizes and times of its images.
-
-        `processed` would find out the place of each, which takes longer than all else once they are decoded.
-        """
+        """Hash the folder's place, and the names, sizes and times of its images, without finding out each place."""
         digest = hashlib.sha256(repr(str(self.folder.resolve())).encode())
         for one in self.ids:
             try:
