@@ -1,7 +1,4 @@
-"""Data sets by name, your own files, and graphs or images in memory -> one checked `torch_geometric.data.Data`.
-
-It is one graph, (with `ptr`) a set of graphs, or (with `x` of four axes) a set of images.
-"""
+"""Read data sets by name, files, and objects in memory as one checked PyG `Data`: a graph, graph set or image set."""
 
 from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph, as_graphs

@@ -32,30 +32,24 @@ class Bundled(NamedDataset):
         return read_graph(place)
 
 
-def _planetoid(key: str, name: str) -> PygSet:
-    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    return PygSet(key, f"Planetoid/{name}", [f"ind.{key}.{part}" for part in parts], {"name": name})
-
-
-def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
-    splits = (f"{file or key}_split_0.6_0.2_{i}.npz" for i in range(10))
+def _geom_gcn(name: str, folder: str, file: str | None = None) -> PygSet:
+    splits = (f"{file or name}_split_0.6_0.2_{i}.npz" for i in range(10))
     files = ("out1_node_feature_label.txt", "out1_graph_edges.txt", *splits)
-    return PygSet(key, folder, files, {} if folder == "Actor" else {"name": key})
+    return PygSet(name, folder, files, {} if folder == "Actor" else {"name": name})
 
 
-def _heterophilous(key: str) -> PygSet:
-    name = key.replace("-", "_")
-    return PygSet(key, f"HeterophilousGraphDataset/{name}", [f"{name}.npz"], {"name": key})
-
-
+PLANETOID = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+HETEROPHILOUS = ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")
 TU = (
     *("NCI1", "NCI109", "PROTEINS", "DD", "ENZYMES", "PTC_MR"),
     *("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "REDDIT-MULTI-5K", "COLLAB"),
 )
 _DATASETS: tuple[NamedDataset, ...] = (
     Bundled("cora"),
-    _planetoid("citeseer", "CiteSeer"),
-    _planetoid("pubmed", "PubMed"),
+    *(
+        PygSet(name.lower(), f"Planetoid/{name}", [f"ind.{name.lower()}.{part}" for part in PLANETOID], {"name": name})
+        for name in ("CiteSeer", "PubMed")
+    ),
     PygSet("photo", "Amazon/Photo", ["amazon_electronics_photo.npz"], {"name": "Photo"}),
     PygSet("computers", "Amazon/Computers", ["amazon_electronics_computers.npz"], {"name": "Computers"}),
     PygSet("wikics", "WikiCS", ["data.json"], {"is_undirected": True}),
@@ -65,7 +59,10 @@ _DATASETS: tuple[NamedDataset, ...] = (
     _geom_gcn("actor", "Actor", "film"),
     *(_geom_gcn(key, f"WikipediaNetwork/{key}/geom_gcn") for key in ("chameleon", "squirrel")),
     *(_geom_gcn(key, f"WebKB/{key}") for key in ("cornell", "texas", "wisconsin")),
-    *map(_heterophilous, ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")),
+    *(
+        PygSet(name, f"HeterophilousGraphDataset/{own}", [f"{own}.npz"], {"name": name})
+        for name, own in ((name, name.replace("-", "_")) for name in HETEROPHILOUS)
+    ),
     Bundled("mutag", "graph"),
     *(TuSet(name.lower().replace("_", "-"), name) for name in TU),
     Digits(),

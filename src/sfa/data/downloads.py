@@ -106,17 +106,14 @@ def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Pat
 
 @contextlib.contextmanager
 def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
-    """Yield a temporary folder in `base`, of which `made` is then renamed to `target`.
-
-    A crash never leaves half of it, and if another process made the same one first, that one stays.
-    """
+    """Yield a temporary folder in `base`, of which `made` is then renamed to `target`: a crash leaves no half of it."""
     with tempfile.TemporaryDirectory(dir=base, prefix="making-") as temporary:
         yield Path(temporary)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             Path(temporary, made).rename(target)
         except OSError:
-            if not target.is_dir():
+            if not target.is_dir():  # if another process made the same one first, that one stays
                 raise
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sfa.data.arrays import to_numpy, to_scipy
 from sfa.errors import InputError
@@ -79,8 +80,6 @@ def _both_directions(pairs: NDArray[np.int64], num_nodes: int) -> NDArray[np.int
 
 def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[Edges, NDArray[Any]]:
     """Return the edges [2, m] and weights [m] of an n x n adjacency matrix; an entry that is not 0 is an edge."""
-    from scipy import sparse
-
     if isinstance(adjacency, torch.Tensor):
         adjacency = adjacency.detach().cpu() if adjacency.layout == torch.strided else to_scipy(adjacency)
     if tuple(adjacency.shape) != (num_nodes, num_nodes):

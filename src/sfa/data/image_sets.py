@@ -202,13 +202,11 @@ def read_class_list(path: Path) -> dict[str, str]:
             continue
         one, *rest = re.split(r"[,;\s]+", line.strip(), maxsplit=1)
         name = (rest and rest[0]) or one
-        if not re.fullmatch(r"n\d{8}", one):
+        if not re.fullmatch(r"n\d{8}", one) or one in classes or name in classes.values():
             raise InputError(
-                f"{path} has {one!r} in line {number}, but a class is listed by its WordNet id, such as n01558993."
+                f"{path} has {line.strip()!r} in line {number}, but each line lists another class by its WordNet id, "
+                "such as n01558993, and perhaps its name."
             )
-        if one in classes or name in classes.values():
-            what = f"class {one}" if one in classes else f"name {name!r}"
-            raise InputError(f"{path} has the {what} again in line {number}; each class is listed once, by one name.")
         classes[one] = name
     if not classes:
         raise InputError(f"{path} lists no classes; it should have a WordNet id, such as n01558993, in each line.")

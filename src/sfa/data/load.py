@@ -34,10 +34,9 @@ class LoadedByFunction(NamedDataset):
     Args:
         name: The name of the data set.
         function: Takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG
-            ``Data``: one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`. A list of graphs and a
-            PyG data set are taken as well. The first line of its docstring describes the data set in
-            ``sfa list datasets``. Set ``function.task`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
-            is embedded, and to have a command checked before the data are read.
+            ``Data`` (one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`), a list of graphs or a
+            PyG data set. The first line of its docstring describes it in ``sfa list datasets``. Set ``function.task``
+            to ``"node"``, ``"graph"`` or ``"image"`` to have a command checked before the data are read.
     """
 
     name: str
@@ -83,10 +82,7 @@ def names() -> list[NamedDataset]:
 
 
 def find(name: PathLike) -> NamedDataset | None:
-    """Return the data set of this name, ``tu:NAME`` or ``module:function``; None if there is none.
-
-    A ``Path`` object is never a name.
-    """
+    """Return the data set of this name, ``tu:NAME`` or ``module:function``, None if there is none or it is a Path."""
     if not isinstance(name, str):
         return None
     if name.lower().startswith(PREFIX):

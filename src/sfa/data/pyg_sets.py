@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from torch_geometric.data import Data
 
 from sfa.data.downloads import NamedDataset, processed, quiet
@@ -143,8 +144,6 @@ class TuSet(PygSet):
         return cls(text, name)
 
     def read(self, place: Path) -> Data:
-        import pandas as pd
-
         name = self.options["name"]
         indicator = place / self.files[1]
         graph = pd.read_csv(indicator, header=None).to_numpy(dtype=np.int64).ravel() - 1
@@ -184,8 +183,6 @@ class OgbSet(NamedDataset):
         return place if place is not None and (place / "raw").is_dir() else None
 
     def read(self, place: Path) -> Data:
-        import pandas as pd
-
         def make(made: Path) -> None:
             for i, file in enumerate(self.files):
                 table = np.asarray(pd.read_csv(place / file, header=None).to_numpy())

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 from torch_geometric.data import Data
 
@@ -82,10 +84,7 @@ def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -
 
 
 def random_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """Return standard normal numbers, the same on every call: they tell nodes apart and say nothing of them.
-
-    Row i is the same in every graph, whatever node stands there: what is learned belongs to one graph.
-    """
+    """Return standard normal numbers, the same on every call and in every graph: they say nothing of a node."""
     rng = np.random.default_rng(derive_seed(0, 5))
     return rng.standard_normal((num_nodes, width), dtype=np.float32)
 
@@ -102,14 +101,12 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
     eigenvalues (symmetric graphs) are one choice of many, the same on every call; those of another graph are not
     comparable.
     """
-    from scipy import sparse
-
     values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
     adjacency = sparse.csr_array((values, (edges[0], edges[1])), shape=(num_nodes, num_nodes))
     root = np.sqrt(adjacency.sum(axis=1))
     scale = sparse.diags_array(np.divide(1, root, out=np.zeros(num_nodes), where=root > 0))
     normalized = (scale @ adjacency @ scale).tocsr()
-    _, component = sparse.csgraph.connected_components(adjacency, directed=False)
+    _, component = connected_components(adjacency, directed=False)
     size = np.bincount(component)[component]
 
     features = np.zeros((num_nodes, width), dtype=np.float32)

@@ -11,10 +11,9 @@ from sfa.data.files import PathLike, existing, explain_damage
 from sfa.data.graph import count_nodes
 from sfa.data.labels import check_ids
 from sfa.data.raw import build, in_graph, join_graphs
-from sfa.data.readers.edge_list import read_edge_list
-from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
-from sfa.data.readers.features import join_features, read_features
 from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
+from sfa.data.readers.graph_tables import SUFFIXES as FEATURE_SUFFIXES
+from sfa.data.readers.graph_tables import join_features, read_edge_list, read_features
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.tables import read_labeled_nodes, read_labels
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
@@ -36,15 +35,12 @@ def read_graph(
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
-    `.npz` (keys in `sfa.data.readers.graph_formats`), `.csv`/`.tsv`/`.txt` (edge list), `.pt` (PyG Data), `.gml`,
-    `.graphml`.
+    The file is a `.npz` (keys in `sfa.data.readers.graph_formats`), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG
+    Data), `.gml` or `.graphml`. A graph set is a folder with one file a graph (see `read_graph_folder`), a `.npz` with
+    a key `ptr`, or a `.pt` with a list of PyG Data; `labels` are then of the graphs.
 
-    A graph set is a folder with one file a graph (see `read_graph_folder`), a `.npz` with a key `ptr`, or a `.pt` with
-    a list of PyG Data; `labels` are then of the graphs.
-
-    Features larger than the memory go into a `.npy` file of their own, which is mapped; a part of a `.npz`, which is a
-    zip archive, cannot be. Where there are no features at all, `node_features` says what to make them of: `degree`,
-    `random` or `spectral` (see `sfa.data.structural`).
+    Features larger than the memory go into a `.npy` file of their own, which is mapped. Where there are no features at
+    all, `node_features` says what to make them of: `degree`, `random` or `spectral` (see `sfa.data.structural`).
     """
     if node_features is not None:
         NodeFeatures.parse(node_features)  # before anything is read
@@ -95,13 +91,10 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
             water.features.csv
             labels.csv
 
-    - Each file in one of the formats that `read_graph` reads is a graph. Other files, and folders, are left alone.
-    - `NAME.features.csv` (or `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the nodes of `NAME`'s graph, if
-      the graph's own file has none: the first column is the node's id, a `.npy` has numbers only.
-    - `labels.csv`, or in its place the file given as `labels`, is a table (id, label) of the graphs. One that it does
-      not list is unlabeled; labels of nodes do not count.
-
-    All graphs have features, equally many, or none has: then they are made of the number of neighbors.
+    Each file that `read_graph` can read is a graph; others, and folders, are left alone. `NAME.features.csv` (or
+    `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the graph `NAME`, if its own file has none. `labels.csv`, or
+    in its place the file given as `labels`, is a table (id, label) of the graphs; labels of nodes do not count. All
+    graphs have features, equally many, or none has: then they are made of the number of neighbors.
     """
     files = _list_files(folder)
     label_path = files.pop(LABELS, None)

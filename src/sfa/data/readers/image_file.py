@@ -90,10 +90,7 @@ def to_rgb(image: Image) -> Image:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[ImageFile]:
-    """Open an image and read its header; whatever its decoder raises, here or later, becomes one sentence.
-
-    What the system raises (no permission, a disk that fails) does so too, but says nothing about the image.
-    """
+    """Open an image and read its header; whatever its decoder or the system raises becomes one sentence."""
     pil = _pillow()
     too_many = f"it has more than the {MAX_PIXELS} pixels that are allowed"
     try:

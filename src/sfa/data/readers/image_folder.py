@@ -81,12 +81,11 @@ def read_image_folder(
             dog/                test/
                 0.jpg               cat/2.png
 
-    - Files with a suffix in `SUFFIXES` (.png, .jpg, …) are images. Others, and whatever is hidden, are left alone.
-    - A class is a folder; how images lie in folders below it makes no difference. `labels.csv` beside flat images is a
-      table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0); one that it does not list is
-      unlabeled. A file given as `labels` counts instead of either.
-    - The part to test on is called `test`, `val`, `validation` or `valid`. Where there is `test` and one of the others,
-      that other is the part to validate on. Images may lie flat in parts too.
+    Files with a suffix in `SUFFIXES` are images; others, and whatever is hidden, are left alone. A class is a folder;
+    how images lie in folders below it makes no difference. `labels.csv` beside flat images is a table (id, label) of
+    them, `0.png,cat` (or `0,cat`, if no other image is called 0). A file given as `labels` counts instead of either.
+    The part to test on is called `test`, `val`, `validation` or `valid`; where there is `test` and one of the others,
+    that other is the part to validate on. Images may lie flat in parts too.
 
     Args:
         folder: Where the images are.

@@ -33,10 +33,7 @@ THREADS = min(16, os.cpu_count() or 1)
 
 
 class ImageDecoder:
-    """Decode the images of a folder in order; see `read_image_folder` for the options.
-
-    `left_out` tells, by their ids, why images cannot be read.
-    """
+    """Decode the images of a folder in order; `left_out` tells, by their ids, why some cannot be read."""
 
     def __init__(
         self, folder: Path, ids: list[str], *, image_size: int | None, skip_corrupt: bool, on_image: OnImage | None
@@ -96,10 +93,7 @@ class ImageDecoder:
             self.on_image(done + len(self.left_out), len(self.ids))
 
     def _each(self, read: Callable[[Path], T]) -> Iterator[tuple[str, T]]:
-        """Read each image in threads, and yield it with its id; one that is corrupt is an error, or is left out.
-
-        The threads are only a few images ahead. Pillow lets go of Python's lock while it decodes.
-        """
+        """Read each image in threads, a few ahead, and yield it with its id; a corrupt one is an error, or left out."""
         self.left_out.clear()
         ids = iter(self.ids)
         with ThreadPoolExecutor(THREADS) as pool:

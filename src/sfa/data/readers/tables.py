@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sfa.data.files import explain_damage
@@ -24,11 +25,7 @@ LABEL_NAMES = ("label", "labels", "y", "class", "subject")
 
 
 class TextTable:
-    """A text table that is not read yet: its separator, its comment lines, and its first row.
-
-    The columns are separated by commas, tabs or semicolons, whichever the first row has, or else by white space. Lines
-    before it that begin with `#` or `%` are comments.
-    """
+    """A text table, of which only the first row that is no comment (`#`, `%`) is read, to tell the separator."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,8 +40,6 @@ class TextTable:
 
     def read(self, **options: Any) -> Any:
         """Return a data frame with the columns 0, 1, …; `options` are those of `pandas.read_csv`."""
-        import pandas as pd
-
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # cells would be dropped
             try:
