@@ -192,7 +192,9 @@ def test_what_is_no_set_is_said(subtests: pytest.Subtests) -> None:
     "obj", [WANTED, Batch.from_data_list(pyg_graphs()), pyg_graphs(), nx_graphs(), tuple(pyg_graphs())]
 )
 def test_many_graphs_where_one_is_needed(obj: Any) -> None:
-    with pytest.raises(InputError, match=r"This is a set of graphs, and one graph is needed: GraphEmbedder .*as_graphs"):
+    with pytest.raises(
+        InputError, match=r"This is a set of graphs, and one graph is needed: GraphEmbedder .*as_graphs"
+    ):
         as_graph(obj)
     if isinstance(obj, list):
         with pytest.raises(InputError, match="This is a set of graphs"):  # which is no pair (X, A) either

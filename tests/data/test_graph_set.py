@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -222,7 +221,10 @@ def test_a_wrong_graph_is_named(subtests: pytest.Subtests) -> None:
         ),
         (Data(edge_index=[[0], [-1]], x=np.ones((2, 3))), "In the graph 'b': the edge index holds node -1"),
         (Data(edge_index=[0, 1], x=np.ones((2, 3))), r"In the graph 'b': the edge index has shape \[2\]"),
-        (Data(edge_index=[[0], [1]], edge_weight=[1, 2], x=np.ones((2, 3))), r"In the graph 'b': the edge weights have shape \[2\]"),
+        (
+            Data(edge_index=[[0], [1]], edge_weight=[1, 2], x=np.ones((2, 3))),
+            r"In the graph 'b': the edge weights have shape \[2\]",
+        ),
         (Data(edge_index=[[0], [1]], x=np.ones(2)), r"In the graph 'b': the features have shape \[2\]"),
         (
             Data(edge_index=[[0], [1]], x=np.ones((2, 3)), num_nodes=3),
@@ -232,14 +234,21 @@ def test_a_wrong_graph_is_named(subtests: pytest.Subtests) -> None:
             Data(edge_index=[[0], [1]], x=np.ones((2, 4))),
             "'a' has 3 features a node, but the graph 'b' has 4 features a node",
         ),
-        (Data(edge_index=[[0], [1]]), "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many"),
+        (
+            Data(edge_index=[[0], [1]]),
+            "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many",
+        ),
     ]:
         with subtests.test(says), pytest.raises(InputError, match=says):
             join_graphs([PAIR, graph], graph_ids=["a", "b"])
 
 
 def test_graphs_without_features_are_counted_by_what_they_say_or_name() -> None:
-    graphs = [Data(edge_index=[[0], [2]]), Data(edge_index=[], num_nodes=2), Data(edge_index=[[1], [0]], x=np.empty((4, 0)))]
+    graphs = [
+        Data(edge_index=[[0], [2]]),
+        Data(edge_index=[], num_nodes=2),
+        Data(edge_index=[[1], [0]], x=np.empty((4, 0))),
+    ]
     data = build(join_graphs(graphs), name="graphs")
     assert data.ptr.tolist() == [0, 3, 5, 9]
     assert data.features_of == "degree"

@@ -178,7 +178,10 @@ RECORD = record(images(1, 2)[0], 1)
     [
         ({"data_batch_3_bin": None}, r"has no file data_batch_3\.bin; cifar10 needs data_batch_1\.bin"),
         ({"batches.meta.txt": None}, r"has no file batches\.meta\.txt"),
-        ({"data_batch_2_bin": RECORD[:-1]}, r"data_batch_2\.bin has 3072 bytes, .* records of 3073 bytes in it: it is cut short"),
+        (
+            {"data_batch_2_bin": RECORD[:-1]},
+            r"data_batch_2\.bin has 3072 bytes, .* records of 3073 bytes in it: it is cut short",
+        ),
         ({"test_batch_bin": b""}, r"test_batch\.bin has 0 bytes"),
         (
             {"test_batch_bin": RECORD + b"\x0a" + RECORD[1:]},
@@ -256,9 +259,7 @@ def test_another_archive_is_refused(tmp_path: Path, cache: Path, server: str, mo
     packed("cifar10", tmp_path / "archive.tar.gz")
     origin = published("cifar10", tmp_path / "archive.tar.gz", server, monkeypatch)
     packed("cifar100", tmp_path / "archive.tar.gz")
-    with pytest.raises(
-        InputError, match=f"has now is not as published: its MD5 is .* and not {origin.md5}"
-    ):
+    with pytest.raises(InputError, match=f"has now is not as published: its MD5 is .* and not {origin.md5}"):
         load("cifar10")
     assert list(cache.iterdir()) == []
 
@@ -308,8 +309,8 @@ def test_an_archive_that_reaches_out_of_its_folder_writes_nothing_there(
 def test_a_subset_is_a_file_in_the_users_root(name: str, file: str, tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
-        match=rf"{name} is not on .* and is never downloaded .*{tmp_path}\); give the folder that holds images/{file} with "
-        r"--data-root or SFA_DATA, or use the bundled digits\.",
+        match=rf"{name} is not on .* and is never downloaded .*{tmp_path}\); give the folder that holds images/{file} "
+        r"with --data-root or SFA_DATA, or use the bundled digits\.",
     ):
         load(name, root=tmp_path)
     assert locate(name, tmp_path) is None

@@ -105,7 +105,10 @@ def test_a_list_of_ones_own_says_which_classes_and_their_names(folder: str, besi
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("n01558993\nrobin\n", r"imagenet100\.txt has 'robin' in line 2, but each line lists another class by its WordNet id"),
+        (
+            "n01558993\nrobin\n",
+            r"imagenet100\.txt has 'robin' in line 2, but each line lists another class by its WordNet id",
+        ),
         ("n01558993\nn01692333\nn01558993\n", r"has 'n01558993' in line 3, but each line lists another class"),
         ("n01558993 crane\nn01692333 crane\n", r"has 'n01692333 crane' in line 2, but each line lists another class"),
         ("# nothing\n\n", r"imagenet100\.txt lists no classes"),

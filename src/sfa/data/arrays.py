@@ -106,7 +106,7 @@ def check_features(
         x = x.to_dense()  # its entries are whole rows
     is_sparse = x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr")
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
-    array = x if is_sparse else to_numpy(x)
+    array: Any = x if is_sparse else to_numpy(x)
     if len(array.shape) != 2:
         raise InputError(f"The features have shape {list(array.shape)}, but a table [nodes, features] is needed.")
     if array.shape[1] == 0:

@@ -145,7 +145,7 @@ class Digits(ImageSet):
         read = load_digits()
         in_training = np.arange(len(read.target)) < 1287
         x = np.rint(read.images * (255 / 16)).astype(np.uint8)
-        masks = {"train_mask": in_training, "test_mask": ~in_training}
+        masks: dict[str, Any] = {"train_mask": in_training, "test_mask": ~in_training}
         return build_images(x, y=read.target, class_names=[str(digit) for digit in range(10)], **masks, name=self.name)
 
 
@@ -170,7 +170,7 @@ class ImageNet100(ImageSet):
     """
 
     name = place = "imagenet-100"
-    content = "imagenet-100/ or all of imagenet/, each with train/ and val/ and a folder a class in these,"  # type: ignore[assignment]
+    content = "imagenet-100/ or all of imagenet/, each with train/ and val/ and a folder a class in these,"
     downloaded = False
 
     def locate(self, root: PathLike | None) -> Path | None:

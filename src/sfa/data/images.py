@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ def _check_images(x: Any, mapped: bool) -> tuple[Tensor, bool]:
     return tensor_over(np.ascontiguousarray(array)), is_mapped
 
 
-def _stack(images: Sequence[Any]) -> NDArray[Any]:
+def _stack(images: Iterable[Any]) -> NDArray[Any]:
     """Return the images of a list one after the other [n, height, width, channels]; gray ones have one channel."""
     pil = sys.modules.get("PIL.Image")  # a PIL image can only exist once PIL is imported
     arrays = []

@@ -54,7 +54,7 @@ class LoadedByFunction(NamedDataset):
     def locate(self, root: PathLike | None) -> None:
         return None
 
-    def load(self, root: PathLike | None) -> Data:
+    def load(self, root: PathLike | None, **options: Any) -> Data:
         try:
             loaded = self.function(data_root(root))
             if isinstance(loaded, Data) and task_of(loaded) == "image":

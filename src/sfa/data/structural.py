@@ -69,7 +69,7 @@ def remark(data: Data) -> str | None:
 
 
 def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """Return the one-hot number of neighbors, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, 16–23, …
+    """Return the one-hot number of neighbors, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, ….
 
     There are two bins for each doubling, and the last takes all beyond; of 33, from 65,536 on. A bin means the same in
     every graph, so an encoder trained on one graph can embed another. Weights do not count.

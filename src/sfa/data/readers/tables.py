@@ -6,7 +6,7 @@ import csv
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
 
 def parse_labels(texts: list[str]) -> list[int | str | None]:
     """Return labels as integers if all known ones are written like integers, otherwise as text; None if unknown."""
-    known = iter(parse_ids(text for text in texts if not is_unknown(text)))
+    known: Iterator[int | str] = iter(parse_ids(text for text in texts if not is_unknown(text)))
     return [None if is_unknown(text) else next(known) for text in texts]
 
 
