@@ -83,19 +83,19 @@ def without(graph: nx.Graph, node: str, key: str, value: object = None) -> nx.Gr
 
 def test_what_is_no_graph_is_said(subtests: pytest.Subtests) -> None:
     for obj, says in [
-        (Data(edge_index=torch.tensor(EDGES)), "no node features; set data.x"),
-        (Data(x=torch.tensor(X)), "no edges; set data.edge_index"),
+        (Data(edge_index=torch.tensor(EDGES)), "no node features; .* data.x of a Data"),
+        (Data(x=torch.tensor(X)), "There is no edge_index; set it"),
         (HeteroData(), "HeteroData is no graph; allowed"),
         ("cora", "str is no graph"),
         ((X, A, X), "tuple of 3 things"),
-        ((None, A), "None for the features X"),
+        ((None, A), "no node features; .*X of a pair"),
         ((X, None), "None for the adjacency A"),
         ((X, sparse.eye(3).tocsr()), r"adjacency matrix has shape \[3, 3\].*4 nodes.*\[4, 4\]"),
         ((X, np.ones((3, 3))), r"A has shape \[3, 3\].*4 rows.*\[4, 4\].*\[2, edges\]"),
         ((X, np.where(A > 1, np.nan, A)), "NaN"),
         ((X, A.astype(str)), "must be numbers"),
         ((X, -A), "negative"),
-        (nx.path_graph(3), "no node features; set them with networkx.set_node_attributes"),
+        (nx.path_graph(3), "no node features; .* by networkx.set_node_attributes"),
         (without(nx_graph(), "c", "x"), "1 of 4 nodes have no attribute 'x' .*'c'"),
         (without(nx_graph(), "c", "x", [1.0]), "'c' has 1 features.*'a' has 2"),
         (without(nx_graph(), "c", "x", "1 red"), "'c'.*must be numbers"),

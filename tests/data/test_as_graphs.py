@@ -151,8 +151,8 @@ def nothing_of(graph: Data, key: str) -> Data:
 
 def test_what_is_no_set_is_said(subtests: pytest.Subtests) -> None:
     for obj, says in [
-        (pyg_graphs()[0], "A Data is one graph, and many are needed: .*NodeEmbedder .*as_graph"),
-        (nx_graphs()[0], "A Graph is one graph, and many are needed: .*NodeEmbedder"),
+        (pyg_graphs()[0], "This is one graph, and a set of graphs is needed: NodeEmbedder .*as_graph"),
+        (nx_graphs()[0], "This is one graph, and a set of graphs is needed: NodeEmbedder"),
         ("mutag", "A str is no set of graphs; allowed is a list"),
         ({"a": pyg_graphs()[0]}, "A dict is no set of graphs"),
         (3, "A int is no set of graphs"),
@@ -180,7 +180,7 @@ def test_what_is_no_set_is_said(subtests: pytest.Subtests) -> None:
             ),
             "The graph 3 has no nodes; leave it out",
         ),
-        (nothing_of(Batch.from_data_list(pyg_graphs()), "edge_index"), "The graphs have no edge_index"),
+        (nothing_of(Batch.from_data_list(pyg_graphs()), "edge_index"), "There is no edge_index"),
     ]:
         with subtests.test(says):
             with pytest.raises(InputError, match=says) as caught:
@@ -192,10 +192,12 @@ def test_what_is_no_set_is_said(subtests: pytest.Subtests) -> None:
     "obj", [WANTED, Batch.from_data_list(pyg_graphs()), pyg_graphs(), nx_graphs(), tuple(pyg_graphs())]
 )
 def test_many_graphs_where_one_is_needed(obj: Any) -> None:
-    with pytest.raises(InputError, match=r"These are 3 graphs, and one is needed: .*GraphEmbedder .*as_graphs"):
+    with pytest.raises(
+        InputError, match=r"This is a set of graphs, and one graph is needed: GraphEmbedder .*as_graphs"
+    ):
         as_graph(obj)
     if isinstance(obj, list):
-        with pytest.raises(InputError, match="These are 2 graphs"):  # which is no pair (X, A) either
+        with pytest.raises(InputError, match="This is a set of graphs"):  # which is no pair (X, A) either
             as_graph(obj[:2])
 
 

@@ -158,7 +158,7 @@ def test_what_is_wrong_is_said(subtests: pytest.Subtests) -> None:
         ({"edge_weight": [1, -0.5]}, "1 of the 2 edge weights are negative.*edge 1: -0.5"),
         ({"edge_weight": ["a", "b"]}, "must be numbers"),
         ({"edge_weight": [0, 0]}, "no edges: all 2 given.*weight 0"),
-        ({"y": [0, 1]}, "2 labels for 3 nodes"),
+        ({"y": [0, 1]}, r"labels of shape \[2\] for 3 nodes"),
         ({"y": np.eye(3)}, r"shape \[3, 3\].*\[3\]"),
         ({"y": [0.5, 1, 2]}, "label 0.5.*integers or strings"),
         ({"y": [-2, 1, 0]}, "label -2 is negative"),

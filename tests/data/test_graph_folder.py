@@ -145,7 +145,7 @@ def test_what_is_wrong_in_a_folder_is_said(name: str, content: str, says: str, t
 def test_a_folder_that_holds_no_set(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "labels.csv").write_text("id,label\na,1\n")
-    with pytest.raises(InputError, match=r"folder .*mine has no graph files in it; allowed are \.npz"):
+    with pytest.raises(InputError, match=r"folder .*mine has no graph files in it \(\.npz"):
         load(tmp_path / "mine")
     nx.write_gml(nx.path_graph(3), tmp_path / "mine" / "a.gml")
     with pytest.raises(InputError, match=r"is a folder of graphs, so leave out features= .*NAME\.features\.csv"):
@@ -208,7 +208,7 @@ def test_what_is_wrong_with_an_npz_set_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Labels are given twice"):
         load(tmp_path / "mine.npz", labels=tmp_path / "y.csv")
     np.savez(tmp_path / "mine.npz", **ARRAYS | {"y": [0, 1, 0, 1, 0, 1, 0]})
-    with pytest.raises(InputError, match="7 labels for 3 graphs"):
+    with pytest.raises(InputError, match=r"labels of shape \[7\] for 3 graphs"):
         load(tmp_path / "mine.npz")
     np.savez(tmp_path / "mine.npz", **{key: ARRAYS[key] for key in ("x", "edge_index")}, graph_id=["a"])
     with pytest.raises(InputError, match="unknown key 'graph_id': is 'graph_ids' meant"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from scipy import sparse
 from torch_geometric.data import Batch, Data
 
 from sfa.data import build_graphs, fingerprint, load, remark
-from sfa.data.graphs import build_parts, join_graphs
-from sfa.data.parts import GraphParts
+from sfa.data.raw import build, join_graphs
 from sfa.data.structural import degree_features
 from sfa.errors import InputError
 
@@ -26,25 +24,25 @@ PTR = np.array([0, 2, 3, 6])
 
 
 @st.composite
-def one_graphs(draw: st.DrawFn) -> list[GraphParts]:
+def one_graphs(draw: st.DrawFn) -> list[Data]:
     """A few small graphs with loops, duplicates and both directions; some have no edges, some no weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     graphs = []
     for size in draw(st.lists(st.integers(1, 5), min_size=2, max_size=6)):
         edges = rng.integers(0, size, (2, draw(st.integers(0, 8))))
         weight = rng.integers(0, 4, edges.shape[1]).astype(float) if draw(st.booleans()) else None
-        graphs.append(GraphParts(edges, weight, rng.standard_normal((size, 3))))
+        graphs.append(Data(edge_index=edges, edge_weight=weight, x=rng.standard_normal((size, 3))))
     return graphs
 
 
-def slow_union(graphs: list[GraphParts]) -> dict[str, Any]:
+def slow_union(graphs: list[Data]) -> dict[str, Any]:
     """Graph by graph and edge by edge: a pair weighs the mean of what is given for it, in either direction."""
     weights: dict[tuple[int, int], list[float]] = {}
     rows: list[Any] = []
     ptr, batch = [0], []
     for g, graph in enumerate(graphs):
         start = ptr[-1]
-        for e, (u, v) in enumerate(graph.edges.T.tolist()):
+        for e, (u, v) in enumerate(graph.edge_index.T.tolist()):
             weight = 1.0 if graph.edge_weight is None else float(graph.edge_weight[e])
             if u != v and weight != 0:
                 for pair in ((start + u, start + v), (start + v, start + u)):
@@ -64,16 +62,16 @@ def slow_union(graphs: list[GraphParts]) -> dict[str, Any]:
 
 
 @given(one_graphs())
-def test_the_union_is_that_of_loops(graphs: list[GraphParts]) -> None:
-    data = build_parts(join_graphs(graphs), name="graphs")
+def test_the_union_is_that_of_loops(graphs: list[Data]) -> None:
+    data = build(join_graphs(graphs), name="graphs")
     for key, wanted in slow_union(graphs).items():
         assert (wanted is None and key not in data) or data[key].tolist() == wanted
     assert data.num_nodes == len(data.batch)
 
 
 @given(one_graphs())
-def test_every_graph_is_in_it_as_it_is_alone(graphs: list[GraphParts]) -> None:
-    data = build_parts(join_graphs(graphs), name="graphs")
+def test_every_graph_is_in_it_as_it_is_alone(graphs: list[Data]) -> None:
+    data = build(join_graphs(graphs), name="graphs")
     for g, graph in enumerate(graphs):
         start, stop = data.ptr[g], data.ptr[g + 1]
         mine = (data.batch[data.edge_index] == g).all(dim=0)
@@ -91,8 +89,9 @@ def test_it_is_the_batch_of_torch_geometric() -> None:
         edges = both[:, (both[0] * size + both[1]).argsort()]
         graphs.append(Data(x=torch.rand(size, 3), edge_index=edges, y=torch.tensor([size % 2])))
     batch = Batch.from_data_list(graphs)
-    parts = join_graphs([GraphParts(graph.edge_index, x=graph.x) for graph in graphs])
-    data = build_parts(replace(parts, y=batch.y), name="graphs")
+    raw = join_graphs([Data(edge_index=graph.edge_index, x=graph.x) for graph in graphs])
+    raw.y = batch.y
+    data = build(raw, name="graphs")
     for key in ("x", "edge_index", "ptr", "batch", "y"):
         assert torch.equal(data[key], batch[key])
         assert data[key].dtype == batch[key].dtype
@@ -178,7 +177,7 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
         ({"ptr": [0.0, 3.0, 6.0]}, r"ptr has shape \[3\] and float64 values"),
         ({"ptr": None}, "ptr has shape"),
         ({"ptr": []}, r"ptr has shape \[0\]"),
-        ({"ptr": [0, 2, 7]}, "6 rows of features, but the graphs have 7 nodes"),
+        ({"ptr": [0, 2, 7]}, "6 rows of features for 7 nodes"),
         ({"x": np.arange(6.0)}, r"features have shape \[6\]"),
         ({"x": np.empty((6, 0))}, "no columns"),
         ({"x": np.full((6, 2), "red")}, "must be numbers"),
@@ -192,12 +191,12 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
         ({"edges": EDGES / 1}, "must be integers"),
         ({"edge_weight": [1, 2]}, r"edge weights have shape \[2\]"),
         ({"edge_weight": [1, 2, -1]}, "negative"),
-        ({"y": [0, 1]}, "There are 2 labels for 3 graphs; give one a graph"),
-        ({"y": [[0, 1]] * 3}, r"one label a graph \(\[3\]\)"),
+        ({"y": [0, 1]}, r"labels of shape \[2\] for 3 graphs; one for each"),
+        ({"y": [[0, 1]] * 3}, r"labels of shape \[3, 2\] for 3 graphs; one for each is needed \(\[3\]\)"),
         ({"y": [0.5, 1, 0]}, "0.5 is not a class"),
         ({"graph_ids": ["a", "b"]}, "2 graph ids for 3 graphs"),
         ({"graph_ids": ["a", "b", "a"]}, "graph id 'a' is given to more than one graph"),
-        ({"node_features": "degree"}, "features of their own, so none are made of 'degree'"),
+        ({"node_features": "degree"}, "features already, so none are made of 'degree'"),
         ({"x": None, "node_features": "random"}, "cannot have random node features.*'degree'"),
         ({"x": None, "node_features": "spectral:8"}, "cannot have spectral node features"),
         ({"x": None, "node_features": "degre"}, "Unknown kind of node features 'degre': did you mean 'degree'"),
@@ -209,38 +208,48 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
             assert "\n" not in str(caught.value)
 
 
-PAIR = GraphParts([[0], [1]], x=np.ones((2, 3)))
+PAIR = Data(edge_index=[[0], [1]], x=np.ones((2, 3)))
 
 
 def test_a_wrong_graph_is_named(subtests: pytest.Subtests) -> None:
     for graph, says in [
-        (GraphParts([], x=np.empty((0, 3))), "In the graph 'b': there are no nodes; leave it out"),
-        (GraphParts([]), "In the graph 'b': there are no nodes"),
+        (Data(edge_index=[], x=np.empty((0, 3))), "In the graph 'b': there are no nodes; leave it out"),
+        (Data(edge_index=[]), "In the graph 'b': there are no nodes"),
         (
-            GraphParts([[0], [2]], x=np.ones((2, 3))),
+            Data(edge_index=[[0], [2]], x=np.ones((2, 3))),
             "In the graph 'b': the edge index holds node 2, but there are 2 nodes",
         ),
-        (GraphParts([[0], [-1]], x=np.ones((2, 3))), "In the graph 'b': the edge index holds node -1"),
-        (GraphParts([0, 1], x=np.ones((2, 3))), r"In the graph 'b': the edge index has shape \[2\]"),
-        (GraphParts([[0], [1]], [1, 2], np.ones((2, 3))), r"In the graph 'b': the edge weights have shape \[2\]"),
-        (GraphParts([[0], [1]], x=np.ones(2)), r"In the graph 'b': the features have shape \[2\]"),
+        (Data(edge_index=[[0], [-1]], x=np.ones((2, 3))), "In the graph 'b': the edge index holds node -1"),
+        (Data(edge_index=[0, 1], x=np.ones((2, 3))), r"In the graph 'b': the edge index has shape \[2\]"),
         (
-            GraphParts([[0], [1]], x=np.ones((2, 3)), num_nodes=3),
+            Data(edge_index=[[0], [1]], edge_weight=[1, 2], x=np.ones((2, 3))),
+            r"In the graph 'b': the edge weights have shape \[2\]",
+        ),
+        (Data(edge_index=[[0], [1]], x=np.ones(2)), r"In the graph 'b': the features have shape \[2\]"),
+        (
+            Data(edge_index=[[0], [1]], x=np.ones((2, 3)), num_nodes=3),
             "In the graph 'b': there are 2 rows of features for 3",
         ),
         (
-            GraphParts([[0], [1]], x=np.ones((2, 4))),
+            Data(edge_index=[[0], [1]], x=np.ones((2, 4))),
             "'a' has 3 features a node, but the graph 'b' has 4 features a node",
         ),
-        (GraphParts([[0], [1]]), "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many"),
+        (
+            Data(edge_index=[[0], [1]]),
+            "'a' has 3 features a node, but the graph 'b' has none; all graphs need equally many",
+        ),
     ]:
         with subtests.test(says), pytest.raises(InputError, match=says):
             join_graphs([PAIR, graph], graph_ids=["a", "b"])
 
 
 def test_graphs_without_features_are_counted_by_what_they_say_or_name() -> None:
-    graphs = [GraphParts([[0], [2]]), GraphParts([], num_nodes=2), GraphParts([[1], [0]], x=np.empty((4, 0)))]
-    data = build_parts(join_graphs(graphs), name="graphs")
+    graphs = [
+        Data(edge_index=[[0], [2]]),
+        Data(edge_index=[], num_nodes=2),
+        Data(edge_index=[[1], [0]], x=np.empty((4, 0))),
+    ]
+    data = build(join_graphs(graphs), name="graphs")
     assert data.ptr.tolist() == [0, 3, 5, 9]
     assert data.features_of == "degree"
 

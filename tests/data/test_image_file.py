@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from sfa.data.readers import image_file
-from sfa.data.readers.image_file import CorruptImage, check_image_size, read_image, read_size
+from sfa.data.readers.image_file import CorruptImage, read_image, read_size
+from sfa.data.readers.image_folder import check_image_size
 from sfa.errors import InputError
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
@@ -285,11 +286,11 @@ def png_of_size(width: int, height: int) -> bytes:
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-@pytest.mark.parametrize(("side", "says"), [(11600, "its 11600 × 11600 pixels"), (60000, "its 3600000000 pixels")])
-def test_a_file_that_would_fill_the_memory_is_refused(side: int, says: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("side", [11600, 60000])
+def test_a_file_that_would_fill_the_memory_is_refused(side: int, tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png_of_size(side, side))
     for read in (read_image, read_size):
-        with pytest.raises(CorruptImage, match=f"{says} are more than the 134217728 that are allowed"):
+        with pytest.raises(CorruptImage, match="it has more than the 134217728 pixels that are allowed"):
             read(tmp_path / "a.png")
 
 
@@ -298,7 +299,7 @@ def test_the_bound_on_pixels_is_exact(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(image_file, "MAX_PIXELS", 35)
     read_image(tmp_path / "a.png")
     monkeypatch.setattr(image_file, "MAX_PIXELS", 34)
-    with pytest.raises(CorruptImage, match="its 7 × 5 pixels are more than the 34 that are allowed"):
+    with pytest.raises(CorruptImage, match="it has more than the 34 pixels that are allowed"):
         read_image(tmp_path / "a.png")
 
 

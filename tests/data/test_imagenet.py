@@ -11,7 +11,7 @@ from PIL import Image
 
 from sfa.data import arrays as mapped
 from sfa.data import load, locate, names
-from sfa.data.imagenet import read_class_list
+from sfa.data.image_sets import read_class_list
 from sfa.data.readers.image_file import read_image
 from sfa.errors import InputError
 
@@ -105,9 +105,12 @@ def test_a_list_of_ones_own_says_which_classes_and_their_names(folder: str, besi
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("n01558993\nrobin\n", r"imagenet100\.txt has 'robin' in line 2, but a class is listed by its WordNet id"),
-        ("n01558993\nn01692333\nn01558993\n", r"has the class n01558993 again in line 3"),
-        ("n01558993 crane\nn01692333 crane\n", r"has the name 'crane' again in line 2"),
+        (
+            "n01558993\nrobin\n",
+            r"imagenet100\.txt has 'robin' in line 2, but each line lists another class by its WordNet id",
+        ),
+        ("n01558993\nn01692333\nn01558993\n", r"has 'n01558993' in line 3, but each line lists another class"),
+        ("n01558993 crane\nn01692333 crane\n", r"has 'n01692333 crane' in line 2, but each line lists another class"),
         ("# nothing\n\n", r"imagenet100\.txt lists no classes"),
         (
             "n01558993\nn09999999\nn08888888\n",
@@ -126,7 +129,7 @@ def test_what_is_wrong_with_a_list_is_said(text: str, says: str, tmp_path: Path)
 
 def test_where_it_is_looked_for_is_said(tmp_path: Path) -> None:
     assert locate("imagenet-100", tmp_path) is None
-    says = r"not on this machine, and is never downloaded: imagenet-100/ or all of imagenet/.*train/ and val/.*SFA_DATA"
+    says = r"and is never downloaded .*; give .* imagenet-100/ or all of imagenet/.*train/ and val/.*SFA_DATA"
     with pytest.raises(InputError, match=says) as caught:
         load("imagenet-100", root=tmp_path)
     assert str(tmp_path) in str(caught.value)

@@ -65,7 +65,7 @@ def test_what_is_wrong_is_said(subtests: pytest.Subtests) -> None:
         ({"train_mask": np.ones(5, bool)}, r"train_mask has shape \[5\].*\[6\] or \[6, splits\]"),
         ({"val_mask": np.ones((6, 2, 2), bool)}, r"val_mask has shape \[6, 2, 2\]"),
         ({"val_mask": np.ones((6, 0), bool)}, r"val_mask has shape \[6, 0\]"),
-        ({"test_mask": [0, 1, 0, 1, 0, 1]}, "test_mask holds int64 values, but a mask is boolean"),
+        ({"test_mask": [0, 1, 0, 1, 0, 1]}, "test_mask has .* int64 values, but .* a mask is boolean"),
         ({**ONE, "val_mask": ~ONE["train_mask"]}, "2 nodes are both in val_mask and in test_mask .the first: node 3"),
         ({**TWO, "test_mask": TWO["val_mask"][:, ::-1] | TWO["train_mask"]}, "both in train_mask and in test_mask"),
         (

@@ -134,10 +134,10 @@ def test_a_file_that_is_added_is_read(tmp_path: Path) -> None:
         ({"graph_indicator": [1, 1, 1, 3, 2, 2, 4, 4]}, "does not list the nodes graph by graph"),
         ({"graph_indicator": [0, 0, 0, 1, 2, 2, 3, 3]}, "does not list the nodes graph by graph"),
         ({"graph_indicator": [1, 1, 1, 2, 4, 4, 5, 5], "graph_labels": [1, 0, 1, 0, 1]}, "The graph 2 has no nodes"),
-        ({"graph_indicator": GRAPHS[:-1]}, "There are 8 rows of features, but the graphs have 7 nodes"),
+        ({"graph_indicator": GRAPHS[:-1]}, "There are 8 rows of features for 7 nodes"),
         ({"graph_indicator": ["one", "two"]}, "files of nci1 in .* cannot be read"),
-        ({"graph_labels": CLASSES[:-1]}, "3 labels for 4 graphs"),
-        ({"node_labels": [*ATOMS, 6]}, "9 rows of features, but the graphs have 8 nodes"),
+        ({"graph_labels": CLASSES[:-1]}, r"labels of shape \[3\] for 4 graphs"),
+        ({"node_labels": [*ATOMS, 6]}, "9 rows of features for 8 nodes"),
         ({"node_labels": None, "node_attributes": [*CHARGES[:-1], (float("nan"), 1)]}, "node 1 of the graph 3"),
     ],
 )

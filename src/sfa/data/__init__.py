@@ -1,16 +1,13 @@
-"""Data sets by name, your own files, and graphs or images in memory -> one checked `torch_geometric.data.Data`.
-
-It is one graph, (with `ptr`) a set of graphs, or (with `x` of four axes) a set of images.
-"""
+"""Read data sets by name, files, and objects in memory as one checked PyG `Data`: a graph, graph set or image set."""
 
 from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph, as_graphs
-from sfa.data.downloads import data_root
+from sfa.data.downloads import NamedDataset as DatasetInfo
+from sfa.data.files import data_root
 from sfa.data.fingerprint import fingerprint
-from sfa.data.graph import build_graph
-from sfa.data.graphs import build_graphs
+from sfa.data.graph import build_graph, build_graphs
 from sfa.data.images import as_images, build_images
-from sfa.data.load import DatasetInfo, find, load, locate, names
+from sfa.data.load import find, load, locate, names
 from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_folder import left_out_remark
 from sfa.data.structural import NodeFeatures, remark

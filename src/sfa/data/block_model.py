@@ -33,20 +33,26 @@ def stochastic_block_model(
     .. math:: x_i = s \, c_{y_i} + \varepsilon_i, \qquad \varepsilon_i \sim \mathcal N(0, I_d), \qquad
               \ln \theta_i \sim \mathcal N(0, \sigma^2)
 
-    with centers :math:`c_k` evenly drawn from the unit sphere. The sizes are ogbn-arxiv's if none are given. Memory is
-    linear in nodes · features + edges.
+    with centers :math:`c_k` evenly drawn from the unit sphere. Memory is linear in nodes · features + edges.
 
     Args:
-        nodes: number of nodes n.
-        edges: number of undirected edges; exactly so many different ones are drawn.
-        features: number of features d.
-        classes: number of classes, at least 2.
-        homophily: share of the edges within a class; 1 / classes says nothing of the classes.
+        nodes: Number of nodes n; the default sizes are those of ogbn-arxiv.
+        edges: Number of undirected edges; exactly so many different ones are drawn.
+        features: Number of features d.
+        classes: Number of classes, at least 2.
+        homophily: Share of the edges within a class; 1 / classes says nothing of the classes.
         signal: s, the distance of the centers from the origin in standard deviations of the noise.
         degree_spread: σ, how unequal degrees are, from 0 (the plain model) to 2.
-        seed: of all that is drawn.
+        seed: Seed of all that is drawn.
     """
-    _check(nodes, edges, features, classes, homophily, degree_spread)
+    if classes < 2 or nodes < 2 * classes or features < 1 or edges < 1:
+        raise InputError(
+            "A block model needs at least 2 classes, 2 nodes a class, 1 feature and 1 edge; given are "
+            f"{classes} classes, {nodes} nodes, {features} features and {edges} edges."
+        )
+    for name, value, most in (("homophily", homophily, 1), ("degree_spread", degree_spread, 2)):
+        if not 0 <= value <= most:
+            raise InputError(f"{name} is {value}, but it must be from 0 to {most}.")
     within = round(homophily * edges)
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(nodes) % classes)
@@ -73,15 +79,23 @@ class _Blocks:
 
     def edges(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
         """Draw so many different pairs of nodes [2, count], each within a class or each between two."""
+        sizes = np.diff(self.bounds).ravel()
+        pairs_within = int((sizes * (sizes - 1) // 2).sum())
+        pairs = pairs_within if within else self.y.size * (self.y.size - 1) // 2 - pairs_within
+        if count > pairs // 2:  # drawing the last pairs would take for ever
+            raise InputError(
+                f"{count} edges {'within' if within else 'between'} classes are asked for, but {self.y.size} nodes in "
+                f"{len(sizes)} classes have {pairs} such pairs, of which at most half can be edges."
+            )
         keys = np.empty(0, dtype=np.int64)
         while keys.size < count:  # some pairs come up more than once
-            first, second = self._pairs(count - keys.size + 16, within, rng)
-            pairs = np.minimum(first, second) * self.y.size + np.maximum(first, second)
-            keys = distinct(np.concatenate([keys, pairs]))
+            first, second = self._draw_pairs(count - keys.size + 16, within, rng)
+            drawn = np.minimum(first, second) * self.y.size + np.maximum(first, second)
+            keys = distinct(np.concatenate([keys, drawn]))
         surplus = rng.choice(keys.size, keys.size - count, replace=False, shuffle=False)
         return np.stack(np.divmod(np.delete(keys, surplus), self.y.size))
 
-    def _pairs(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
+    def _draw_pairs(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
         """Draw about so many pairs: the first node by its weight among all, the second among those allowed."""
         first = self._nodes_at(np.sort(rng.random(count)) * self.sums[-1])  # in order, look-ups are many times faster
         start, stop = self.sums[self.bounds[self.y[first]]].T
@@ -94,25 +108,3 @@ class _Blocks:
     def _nodes_at(self, places: NDArray[np.float64]) -> Ints:
         positions = np.searchsorted(self.sums, places, side="right") - 1
         return np.asarray(self.order[positions.clip(max=self.y.size - 1)])
-
-
-def _check(nodes: int, edges: int, features: int, classes: int, homophily: float, degree_spread: float) -> None:
-    if classes < 2 or nodes < 2 * classes or features < 1 or edges < 1:
-        raise InputError(
-            "A block model needs at least 2 classes, 2 nodes a class, 1 feature and 1 edge; given are "
-            f"{classes} classes, {nodes} nodes, {features} features and {edges} edges."
-        )
-    for name, value, most in (("homophily", homophily, 1), ("degree_spread", degree_spread, 2)):
-        if not 0 <= value <= most:
-            raise InputError(f"{name} is {value}, but it must be from 0 to {most}.")
-    sizes = np.bincount(np.arange(nodes) % classes)
-    within, pairs_within = round(homophily * edges), int((sizes * (sizes - 1) // 2).sum())
-    for count, pairs, where in (
-        (within, pairs_within, "within"),
-        (edges - within, nodes * (nodes - 1) // 2 - pairs_within, "between"),
-    ):
-        if count > pairs // 2:  # drawing the last pairs would take for ever
-            raise InputError(
-                f"{count} edges {where} classes are asked for, but {nodes} nodes in {classes} classes have {pairs} "
-                "such pairs, of which at most half can be edges."
-            )

@@ -4,97 +4,74 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from torch_geometric.data import Data
 
-from sfa.data.downloads import PathLike
-from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits
-from sfa.data.imagenet import ImageNet100
-from sfa.data.ogb_sets import OgbSet
-from sfa.data.pyg_sets import PygSet, TuSet
+from sfa.data.downloads import NamedDataset
+from sfa.data.files import PathLike
+from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits, ImageNet100
+from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
 from sfa.data.readers.graph import read_graph
 from sfa.registry import register
 from sfa.tasks import Task
 
 
-class Origin(Protocol):
-    """Where a named data set comes from."""
-
-    @property
-    def task(self) -> Task | None:
-        """Whether it is one graph, a set of graphs, or a set of images; None if only loading it tells."""
-
-    def locate(self, root: PathLike | None) -> Path | None:
-        """Return where it would be read from, in the root or else in the cache; None if it is not on this machine."""
-
-    def load(self, root: PathLike | None) -> Data:
-        """Return the graph, graph set or image set; nothing is written outside the cache folder."""
-
-
-@dataclass(frozen=True)
-class Bundled:
+@dataclass
+class Bundled(NamedDataset):
     """A file that comes with the package."""
 
-    file: str
+    name: str
     task: Task = "node"
+    bundled = True
+    downloaded = False
 
     def locate(self, root: PathLike | None) -> Path:
-        return Path(__file__).parent / "bundled" / self.file
+        return Path(__file__).parent / "bundled" / f"{self.name}.npz"
 
-    def load(self, root: PathLike | None) -> Data:
-        return read_graph(self.locate(root))
-
-
-def _pyg_set(key: str, folder: str, *files: str, **options: object) -> PygSet:
-    return PygSet(key, folder, files, options or {"name": Path(folder).name})
+    def read(self, place: Path) -> Data:
+        return read_graph(place)
 
 
-def _planetoid(key: str, name: str) -> PygSet:
-    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    return _pyg_set(key, f"Planetoid/{name}", *(f"ind.{key}.{part}" for part in parts))
-
-
-def _geom_gcn(key: str, folder: str, file: str | None = None) -> PygSet:
-    splits = (f"{file or key}_split_0.6_0.2_{i}.npz" for i in range(10))
+def _geom_gcn(name: str, folder: str, file: str | None = None) -> PygSet:
+    splits = (f"{file or name}_split_0.6_0.2_{i}.npz" for i in range(10))
     files = ("out1_node_feature_label.txt", "out1_graph_edges.txt", *splits)
-    return PygSet(key, folder, files, {} if folder == "Actor" else {"name": key})
+    return PygSet(name, folder, files, {} if folder == "Actor" else {"name": name})
 
 
-def _heterophilous(key: str) -> PygSet:
-    name = key.replace("-", "_")
-    return _pyg_set(key, f"HeterophilousGraphDataset/{name}", f"{name}.npz", name=key)
-
-
+PLANETOID = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 HETEROPHILOUS = ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")
 TU = (
     *("NCI1", "NCI109", "PROTEINS", "DD", "ENZYMES", "PTC_MR"),
     *("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "REDDIT-MULTI-5K", "COLLAB"),
 )
-
-_ORIGINS: dict[str, Origin] = {
-    "cora": Bundled("cora.npz"),
-    "citeseer": _planetoid("citeseer", "CiteSeer"),
-    "pubmed": _planetoid("pubmed", "PubMed"),
-    "photo": _pyg_set("photo", "Amazon/Photo", "amazon_electronics_photo.npz"),
-    "computers": _pyg_set("computers", "Amazon/Computers", "amazon_electronics_computers.npz"),
-    "wikics": _pyg_set("wikics", "WikiCS", "data.json", is_undirected=True),
-    "coauthor-cs": _pyg_set("coauthor-cs", "Coauthor/CS", "ms_academic_cs.npz"),
-    "coauthor-physics": _pyg_set("coauthor-physics", "Coauthor/Physics", "ms_academic_phy.npz"),
-    "ogbn-arxiv": OgbSet("ogbn-arxiv", "time"),
-    "actor": _geom_gcn("actor", "Actor", "film"),
-    **{key: _geom_gcn(key, f"WikipediaNetwork/{key}/geom_gcn") for key in ("chameleon", "squirrel")},
-    **{key: _geom_gcn(key, f"WebKB/{key}") for key in ("cornell", "texas", "wisconsin")},
-    **{key: _heterophilous(key) for key in HETEROPHILOUS},
-    "mutag": Bundled("mutag.npz", "graph"),
-    **{key: TuSet.named(key, name) for name in TU for key in [name.lower().replace("_", "-")]},
-    "digits": Digits(),
-    "cifar10": CIFAR10,
-    "cifar100": CIFAR100,
-    "cifar10-subset": ArraySet("cifar10-subset", "images/cifar10_15000_5000.npz"),
-    "cifar100-subset": ArraySet("cifar100-subset", "images/cifar100_5000_2000.npz"),
-    "imagenet-100": ImageNet100(),
-}
+_DATASETS: tuple[NamedDataset, ...] = (
+    Bundled("cora"),
+    *(
+        PygSet(name.lower(), f"Planetoid/{name}", [f"ind.{name.lower()}.{part}" for part in PLANETOID], {"name": name})
+        for name in ("CiteSeer", "PubMed")
+    ),
+    PygSet("photo", "Amazon/Photo", ["amazon_electronics_photo.npz"], {"name": "Photo"}),
+    PygSet("computers", "Amazon/Computers", ["amazon_electronics_computers.npz"], {"name": "Computers"}),
+    PygSet("wikics", "WikiCS", ["data.json"], {"is_undirected": True}),
+    PygSet("coauthor-cs", "Coauthor/CS", ["ms_academic_cs.npz"], {"name": "CS"}),
+    PygSet("coauthor-physics", "Coauthor/Physics", ["ms_academic_phy.npz"], {"name": "Physics"}),
+    OgbSet("ogbn-arxiv", "time"),
+    _geom_gcn("actor", "Actor", "film"),
+    *(_geom_gcn(key, f"WikipediaNetwork/{key}/geom_gcn") for key in ("chameleon", "squirrel")),
+    *(_geom_gcn(key, f"WebKB/{key}") for key in ("cornell", "texas", "wisconsin")),
+    *(
+        PygSet(name, f"HeterophilousGraphDataset/{own}", [f"{own}.npz"], {"name": name})
+        for name, own in ((name, name.replace("-", "_")) for name in HETEROPHILOUS)
+    ),
+    Bundled("mutag", "graph"),
+    *(TuSet(name.lower().replace("_", "-"), name) for name in TU),
+    Digits(),
+    CIFAR10,
+    CIFAR100,
+    ArraySet("cifar10-subset", "images/cifar10_15000_5000.npz"),
+    ArraySet("cifar100-subset", "images/cifar100_5000_2000.npz"),
+    ImageNet100(),
+)
 
 DESCRIPTIONS = {
     "cora": "Citations among 2708 papers on machine learning; 1433 words, 7 subjects",
@@ -129,13 +106,14 @@ DESCRIPTIONS = {
     "reddit-binary": "2000 graphs: users of a thread who answered each other; no features, 2 kinds of forums",
     "reddit-multi-5k": "4999 graphs: users of a thread who answered each other; no features, 5 forums",
     "collab": "5000 graphs: researchers around one researcher; no features, 3 fields of physics",
-    "digits": "1797 images: handwritten digits, 8 × 8, grey; 10 digits",
-    "cifar10": "60000 images: photographs, 32 × 32, in colour; 10 kinds of animals and vehicles",
-    "cifar100": "60000 images: photographs, 32 × 32, in colour; 100 kinds of things",
+    "digits": "1797 images: handwritten digits, 8 × 8, gray; 10 digits",
+    "cifar10": "60000 images: photographs, 32 × 32, in color; 10 kinds of animals and vehicles",
+    "cifar100": "60000 images: photographs, 32 × 32, in color; 100 kinds of things",
     "cifar10-subset": "20000 images of CIFAR-10, 15000 of them for training",
     "cifar100-subset": "7000 images of CIFAR-100, 5000 of them for training",
     "imagenet-100": "Images: photographs of ImageNet, brought to 224 × 224; 100 kinds of things; never downloaded",
 }
 
-for _name, _origin in _ORIGINS.items():
-    register("dataset", _name, _origin)
+for _dataset in _DATASETS:
+    _dataset.description = DESCRIPTIONS[_dataset.name]
+    register("dataset", _dataset.name, _dataset)

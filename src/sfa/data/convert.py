@@ -11,21 +11,23 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 from torch_geometric.data.data import BaseData
 
-from sfa.data.arrays import to_numpy
+from sfa.data.arrays import to_numpy, with_shape
 from sfa.data.edges import adjacency_edges
-from sfa.data.graphs import build_parts, join_graphs
-from sfa.data.parts import LABEL_KEYS, GraphParts, in_graph, is_networkx, networkx_parts, own_name, pyg_parts
-from sfa.data.structural import OR_MAKE_THEM
+from sfa.data.labels import MASKS
+from sfa.data.raw import LABEL_KEYS, build, from_networkx, in_graph, is_networkx, join_graphs, own_name
 from sfa.errors import InputError
-from sfa.tasks import task_of
+from sfa.tasks import DATA, Task, task_of
 
 ONE_GRAPH = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 MANY_GRAPHS = (
     "a list of torch_geometric Data or of NetworkX graphs, a torch_geometric data set, DataLoader or Batch of such, "
     "or a graph set"
 )
-
-NO_EDGES = "no edge_index; set it to an integer tensor [2, edges], which may be empty."
+EMBEDDERS: dict[Task, str] = {
+    "node": "NodeEmbedder (sfa.data.as_graph)",
+    "graph": "GraphEmbedder (sfa.data.as_graphs)",
+    "image": "ImageEmbedder (sfa.data.as_images)",
+}
 
 
 def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
@@ -42,30 +44,19 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     then be anything. A graph without features (X is then None) gets some if `node_features` says of what: `degree`,
     `random` or `spectral`, with a width if wanted (`spectral:64`); see `sfa.data.structural`.
     """
-    _refuse_images(obj, "a graph is")
-    is_list = isinstance(obj, (tuple, list)) and len(obj) > 0 and all(is_one_graph(one) for one in obj)
-    if is_list or (isinstance(obj, Data) and task_of(obj) == "graph"):
-        raise InputError(
-            f"These are {len(obj) if is_list else len(obj.ptr) - 1} graphs, and one is needed: embed graphs with "
-            "GraphEmbedder (sfa.data.as_graphs), or give one of them to embed its nodes."
-        )
-    if isinstance(obj, (tuple, list)) and len(obj) == 2:
-        parts = _pair_parts(obj[0], obj[1], node_features)
-    elif isinstance(obj, (tuple, list)):
-        raise InputError(f"A {type(obj).__name__} of {len(obj)} things is no graph; allowed is {ONE_GRAPH}.")
+    check_task(obj, "node")
+    is_list = isinstance(obj, (tuple, list))
+    if is_list and len(obj) == 2:
+        raw = _from_pair(*obj)
     elif isinstance(obj, Data):
-        parts, what, fix = pyg_parts(obj, labels=labels), "Data", "set data.x to a table [nodes, features]"
+        raw = _copy(obj, labels)
     elif is_networkx(obj):
-        parts, what = networkx_parts(obj, labels=labels), "NetworkX graph"
-        fix = "set them with networkx.set_node_attributes(graph, {node: [0.5, 1.0, ...]}, 'x')"
+        raw = from_networkx(obj, labels=labels)
     else:
-        raise InputError(f"A {type(obj).__name__} is no graph; allowed is {ONE_GRAPH}.")
-    if parts.x is None and node_features is None:
-        raise InputError(f"The {what} has no node features; {fix}, {OR_MAKE_THEM}.")
-    if parts.edges is None:
-        raise InputError("The Data has no edges; set data.edge_index to an integer tensor [2, edges].")
-    parts.name = name or parts.name
-    return build_parts(parts, name="graph", node_features=node_features)
+        given = f"{type(obj).__name__} of {len(obj)} things" if is_list else type(obj).__name__
+        raise InputError(f"A {given} is no graph; allowed is {ONE_GRAPH}.")
+    raw.name = name or own_name(raw)
+    return build(raw, name="graph", node_features=node_features)
 
 
 def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
@@ -84,34 +75,43 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     """
     if isinstance(obj, DataLoader):
         obj = obj.dataset
-    _refuse_images(obj, "graphs are")
+    check_task(obj, "graph")
     if isinstance(obj, Data) and task_of(obj) == "graph":
-        parts = pyg_parts(obj, labels=labels)
-        if parts.edges is None:
-            raise InputError(f"The graphs have {NO_EDGES}")
-        parts.x = None if parts.x is None or parts.x.shape[1:] == (0,) else parts.x
-        parts.name = name or parts.name
-        graphs = build_parts(parts, name="graphs", node_features=node_features)
+        raw = _copy(obj, labels)
+        raw.x = None if raw.x is None or raw.x.shape[1:] == (0,) else raw.x
+        raw.name = name or own_name(raw)
+        graphs = build(raw, name="graphs", node_features=node_features)
         if "features_of" in obj:
             graphs.features_of = obj.features_of
         return graphs
-    if is_one_graph(obj):
+    is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
+    if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
+        raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
+    many = list(obj)
+    strange = next((i for i, graph in enumerate(many) if not is_one_graph(graph)), None)
+    if strange is not None:
         raise InputError(
-            f"A {type(obj).__name__} is one graph, and many are needed: embed its nodes with NodeEmbedder "
-            "(sfa.data.as_graph), or give a list of graphs."
+            f"Item {strange} of the {type(obj).__name__} is a {type(many[strange]).__name__}, which is not one graph; "
+            f"allowed is {MANY_GRAPHS}."
         )
-    many = _list_graphs(obj)
     names = [own_name(graph) for graph in many]
     ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(many))
     each = []
     for graph, one in zip(many, ids, strict=True):
         with in_graph(one):
-            each.append(networkx_parts(graph, labels=False) if is_networkx(graph) else pyg_parts(graph, labels=False))
-            if each[-1].edges is None:
-                raise InputError(f"There is {NO_EDGES}")
-    parts = join_graphs(each, ids)
-    parts.y = _graph_labels(many, ids) if labels else None
-    return build_parts(parts, name=name or own_name(obj) or "graphs", node_features=node_features)
+            each.append(from_networkx(graph, labels=False) if is_networkx(graph) else graph)
+    raw = join_graphs(each, ids)
+    raw.y = _graph_labels(many, ids) if labels else None
+    return build(raw, name=name or own_name(obj) or "graphs", node_features=node_features)
+
+
+def check_task(data: Any, needed: Task, given: str = "This") -> None:
+    """Raise if data are of another kind than is needed; what is no data at all passes."""
+    is_list = isinstance(data, (list, tuple)) and len(data) > 0 and all(is_one_graph(one) for one in data)
+    found: Task | None = "graph" if is_list else "node" if is_networkx(data) else None
+    found = task_of(data) if isinstance(data, Data) else found
+    if found not in (None, needed):
+        raise InputError(f"{given} is {DATA[found]}, and {DATA[needed]} is needed: {EMBEDDERS[found]} embeds it.")
 
 
 def is_one_graph(obj: Any) -> bool:
@@ -119,58 +119,36 @@ def is_one_graph(obj: Any) -> bool:
     return (isinstance(obj, Data) and task_of(obj) == "node") or is_networkx(obj)
 
 
-def _refuse_images(obj: Any, needed: str) -> None:
-    if isinstance(obj, Data) and task_of(obj) == "image":
-        raise InputError(
-            f"These are images, and {needed} needed: embed images with ImageEmbedder (sfa.data.as_images)."
-        )
+def _copy(data: Data, labels: bool) -> Data:
+    """Return a shallow copy, without labels and masks unless they are wanted."""
+    kept = {key: value for key, value in data.to_dict().items() if labels or key not in ("y", "class_names", *MASKS)}
+    return Data.from_dict(kept)
 
 
-def _pair_parts(x: Any, a: Any, node_features: str | None) -> GraphParts:
-    if a is None or (x is None and node_features is None):
-        missing = "adjacency A (or edge index [2, edges])" if a is None else "features X (a table [nodes, features])"
-        raise InputError(
-            f"The pair (X, A) has None for the {missing}; both are required{'' if a is None else f', {OR_MAKE_THEM}'}."
-        )
+def _from_pair(x: Any, a: Any) -> Data:
+    """Return the raw graph of a pair (X, A), in which X may be None."""
+    if a is None:
+        raise InputError("The pair (X, A) has None for the adjacency A (or edge index [2, edges]), which is required.")
     ids = None
     if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
         ids = x.index.tolist()
         # Sparse if all of its columns are sparse ones, of which most entries are 0.
         is_sparse = len(x.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in x.dtypes)
         x = x.sparse.to_coo() if is_sparse else x.to_numpy()
-    if x is not None and not hasattr(x, "shape"):
-        x = to_numpy(x)
-    if not hasattr(a, "shape"):
-        a = to_numpy(a)
+    x, a = with_shape(x), with_shape(a)
     is_sparse = hasattr(a, "tocoo") or getattr(a, "is_sparse", False) or getattr(a, "is_sparse_csr", False)
     is_square = len(a.shape) == 2 and a.shape[0] == a.shape[1]
     counted = a if x is None and (is_sparse or is_square) else x
     num_nodes = counted.shape[0] if counted is not None and len(counted.shape) else 0
     if is_sparse or tuple(a.shape) == (num_nodes, num_nodes):
         edges, weight = adjacency_edges(a, num_nodes)
-        return GraphParts(edges, weight, x, ids=ids, num_nodes=num_nodes)
+        return Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
     if len(a.shape) == 2 and a.shape[0] == 2:
-        return GraphParts(a, x=x, ids=ids)
-    rows = "" if x is None else f"with {num_nodes} rows of features "
-    n = "n" if x is None else num_nodes
+        return Data(x=x, edge_index=a, node_ids=ids)
+    rows, n = ("", "n") if x is None else (f"with {num_nodes} rows of features ", num_nodes)
     raise InputError(
         f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index [2, edges]."
     )
-
-
-def _list_graphs(obj: Any) -> list[Any]:
-    is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
-    if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
-        raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
-    graphs = []
-    for i, graph in enumerate(obj):
-        if not is_one_graph(graph):
-            raise InputError(
-                f"Item {i} of the {type(obj).__name__} is a {type(graph).__name__}, which is not one graph; allowed is "
-                f"{MANY_GRAPHS}."
-            )
-        graphs.append(graph)
-    return graphs
 
 
 def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[Any]:
@@ -179,9 +157,7 @@ def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[An
     for i, (graph, one) in enumerate(zip(graphs, ids, strict=True)):
         holder = graph.graph if is_networkx(graph) else {"y": graph.y}
         label = next((holder[key] for key in LABEL_KEYS if key in holder), None)
-        if label is None:
-            continue
-        values = to_numpy(label)
+        values = np.array([None]) if label is None else to_numpy(label)
         if values.size != 1:
             raise InputError(
                 f"The graph {one!r} has labels of shape {list(values.shape)}, but one label a graph is needed, or none."

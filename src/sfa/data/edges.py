@@ -7,16 +7,42 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 
-from sfa.data.arrays import to_scipy
+from sfa.data.arrays import to_numpy, to_scipy
 from sfa.errors import InputError
 
-NO_EDGES = np.empty((2, 0), dtype=np.int64)
+Edges = NDArray[np.int64]
+Weights = NDArray[np.float32] | None
 
 
-def undirected_edges(
-    edges: NDArray[np.int64], weight: NDArray[np.float32] | None, num_nodes: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+def check_edges(edges: Any, weight: Any, num_nodes: int) -> tuple[Edges, Weights]:
+    """Return edges as int64 [2, m], and their weights, if there are any, as float32 [m]."""
+    if edges is None:
+        raise InputError("There is no edge_index; set it to an integer tensor [2, edges], which may be empty.")
+    edges = to_numpy(edges)
+    if edges.size == 0:
+        edges = np.empty((2, 0), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        raise InputError(
+            f"The edge index has shape {list(edges.shape)}, but it must be [2, number of edges] "
+            "(row 0 the sources, row 1 the targets); transpose it if each row is one edge."
+        )
+    if edges.dtype.kind not in "iu":
+        raise InputError(
+            f"The edge index holds {edges.dtype} values, but node positions must be integers from 0 to {num_nodes - 1}."
+        )
+    strange = [edges.min(initial=0), edges.max(initial=0)]
+    wrong = next((node for node in strange if not 0 <= node < max(num_nodes, 1)), None)
+    if wrong is not None:
+        raise InputError(
+            f"The edge index holds node {wrong}, but there are {num_nodes} nodes (as many as rows of features, where "
+            f"there are any): 0 to {num_nodes - 1} are allowed."
+        )
+    return edges.astype(np.int64), None if weight is None else _check_weight(to_numpy(weight), edges.shape[1])
+
+
+def undirected_edges(edges: Edges, weight: Weights, num_nodes: int) -> tuple[Edges, Weights]:
     """Return the edges [2, m] in both directions, sorted by (row, column), and their weights or None if all are 1.
 
     A self-loop is dropped, and so is an edge of weight 0 (it is no edge). The weight of a pair {u, v} is the MEAN of
@@ -52,10 +78,8 @@ def _both_directions(pairs: NDArray[np.int64], num_nodes: int) -> NDArray[np.int
     return np.concatenate([pairs, high * num_nodes + low])
 
 
-def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[Edges, NDArray[Any]]:
     """Return the edges [2, m] and weights [m] of an n x n adjacency matrix; an entry that is not 0 is an edge."""
-    from scipy import sparse
-
     if isinstance(adjacency, torch.Tensor):
         adjacency = adjacency.detach().cpu() if adjacency.layout == torch.strided else to_scipy(adjacency)
     if tuple(adjacency.shape) != (num_nodes, num_nodes):
@@ -70,30 +94,7 @@ def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[NDArray[np.int64], 
     return np.stack([entries.row, entries.col]).astype(np.int64), entries.data
 
 
-def check_edges(edges: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
-    """Return the edge index as int64 [2, m]."""
-    if edges.ndim != 2 or edges.shape[0] != 2:
-        raise InputError(
-            f"The edge index has shape {list(edges.shape)}, but it must be [2, number of edges] "
-            "(row 0 the sources, row 1 the targets); transpose it if each row is one edge."
-        )
-    if edges.size == 0:
-        raise InputError("The graph has no edges; at least one edge between two different nodes is needed.")
-    if edges.dtype.kind not in "iu":
-        raise InputError(
-            f"The edge index holds {edges.dtype} values, but node positions must be integers from 0 to {num_nodes - 1}."
-        )
-    lowest, highest = int(edges.min()), int(edges.max())
-    if lowest < 0 or highest >= num_nodes:
-        raise InputError(
-            f"The edge index holds node {lowest if lowest < 0 else highest}, but there are {num_nodes} nodes (as many "
-            f"as rows of features, where there are any): 0 to {num_nodes - 1} are allowed."
-        )
-    return edges.astype(np.int64)
-
-
-def check_weight(weight: NDArray[Any], num_edges: int) -> NDArray[np.float32]:
-    """Return the edge weights as float32 [m]."""
+def _check_weight(weight: NDArray[Any], num_edges: int) -> NDArray[np.float32]:
     if weight.ndim == 2 and weight.shape[1] == 1:
         weight = weight[:, 0]
     if weight.shape != (num_edges,):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
@@ -46,26 +45,22 @@ def fingerprint(data: Data) -> str:
 
 
 def _contents(key: str, value: Any) -> Iterator[NDArray[Any]]:
+    """Yield what is hashed: of features, first the places (row · d + column) and then the values that are not zero."""
     if key != "x":
         yield np.ascontiguousarray(to_numpy(value))
-    elif value.dim() == 4:
-        for chunk in row_chunks((len(value), value[0].numel())):
-            yield np.ascontiguousarray(value[chunk].detach().cpu().numpy())
-    else:
-        yield from (places for places, _ in _entries(value))
-        yield from (values for _, values in _entries(value))
-
-
-def _entries(x: Tensor) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Return the places (row · d + column, ascending) and values of the non-zero entries, by chunks of dense rows."""
-    x = x.detach().cpu()
-    if x.layout == torch.sparse_csr:
-        rows = np.repeat(np.arange(x.shape[0]), np.diff(x.crow_indices().numpy()))
-        yield rows * x.shape[1] + x.col_indices().numpy(), x.values().numpy()
         return
-    for chunk in row_chunks(x.shape):
-        rows = x[chunk].numpy().ravel()
-        places = np.flatnonzero(rows).astype(np.int64, copy=False)
-        values = rows[places]
-        places += chunk.start * x.shape[1]
-        yield places, values
+    value = value.detach().cpu()
+    if value.layout == torch.sparse_csr:
+        rows = np.repeat(np.arange(value.shape[0]), np.diff(value.crow_indices().numpy()))
+        yield rows * value.shape[1] + value.col_indices().numpy()
+        yield value.values().numpy()
+        return
+    chunks = list(row_chunks((len(value), value[0].numel())))
+    if value.dim() == 4:
+        yield from (np.ascontiguousarray(value[chunk].numpy()) for chunk in chunks)
+        return
+    for chunk in chunks:
+        yield np.flatnonzero(value[chunk].numpy()).astype(np.int64, copy=False) + chunk.start * value.shape[1]
+    for chunk in chunks:
+        rows = value[chunk].numpy()
+        yield rows[rows != 0]

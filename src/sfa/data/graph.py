@@ -1,4 +1,4 @@
-"""Build the one graph container of arrays. Every graph of the project is made here."""
+"""Build graphs and graph sets of arrays: every graph of the project is made here."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data.arrays import to_numpy
-from sfa.data.edges import check_edges, check_weight, undirected_edges
-from sfa.data.features import check_features
+from sfa.data.arrays import check_features, to_numpy, with_shape
+from sfa.data.edges import Edges, Weights, check_edges, undirected_edges
 from sfa.data.labels import check_ids, set_labels, set_masks
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
+
+NO_GRAPH = "There is no graph in the set; at least one is needed."  # to embed one, though not to learn from it
 
 
 def build_graph(
@@ -35,18 +36,18 @@ def build_graph(
     """Build a checked, undirected graph.
 
     Args:
-        x: features [n, d], NumPy (a map of a file too), torch or SciPy sparse; None if `node_features` stand in.
-        edges: node positions [2, m], in any order and direction; loops and duplicates are dropped.
-        edge_weight: one number >= 0 an edge [m]; see `undirected_edges` for duplicates.
-        y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
-        masks: public splits, `train_mask`, `val_mask` and `test_mask` or some of them; see `set_masks`.
-        node_ids: a name (str or int) for each node; 0..n-1 if not given.
-        class_names: the names of the classes that integer labels count.
-        name: what the graph is called in tables and pictures.
+        x: Features [n, d], NumPy (a map of a file too), torch or SciPy sparse; None if `node_features` stand in.
+        edges: Node positions [2, m], in any order and direction; loops and duplicates are dropped.
+        edge_weight: One number >= 0 an edge [m]; see `undirected_edges` for duplicates.
+        y: Labels [n], integers or strings; -1, None, NaN or "" is unknown.
+        masks: Public splits, `train_mask`, `val_mask` and `test_mask` or some of them; see `set_masks`.
+        node_ids: A name (str or int) for each node; 0..n-1 if not given.
+        class_names: The names of the classes that integer labels count.
+        name: What the graph is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a graph with `mapped_features` does, and is to stay there.
-        node_features: what to make features of: `degree`, `random` or `spectral`, with a width if wanted
+        node_features: What to make features of: `degree`, `random` or `spectral`, with a width if wanted
             (`spectral:64`); see `sfa.data.structural`.
-        num_nodes: how many nodes there are, where neither `x` nor node ids nor labels say it; else what the edges name.
+        num_nodes: How many nodes there are, where neither `x` nor node ids nor labels say it; else what the edges name.
 
     Returns:
         Data with `x` float32 [n, d], dense or CSR (see `check_features`); `edge_index` int64 [2, 2·pairs], sorted;
@@ -55,47 +56,138 @@ def build_graph(
         `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
     """
     if x is None and node_features is None:
-        raise InputError(f"The graph has no node features; give a table [nodes, features], {OR_MAKE_THEM}.")
-    if x is not None and node_features is not None:
         raise InputError(
-            f"The graph has features of its own, so none are made of {node_features!r}: leave out node_features "
-            "(--node-features)."
+            "The graph has no node features; give a table [nodes, features] (X of a pair, data.x of a Data, the nodes' "
+            f"attribute x by networkx.set_node_attributes), {OR_MAKE_THEM}."
         )
-    kind = None if node_features is None else NodeFeatures.parse(node_features)
-    edges = to_numpy(edges)
+    kind = _kind_to_make(x, node_features)
+    x = with_shape(x)
+    num_nodes = count_nodes(x, num_nodes, edges, node_ids, y)
+    if num_nodes < 2:
+        raise InputError(f"The graph has {num_nodes} node{'' if num_nodes == 1 else 's'}; at least 2 are needed.")
     if kind is None:
-        features, mapped = check_features(x, mapped=mapped)
-        num_nodes = features.shape[0]
-    else:
-        num_nodes = count_nodes(num_nodes, (node_ids, y), edges)
-    index = check_edges(edges, num_nodes)
-    weight = None if edge_weight is None else check_weight(to_numpy(edge_weight), index.shape[1])
-    undirected, weight = undirected_edges(index, weight, num_nodes)
+        x, mapped = check_features(x, mapped=mapped)
+    given, weight = check_edges(edges, edge_weight, num_nodes)
+    undirected, weight = undirected_edges(given, weight, num_nodes)
     if undirected.size == 0:
-        raise InputError(
-            f"The graph has no edges: all {index.shape[1]} given are self-loops or have weight 0; "
-            "at least one edge between two different nodes is needed."
-        )
+        why = f": all {given.shape[1]} given are self-loops or have weight 0" if given.size else ""
+        raise InputError(f"The graph has no edges{why}; at least one edge between two different nodes is needed.")
     if kind is not None:
-        features, mapped = check_features(kind.make(undirected, weight, num_nodes))
-    data = Data(x=features, edge_index=torch.from_numpy(undirected), name=str(name), task="node")
-    if kind is not None:
-        data.features_of = kind.name
+        x, mapped = check_features(kind.make(undirected, weight, num_nodes))
+    data = _assemble("node", x, undirected, weight, kind, name)
     if mapped:
         data.mapped_features = True
-    if weight is not None:
-        data.edge_weight = torch.from_numpy(weight)
     set_labels(data, y, num_nodes, class_names)
     set_masks(data, masks or {}, num_nodes)
     data.node_ids = check_ids(node_ids, num_nodes)
     return data
 
 
-def count_nodes(given: int | None, others: Sequence[Any], edges: NDArray[Any]) -> int:
-    """Return the number of nodes where no features say it: the one given, the length of others, or what edges name."""
+def build_graphs(
+    x: Any,
+    edges: Any,
+    ptr: Any,
+    *,
+    edge_weight: Any = None,
+    y: Any = None,
+    graph_ids: Sequence[Any] | None = None,
+    class_names: Sequence[str] | None = None,
+    name: str = "graphs",
+    node_features: str | None = None,
+) -> Data:
+    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for more.
+
+    Args:
+        x: Features [N, d] of the nodes of all graphs. None if there are none: then the set gets some made of the number
+            of neighbors, and says so (`features_of`, `sfa.data.remark`).
+        edges: Node positions [2, m] in the union. A graph may have no edges; no edge joins two graphs.
+        ptr: Where each graph's nodes begin, and N [G + 1]: those of graph g are ptr[g], …, ptr[g + 1] - 1.
+        edge_weight: One number >= 0 an edge [m].
+        y: Labels of the graphs [G].
+        graph_ids: A name (str or int) for each graph; 0..G-1 if not given.
+        class_names: The names of the classes that integer labels count.
+        name: What the set is called in tables and pictures.
+        node_features: How many columns made features have, `degree:50`; of other kinds (`random`, `spectral`) a column
+            does not mean the same in two graphs.
+
+    Returns:
+        What `build_graph` returns, but with `x` always dense, `ptr` int64 [G + 1], `batch` int64 [N], the graph of each
+        node, and `graph_ids` in place of `node_ids`. The edges of a graph lie side by side too.
+    """
+    ptr = to_numpy(ptr)
+    if ptr.ndim != 1 or ptr.size == 0 or ptr.dtype.kind not in "iu":
+        raise InputError(
+            f"ptr has shape {list(ptr.shape)} and {ptr.dtype} values, but integers [graphs + 1] are needed that say "
+            "where each graph's nodes begin."
+        )
+    ptr = ptr.astype(np.int64)
+    if ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        raise InputError("ptr must begin with 0 and ascend: it says where each graph's nodes begin.")
+    num_graphs, num_nodes = len(ptr) - 1, int(ptr[-1])
+    if num_graphs == 0:
+        raise InputError(NO_GRAPH)
+    ids = check_ids(graph_ids, num_graphs, "graph")
+    empty = np.flatnonzero(np.diff(ptr) == 0)
+    if empty.size:
+        more = f" ({empty.size} graphs have none)" if empty.size > 1 else ""
+        raise InputError(f"The graph {ids[empty[0]]!r} has no nodes{more}; leave it out.")
+    batch = np.repeat(np.arange(num_graphs), np.diff(ptr))
+
+    def place(node: int) -> str:
+        return f"node {node - ptr[batch[node]]} of the graph {ids[batch[node]]!r}"
+
+    kind = _kind_to_make(x, node_features)
+    if x is not None:
+        x = with_shape(x)
+        count_nodes(x, num_nodes, None)
+        x, _ = check_features(x, dense=True, place=place)
+    undirected, weight = undirected_edges(*check_edges(edges, edge_weight, num_nodes), num_nodes)
+    crossing = batch[undirected[0]] != batch[undirected[1]]
+    if crossing.any():
+        source, target = undirected[:, crossing.argmax()]
+        raise InputError(f"An edge joins {place(source)} and {place(target)}; no edge may join two graphs.")
+    if x is None:
+        kind = kind or NodeFeatures.parse("degree")
+        if kind.name != "degree":
+            raise InputError(
+                f"A graph set cannot have {kind.name} node features, of which a column does not mean the same in two "
+                "graphs; allowed is 'degree', with a width if wanted ('degree:50')."
+            )
+        x = torch.from_numpy(kind.make(undirected, weight, num_nodes))
+    data = _assemble("graph", x, undirected, weight, kind, name)
+    data.graph_ids, data.ptr, data.batch = ids, torch.from_numpy(ptr), torch.from_numpy(batch)
+    set_labels(data, y, num_graphs, class_names, "graph")
+    return data
+
+
+def _assemble(task: str, x: Tensor, edges: Edges, weight: Weights, kind: NodeFeatures | None, name: str) -> Data:
+    data = Data(x=x, edge_index=torch.from_numpy(edges), name=str(name), task=task)
+    if kind is not None:
+        data.features_of = kind.name
+    if weight is not None:
+        data.edge_weight = torch.from_numpy(weight)
+    return data
+
+
+def _kind_to_make(x: Any, node_features: str | None) -> NodeFeatures | None:
+    """Return which features to make, None if they are given; both is an error."""
+    kind = None if node_features is None else NodeFeatures.parse(node_features)
+    if x is not None and kind is not None:
+        raise InputError(
+            f"There are features already, so none are made of {node_features!r}: leave out node_features "
+            "(--node-features)."
+        )
+    return kind
+
+
+def count_nodes(x: Any, given: int | None, edges: Any, *others: Any) -> int:
+    """Count the nodes: the rows of features, else the number given, the length of others, or what edges name."""
+    if x is not None:
+        rows = int(x.shape[0]) if len(x.shape) else 0
+        if given not in (None, rows):
+            raise InputError(f"There are {rows} rows of features for {given} nodes.")
+        return rows
     counts = [given, *(size for other in others if other is not None for size in np.shape(other)[:1])]
-    named = int(edges.max()) + 1 if edges.size and edges.dtype.kind in "iu" else 2
-    count = next((count for count in counts if count is not None), named)
-    if count < 2:
-        raise InputError(f"The graph has {count} node{'' if count == 1 else 's'}; at least 2 are needed.")
-    return int(count)
+    edges = to_numpy(edges)
+    named = int(edges.max()) + 1 if edges.size and edges.dtype.kind in "iu" else 2 * bool(edges.size)
+    return int(next((count for count in counts if count is not None), named))

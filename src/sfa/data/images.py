@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
-from sfa.data.labels import check_ids, set_labels, set_masks
+from sfa.data.convert import check_task
+from sfa.data.labels import MASKS, check_ids, set_labels, set_masks
 from sfa.data.readers.image_file import to_rgb
 from sfa.errors import InputError
-from sfa.tasks import task_of
 
-CHANNELS = (1, 3)
 ALLOWED = (
     "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "
     "of such arrays of one image each, the name or path of an image set, or an image set"
@@ -41,15 +40,15 @@ def build_images(
     """Build a checked set of images of one size.
 
     Args:
-        x: images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
+        x: Images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
             or 3 (red, green, blue). Gray ones may come as [n, height, width].
-        y: labels [n], integers or strings; -1, None, NaN or "" is unknown.
-        image_ids: a name (str or int) for each image; 0..n-1 if not given.
-        class_names: the names of the classes that integer labels count.
-        train_mask: the images [n], boolean, of the set's own part for training; no other is ever learned from.
-        test_mask: those of its own part for testing. A set has both parts or neither, and no image is in both.
-        val_mask: those of its own part to choose a classifier's settings on, if it has one beside the other two.
-        name: what the set is called in tables and pictures.
+        y: Labels [n], integers or strings; -1, None, NaN or "" is unknown.
+        image_ids: A name (str or int) for each image; 0..n-1 if not given.
+        class_names: The names of the classes that integer labels count.
+        train_mask: The images [n], boolean, of the set's own part for training; no other is ever learned from.
+        test_mask: Those of its own part for testing. A set has both parts or neither, and no image is in both.
+        val_mask: Those of its own part to choose a classifier's settings on, if it has one beside the other two.
+        name: What the set is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
 
     Returns:
@@ -63,7 +62,17 @@ def build_images(
     if mapped:
         data.mapped_features = True
     set_labels(data, y, count, class_names, "image")
-    _set_parts(data, {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}, count)
+    masks = {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}
+    masks = {key: to_numpy(mask) for key, mask in masks.items() if mask is not None}
+    for key in ("train_mask", "test_mask", *masks) if masks else ():
+        if key not in masks:
+            raise InputError(f"There is no {key}; an image set has both train_mask and test_mask, or no masks.")
+        if masks[key].shape != (count,) or not masks[key].any():
+            raise InputError(
+                f"{key} has shape {list(masks[key].shape)} and {np.count_nonzero(masks[key])} images in it, but with "
+                f"{count} images it must be [{count}], with at least one in each part."
+            )
+    set_masks(data, masks, count, "image")
     return data
 
 
@@ -76,145 +85,83 @@ def as_images(X: Any, *, labels: bool = True) -> Data:
     - A text or path: what `sfa.data.load` makes of it.
     - An image set, which comes back as it is.
 
-    Labels that are not asked for are left behind: these may then be anything. The parts of a set (`train_mask`,
-    `test_mask`, `val_mask`) stay, for they say what is to be learned from.
+    Labels that are not asked for are left behind: these may then be anything. The masks of a set stay, for they say
+    what is to be learned from.
     """
     if isinstance(X, (str, os.PathLike)):
         from sfa.data.load import load  # which builds images by this module
 
-        return _from_set(load(X), labels, f"{os.fspath(X)} is")
-    if isinstance(X, Data):
-        return _from_set(X, labels, "This is")
-    if isinstance(X, (np.ndarray, torch.Tensor)) and X.dtype != object:
+        data, given = load(X), os.fspath(X)
+    elif isinstance(X, Data):
+        data, given = X, "This"
+    elif isinstance(X, (np.ndarray, torch.Tensor)) and X.dtype != object:
         return build_images(X)
-    if isinstance(X, (Sequence, np.ndarray)) and not isinstance(X, bytes):
-        return build_images(_stack(list(X)))
-    if _is_pil(X):
-        raise InputError("This is one PIL image, and a set of them is needed: give a list, [image].")
-    raise InputError(f"A {type(X).__name__} is no set of images; allowed is {ALLOWED}.")
+    elif isinstance(X, (Sequence, np.ndarray)) and not isinstance(X, bytes):
+        return build_images(_stack(X))
+    else:
+        raise InputError(f"A {type(X).__name__} is no set of images; allowed is {ALLOWED}.")
+    check_task(data, "image", given)
+    keys = ("image_ids", *MASKS, "y", "class_names") if labels else ("image_ids", *MASKS)
+    parts = {key: data.get(key) for key in keys}
+    mapped = data.get("mapped_features") is True
+    return build_images(data.x, **parts, name=data.get("name") or "images", mapped=mapped)
 
 
 def _check_images(x: Any, mapped: bool) -> tuple[Tensor, bool]:
     """Return the images, and whether they lie on disk: a small map of a file is read, a large one stays a map."""
     is_mapped = mapped or (is_map(x) and is_large(x.nbytes))
     array = to_numpy(x)
-    _check_shape(array.shape)
-    _check_bytes(array.dtype)
-    if array.ndim == 3:
-        array = array[..., None]
-    if is_mapped and not array.flags.c_contiguous:
+    shape, hint = array.shape, ""
+    if len(shape) == 3 and shape[2] in (1, 3, 4):
+        hint = f", and this may be one image or gray ones {shape[2]} wide: give x[None] or x[..., None]"
+    elif len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
+        hint = ", channels last: give x.transpose(0, 2, 3, 1) of an array, or x.permute(0, 2, 3, 1) of a tensor"
+    elif len(shape) == 4 and shape[3] == 4:
+        hint = "; leave out alpha, the transparency, with x[..., :3]"
+    if hint or len(shape) not in (3, 4) or 0 in shape or shape[3:] not in ((), (1,), (3,)):
         raise InputError(
-            "The images lie in a file in another order than one after the other; write them to a file of their own "
-            "(numpy.save), or give the map of the file as it is."
+            f"The images have shape {list(shape)}, but [images, height, width] or [images, height, width, channels] "
+            f"with 1 or 3 channels is needed{hint}."
         )
+    if array.dtype != np.uint8:
+        scale = {"f": "(x * 255).round() if they go from 0 to 1, x.round() if they go from 0 to 255,", "b": "255 * x"}
+        raise InputError(
+            f"The images hold {array.dtype} values, but bytes (uint8, from 0 to 255) are needed: give "
+            f"{scale.get(array.dtype.kind, 'x')} as uint8."
+        )
+    array = array[..., None] if array.ndim == 3 else array
+    if is_mapped and not array.flags.c_contiguous:
+        raise InputError("The images lie in a file in another order than one after the other: numpy.save them anew.")
     if is_map(x) and not is_mapped:
         array = np.array(array)
     return tensor_over(np.ascontiguousarray(array)), is_mapped
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
-    wanted = "[images, height, width, channels] with 1 or 3 channels, or [images, height, width], is needed"
-    given = f"The images have shape {list(shape)}"
-    if len(shape) not in (3, 4):
-        raise InputError(f"{given}, but {wanted}.")
-    if shape[0] == 0:
-        raise InputError("There is no image in the set; at least one is needed.")
-    if 0 in shape:
-        raise InputError(f"{given}, so there are no pixels in them; {wanted}.")
-    channels = shape[3] if len(shape) == 4 else 1
-    if len(shape) == 3 and shape[2] in (*CHANNELS, 4):
-        raise InputError(
-            f"{given}, which may be one image or grey ones {shape[2]} wide: give x[None] for the one image, or "
-            "x[..., None] for the grey ones."
-        )
-    if channels in CHANNELS:
-        return
-    if shape[1] in CHANNELS:
-        raise InputError(
-            f"{given}, channels first; they are needed last: give x.transpose(0, 2, 3, 1) of an array, or "
-            "x.permute(0, 2, 3, 1) of a tensor."
-        )
-    hint = "; leave out alpha, the transparency, with x[..., :3]" if channels == 4 else ""
-    raise InputError(f"The images have {channels} channels, but allowed are 1 (grey) and 3 (red, green, blue){hint}.")
-
-
-def _check_bytes(dtype: np.dtype[Any]) -> None:
-    if dtype == np.uint8:
-        return
-    integers = "if they go from 0 to 255, give x as uint8"
-    fix = {
-        "f": "if they go from 0 to 1, give (x * 255).round() as uint8, and if from 0 to 255, x.round() as uint8",
-        "i": integers,
-        "u": integers,
-        "b": "give x as uint8, times 255",
-    }.get(dtype.kind, "decode them first")
-    raise InputError(f"The images hold {dtype} values, but bytes (uint8, from 0 to 255) are needed: {fix}.")
-
-
-def _set_parts(data: Data, given: dict[str, Any], count: int) -> None:
-    masks = {name: to_numpy(mask) for name, mask in given.items() if mask is not None}
-    missing = next((name for name in ("train_mask", "test_mask") if name not in masks), None)
-    if masks and missing is not None:
-        others = "none of the three masks" if "val_mask" in masks else "neither"
-        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or {others}.")
-    for name, mask in masks.items():
-        if mask.shape != (count,):
-            raise InputError(f"{name} has shape {list(mask.shape)}, but with {count} images it must be [{count}].")
-    set_masks(data, masks, count, "image")
-    empty = next((name for name in masks if not data[name].any()), None)
-    if empty is not None:
-        left_out = "this mask" if empty == "val_mask" else "all masks"
-        raise InputError(f"There is no image in {empty}; each part needs at least one, or leave out {left_out}.")
-
-
-def _from_set(data: Data, labels: bool, given: str) -> Data:
-    task = task_of(data)
-    if task != "image":
-        what, embedder = ("a set of graphs", "Graph") if task == "graph" else ("one graph", "Node")
-        raise InputError(f"{given} {what}, and images are needed; {embedder}Embedder embeds it.")
-    keys = ["image_ids", "train_mask", "test_mask", "val_mask", *(["y", "class_names"] if labels else [])]
-    mapped = data.get("mapped_features") is True
-    return build_images(
-        data.x, **{key: data.get(key) for key in keys}, name=data.get("name") or "images", mapped=mapped
-    )
-
-
-def _stack(images: list[Any]) -> NDArray[Any]:
-    """Return the images of a list one after the other [n, height, width, channels]."""
-    if not images:
-        raise InputError("There is no image in the list; at least one is needed.")
-    arrays = [_one_image(number, image) for number, image in enumerate(images)]
+def _stack(images: Iterable[Any]) -> NDArray[Any]:
+    """Return the images of a list one after the other [n, height, width, channels]; gray ones have one channel."""
+    pil = sys.modules.get("PIL.Image")  # a PIL image can only exist once PIL is imported
+    arrays = []
+    for number, image in enumerate(images):
+        if pil is not None and isinstance(image, pil.Image):
+            is_gray = image.mode in ("1", "L") and not image.has_transparency_data
+            try:  # one that was only opened is decoded here, and may be cut short
+                array = np.asarray(image.convert("L") if is_gray else to_rgb(image))
+            except (OSError, ValueError, SyntaxError) as error:
+                raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
+        else:
+            array = to_numpy(image)
+        if array.ndim not in (2, 3):
+            raise InputError(
+                f"Item {number} of the list is a {type(image).__name__} of shape {list(array.shape)}, which is not one "
+                f"image; allowed is {ALLOWED}."
+            )
+        arrays.append(array[..., None] if array.ndim == 2 else array)
     shapes = dict.fromkeys(array.shape for array in arrays)
-    if len({shape[:2] for shape in shapes}) > 1 or not (len(shapes) == 1 or {shape[2] for shape in shapes} == {1, 3}):
+    if len({shape[:2] for shape in shapes}) != 1 or not (len(shapes) == 1 or {shape[2] for shape in shapes} == {1, 3}):
         sizes = " and ".join(" × ".join(map(str, shape)) for shape in list(shapes)[:2])
         raise InputError(
-            f"The images of the list are of {len(shapes)} sizes (height × width × channels), among them {sizes}; make "
-            "them one size first, for instance with PIL's Image.resize."
+            f"The images of the list are of {len(shapes)} sizes (height × width × channels), {sizes or 'it is empty'}; "
+            "give some, and make them one size first, for instance with PIL's Image.resize."
         )
     channels = max(shape[2] for shape in shapes)
     return np.stack([np.broadcast_to(array, (*array.shape[:2], channels)) for array in arrays])
-
-
-def _one_image(number: int, image: Any) -> NDArray[Any]:
-    """Return one image [height, width, channels], a gray one as such with one channel."""
-    if _is_pil(image):
-        is_gray = image.mode in ("1", "L") and not image.has_transparency_data
-        try:  # one that was only opened is decoded here, and may be cut short
-            array = np.asarray(image.convert("L") if is_gray else to_rgb(image))
-        except (OSError, ValueError, SyntaxError) as error:
-            raise InputError(f"Item {number} of the list cannot be read as an image: {error}.") from error
-    else:
-        array = to_numpy(image)
-    if array.ndim not in (2, 3):
-        raise InputError(
-            f"Item {number} of the list is a {type(image).__name__} of shape {list(array.shape)}, which is not one "
-            f"image; allowed is {ALLOWED}."
-        )
-    _check_bytes(array.dtype)
-    return array[..., None] if array.ndim == 2 else array
-
-
-def _is_pil(image: Any) -> bool:
-    # A PIL image can only exist once PIL is imported, so this never pays for the import.
-    pil = sys.modules.get("PIL.Image")
-    return pil is not None and isinstance(image, pil.Image)

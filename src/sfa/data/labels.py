@@ -1,15 +1,15 @@
-"""Check what is known of each item (node, graph or image) of a data set: its label, its id, its part of a split."""
+"""Check the labels, the ids and the masks of the items (nodes, graphs or images) of a data set."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
@@ -29,19 +29,18 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     if y is None:
         return
     y = to_numpy(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise InputError(f"The labels have shape {list(y.shape)}, but one label {_a(item)} ([{count}]) is needed.")
-    if len(y) != count:
-        raise InputError(f"There are {len(y)} labels for {count} {item}s; give one {_a(item)}, -1 where it is unknown.")
-    values = [_clean(value) for value in y.tolist()]
+    if y.shape not in ((count,), (count, 1)):
+        raise InputError(
+            f"There are labels of shape {list(y.shape)} for {count} {item}s; one for each is needed ([{count}]), -1 "
+            "where it is unknown."
+        )
+    values = [_clean_label(value) for value in y.ravel().tolist()]
     known = {value for value in values if value is not None}
     if not known:
         return
     names = None if class_names is None else [str(name) for name in class_names]
     if names is not None and len(set(names)) != len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
+        repeated = Counter(names).most_common(1)[0][0]
         raise InputError(f"The class name {repeated!r} is given more than once; each class needs its own name.")
     # A number too long for int64 is a name all the same.
     if any(isinstance(value, str) or abs(value) >= 2**63 for value in known):
@@ -56,8 +55,7 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
         raise InputError(f"The label {min(known)} is negative; labels start at 0, and -1 means unknown.")
     elif names is not None and max(known) >= len(names):
         raise InputError(
-            f"The label {max(known)} has no name: with {len(names)} class names the labels go from 0 to "
-            f"{len(names) - 1}."
+            f"The label {max(known)} has no name: with {len(names)} names they go from 0 to {len(names) - 1}."
         )
     elif names is not None or max(known) == len(known) - 1:
         numbers = {value: value for value in known}
@@ -77,18 +75,15 @@ def check_ids(given: Sequence[Any] | None, count: int, item: str = "node") -> li
     """Return a name for each item, text or an integer; 0..n-1 if none are given."""
     if given is None:
         return list(range(count))
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise InputError(f"The {item} ids are {given!r}, but a list with one {_a(item)} is needed.")
-    ids = [_id(one) for one in given]
-    if len(ids) != count:
-        raise InputError(f"There are {len(ids)} {item} ids for {count} {item}s; give one {_a(item)}.")
-    seen: set[str] = set()
-    for one in ids:
-        if str(one) in seen:  # 1 and "1" would be the same in a table
-            raise InputError(f"The {item} id {one!r} is given to more than one {item}; ids must be unique.")
-        seen.add(str(one))
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != count:
+        found = f"{len(given)} {item} ids" if isinstance(given, Sequence) else f"{item} ids {given!r}"
+        raise InputError(f"There are {found} for {count} {item}s; give a list with one for each.")
+    ids = [_clean_id(one) for one in given]
+    texts = Counter(map(str, ids))  # 1 and "1" would be the same in a table
+    if len(texts) != count:
+        repeated = texts.most_common(1)[0][0]
+        raise InputError(f"The {item} id {repeated!r} is given to more than one {item}; ids must be unique.")
     return ids
 
 
@@ -103,10 +98,17 @@ def set_masks(data: Data, masks: Mapping[str, Any], count: int, item: str = "nod
     A mask is `[n]`, or `[n, splits]` for several splits; one of `[n]` beside others of `[n, splits]` belongs to each of
     these (the test part of WikiCS). No item is in two parts of one split; it may be in none.
     """
-    unknown = next((name for name in masks if name not in MASKS), None)
-    if unknown is not None:
-        raise InputError(f"There is no mask {unknown!r}; allowed are {', '.join(MASKS)}.")
-    arrays = {name: _check_mask(name, to_numpy(value), count, item) for name, value in masks.items()}
+    arrays = {}
+    for name, mask in masks.items():
+        array = to_numpy(mask)
+        if name not in MASKS:
+            raise InputError(f"There is no mask {name!r}; allowed are {', '.join(MASKS)}.")
+        if array.ndim not in (1, 2) or len(array) != count or array.size == 0 or array.dtype != bool:
+            raise InputError(
+                f"{name} has shape {list(array.shape)} and {array.dtype} values, but with {count} {item}s a mask is "
+                f"boolean, [{count}] or [{count}, splits]: True for the {item}s of its part."
+            )
+        arrays[name] = array[:, 0] if array.shape[1:] == (1,) else array
     splits = {name: array.shape[1] for name, array in arrays.items() if array.ndim == 2}
     if len(set(splits.values())) > 1:
         counts = ", ".join(f"{number} in {name}" for name, number in splits.items())
@@ -122,21 +124,7 @@ def set_masks(data: Data, masks: Mapping[str, Any], count: int, item: str = "nod
         data[name] = torch.from_numpy(array.copy())
 
 
-def _check_mask(name: str, array: NDArray[Any], count: int, item: str) -> NDArray[np.bool_]:
-    if array.ndim not in (1, 2) or len(array) != count or array.size == 0:
-        raise InputError(
-            f"{name} has shape {list(array.shape)}, but with {count} {item}s it must be [{count}] or [{count}, splits]."
-        )
-    if array.dtype != bool:
-        raise InputError(f"{name} holds {array.dtype} values, but a mask is boolean: True for the {item}s of its part.")
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def _a(item: str) -> str:
-    return f"{'an' if item[0] in 'aeiou' else 'a'} {item}"
-
-
-def _clean(value: Any) -> Any:
+def _clean_label(value: Any) -> Any:
     """Return one label as int or str, None if unknown (pandas' NA is told by its name to avoid the import)."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -153,7 +141,7 @@ def _clean(value: Any) -> Any:
     return None if is_unknown(text) else text
 
 
-def _id(one: Any) -> int | str:
+def _clean_id(one: Any) -> int | str:
     if isinstance(one, bytes):
         return one.decode("utf-8", "replace")
     is_integer = isinstance(one, (int, np.integer)) and -(2**63) <= int(one) < 2**63

@@ -1,4 +1,4 @@
-"""Load data sets by name or by path: the door through which every graph and every image comes in."""
+"""Load data sets by name or by path: every graph and every image comes in here."""
 
 from __future__ import annotations
 
@@ -11,73 +11,57 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from sfa.data.builtin import DESCRIPTIONS, Bundled, Origin
+import sfa.data.builtin  # noqa: F401  (registers them)
 from sfa.data.convert import as_graph, as_graphs, is_one_graph
-from sfa.data.downloads import PathLike, data_root
-from sfa.data.image_sets import ArraySet, Digits
-from sfa.data.imagenet import ImageNet100
+from sfa.data.downloads import NamedDataset
+from sfa.data.files import PathLike, data_root, existing
+from sfa.data.image_sets import ImageNet100
 from sfa.data.images import as_images
 from sfa.data.pyg_sets import PREFIX, TuSet
 from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_arrays import read_image_arrays
-from sfa.data.readers.image_folder import holds_images, read_image_folder, refuse_lone_images, refuse_options
-from sfa.data.readers.tables import existing
+from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
+from sfa.data.readers.image_folder import holds_images, read_image_folder
 from sfa.errors import InputError, SfaError, unknown_name
 from sfa.registry import is_path, known_names, registered, resolve
-from sfa.tasks import ITEMS, Task, task_attribute, task_of
+from sfa.tasks import ITEMS, task_attribute, task_of
 
 
-@dataclass(frozen=True)
-class DatasetInfo:
-    """What is known of a data set without loading it."""
-
-    name: str
-    description: str
-    """What it is, in one line."""
-    bundled: bool = False
-    """Whether it comes with the package."""
-    task: Task | None = "node"
-    """What there is to embed; None if only loading it tells."""
-    downloaded: bool = True
-    """Whether it is downloaded if it is not found on this machine."""
-    loader: str | None = None
-    """The function that loads it, if a user or an installed package registered one."""
-
-
-@dataclass(frozen=True)
-class LoadedByFunction:
+@dataclass
+class LoadedByFunction(NamedDataset):
     """A data set that a function of the user's loads: ``sfa.register("dataset", "my-set", load_my_set)``.
 
     Args:
         name: The name of the data set.
         function: Takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG
-            ``Data``: one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`. A list of graphs and a
-            PyG data set are taken as well. The first line of its docstring describes the data set in
-            ``sfa list datasets``. Set ``function.task`` to ``"node"``, ``"graph"`` or ``"image"`` to show there what
-            is embedded, and to have a command checked before the data are read.
+            ``Data`` (one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`), a list of graphs or a
+            PyG data set. The first line of its docstring describes it in ``sfa list datasets``. Set ``function.task``
+            to ``"node"``, ``"graph"`` or ``"image"`` to have a command checked before the data are read.
     """
 
     name: str
     function: Callable[[Path], Any]
+    downloaded = False
 
-    @property
-    def task(self) -> Task | None:
-        task: Task | None = task_attribute(self.function)
-        if task is not None and task not in ITEMS:
-            raise unknown_name(f"task of the data set {self.name}", task, ITEMS)
-        return task
-
-    @property
-    def loader(self) -> str:
+    def __post_init__(self) -> None:
+        self.task = task_attribute(self.function)
+        if self.task not in (None, *ITEMS):
+            raise unknown_name(f"task of the data set {self.name}", self.task, ITEMS)
         named = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{self.function.__module__}.{named}"
+        self.loader = f"{self.function.__module__}.{named}"
+        self.description = next(iter((inspect.getdoc(self.function) or "").splitlines()), "")
 
     def locate(self, root: PathLike | None) -> None:
         return None
 
-    def load(self, root: PathLike | None) -> Data:
+    def load(self, root: PathLike | None, **options: Any) -> Data:
         try:
-            data = self._check(self.function(data_root(root)))
+            loaded = self.function(data_root(root))
+            if isinstance(loaded, Data) and task_of(loaded) == "image":
+                data = as_images(loaded)
+                data.name = self.name
+            else:
+                data = (as_graph if is_one_graph(loaded) else as_graphs)(loaded, name=self.name)
         except SfaError:
             raise
         except Exception as error:
@@ -91,31 +75,33 @@ class LoadedByFunction:
             )
         return data
 
-    def _check(self, loaded: Any) -> Data:
-        if isinstance(loaded, Data) and task_of(loaded) == "image":
-            images = as_images(loaded)
-            images.name = self.name
-            return images
-        return as_graph(loaded, name=self.name) if is_one_graph(loaded) else as_graphs(loaded, name=self.name)
 
-
-def names() -> list[DatasetInfo]:
+def names() -> list[NamedDataset]:
     """Return the data sets known by name: the built-in ones, then those of installed packages and your own."""
-    return [_info(name, _as_origin(name, part)) for name, part in registered("dataset").items()]
+    return [_as_dataset(name, part) for name, part in registered("dataset").items()]
 
 
-def find(name: PathLike) -> DatasetInfo | None:
-    """Return what is known of the data set of this name, ``tu:NAME`` or ``module:function``; None if there is none."""
-    origin = _origin(name)
-    return None if origin is None else _info(os.fspath(name), origin)
+def find(name: PathLike) -> NamedDataset | None:
+    """Return the data set of this name, ``tu:NAME`` or ``module:function``, None if there is none or it is a Path."""
+    if not isinstance(name, str):
+        return None
+    if name.lower().startswith(PREFIX):
+        given = TuSet.parse(name)
+        named = (one for one in registered("dataset").values() if isinstance(one, TuSet) and one.folder == given.folder)
+        return next(named, given)
+    if is_path(name) and not Path(name).exists():
+        return _as_dataset(name.rpartition(":")[2], resolve("dataset", name))
+    known = known_names("dataset")
+    found = name if name in known else name.lower()
+    return _as_dataset(found, resolve("dataset", found)) if found in known else None
 
 
 def locate(name: str, root: PathLike | None = None) -> Path | None:
     """Return where a named data set would be read from, without reading it; None if it is not on this machine."""
-    origin = _origin(name)
-    if origin is None:
+    dataset = find(name)
+    if dataset is None:
         raise unknown_name("data set", name, known_names("dataset"))
-    return origin.locate(root)
+    return dataset.locate(root)
 
 
 def load(
@@ -134,90 +120,58 @@ def load(
     A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function`,
     `file.py:function` and the name of a registered function call it (see `LoadedByFunction`). Otherwise a text is a
     path if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the
-    folder in the environment variable SFA_DATA, in torch_geometric's layout (`Planetoid/CiteSeer/raw/…`,
-    `TUDataset/NCI1/raw/…`), OGB's (`ogbn_arxiv/raw/…`) or CIFAR's (`cifar-10-batches-bin/…`), then in the cache, into
-    which they are downloaded if need be. Their public splits are `train_mask`, `val_mask` and `test_mask`, [n] or
-    [n, splits].
+    folder in the environment variable SFA_DATA (`Planetoid/CiteSeer/raw/…`, `ogbn_arxiv/raw/…`,
+    `cifar-10-batches-bin/…`), then in the cache, into which they are downloaded if need be. Their public splits are
+    `train_mask`, `val_mask` and `test_mask`, [n] or [n, splits].
 
     `features`, `labels` and `node_features` are for files of graphs: see `read_graph`. A graph set without features
     gets `degree` ones unasked, and `sfa.data.remark` says so. The other options are for folders of images: see
     `read_image_folder`.
     """
-    origin = _origin(name_or_path)
-    for_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
-    if origin is None:
-        if not _is_path(name_or_path):
-            name = repr(name_or_path)
-            unknown = str(unknown_name("data set", name_or_path, known_names("dataset")))
-            raise InputError(unknown.replace(name, f"{name}, and there is no file or folder of that name", 1))
-        if holds_images(name_or_path):
-            refuse_options(f"{name_or_path} holds images", features=features, node_features=node_features)
-            path = Path(name_or_path).expanduser()
-            if path.is_dir():
-                return read_image_folder(path, labels=labels, on_image=on_image, **for_folders)
-            refuse_options(f"{path} is no folder of images", **for_folders)
-            return read_image_arrays(path, labels=labels)
-        path = existing(name_or_path, "graph", or_folder=True)
-        refuse_lone_images(path)
-        refuse_options(f"{path} is no folder of images", **for_folders)
-        return read_graph(name_or_path, features=features, labels=labels, node_features=node_features)
-    if not isinstance(origin, ImageNet100):
-        refuse_options(f"The data set {name_or_path} is no folder of images", **for_folders)
-    refuse_options(
-        f"The data set {name_or_path} has its own {'labels' if origin.task == 'image' else 'features and labels'}",
-        ": others are given only with a file's path",
-        features=features,
-        labels=labels,
-        node_features=node_features,
-    )
-    if isinstance(origin, ImageNet100):
-        return origin.load(root, on_image=on_image, **for_folders)
-    return origin.load(root)
+    of_graphs: dict[str, Any] = {"features": features, "labels": labels, "node_features": node_features}
+    of_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
+    dataset = find(name_or_path)
+    if dataset is not None:
+        own = "labels" if dataset.task == "image" else "features and labels"
+        others = ": others are given only with a file's path"
+        _refuse(f"The data set {name_or_path} has its own {own}", others, **of_graphs)
+        if isinstance(dataset, ImageNet100):
+            return dataset.load(root, on_image=on_image, **of_folders)
+        _refuse(f"The data set {name_or_path} is no folder of images", **of_folders)
+        return dataset.load(root)
+    has_separator = not isinstance(name_or_path, str) or "/" in name_or_path or os.sep in name_or_path
+    if not has_separator and not Path(name_or_path).suffix and not Path(name_or_path).exists():
+        name = repr(name_or_path)
+        unknown = str(unknown_name("data set", name_or_path, known_names("dataset")))
+        raise InputError(unknown.replace(name, f"{name}, and there is no file or folder of that name", 1))
+    path = existing(name_or_path, "graph", or_folder=True)
+    if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:
+        raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
+    is_of_images = holds_images(path)
+    if is_of_images:
+        _refuse(f"{path} holds images", features=features, node_features=node_features)
+        if path.is_dir():
+            return read_image_folder(path, labels=labels, on_image=on_image, **of_folders)
+    _refuse(f"{path} is no folder of images", **of_folders)
+    return read_image_arrays(path, labels=labels) if is_of_images else read_graph(path, **of_graphs)
 
 
-def _info(name: str, origin: Origin) -> DatasetInfo:
-    if isinstance(origin, LoadedByFunction):
-        description = next(iter((inspect.getdoc(origin.function) or "").splitlines()), "")
-        return DatasetInfo(name, description, task=origin.task, downloaded=False, loader=origin.loader)
-    return DatasetInfo(
-        name,
-        DESCRIPTIONS.get(name, ""),
-        bundled=isinstance(origin, (Bundled, Digits)),
-        task=origin.task,
-        downloaded=not isinstance(origin, (Bundled, Digits, ArraySet, ImageNet100)),
-    )
+def _refuse(because: str, hint: str = "", **given: object) -> None:
+    """Raise if options are given for which there is no use."""
+    names = [name for name, value in given.items() if value is not None and value is not False]
+    if names:
+        in_python = " and ".join(f"{name}=" for name in names)
+        options = ", ".join("--" + name.replace("_", "-") for name in names)
+        raise InputError(f"{because}, so leave out {in_python} ({options}){hint}.")
 
 
-def _as_origin(name: str, part: Any) -> Origin:
-    """Return a registered data set as an origin, which the built-in ones are; of others it is the function to call."""
+def _as_dataset(name: str, part: Any) -> NamedDataset:
+    """Return a registered part as a data set, which the built-in ones are; others are functions to call."""
+    if isinstance(part, NamedDataset):
+        return part
     if callable(part) and not isinstance(part, Data):
         return LoadedByFunction(name, part)
-    if not (hasattr(part, "load") and hasattr(part, "locate")):
-        raise InputError(
-            f"The data set {name} is registered as {part!r}: register a function that takes a folder and returns a "
-            "torch_geometric Data."
-        )
-    origin: Origin = part
-    return origin
-
-
-def _origin(name: PathLike) -> Origin | None:
-    """Return where the data set of this name comes from, None if there is no such; a Path object is never a name."""
-    if not isinstance(name, str):
-        return None
-    if name.lower().startswith(PREFIX):
-        given = TuSet.parse(name)
-        named = (one for one in registered("dataset").values() if isinstance(one, TuSet) and one.folder == given.folder)
-        return next(named, given)
-    if is_path(name) and not Path(name).exists():
-        return _as_origin(name.rpartition(":")[2], resolve("dataset", name))
-    known = known_names("dataset")
-    found = name if name in known else name.lower()
-    return _as_origin(found, resolve("dataset", found)) if found in known else None
-
-
-def _is_path(given: PathLike) -> bool:
-    if not isinstance(given, str):
-        return True
-    has_separator = os.sep in given or (os.altsep is not None and os.altsep in given)
-    return has_separator or bool(Path(given).suffix) or Path(given).exists()
+    raise InputError(
+        f"The data set {name} is registered as {part!r}: register a function that takes a folder and returns a "
+        "torch_geometric Data."
+    )

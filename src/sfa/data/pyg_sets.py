@@ -1,8 +1,9 @@
-"""Read the data sets of torch_geometric: found in the user's root or the cache, processed only ever in the cache."""
+"""Read the graph data sets of torch_geometric, TU Dortmund and the Open Graph Benchmark."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import pickle
 import re
 import shutil
@@ -10,61 +11,48 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 from torch_geometric.data import Data
 
-from sfa.data.downloads import VARIABLE, PathLike, download, explain_damage, find_place, processed, quiet, require_files
-from sfa.data.graph import build_graph
-from sfa.data.graphs import build_graphs
-from sfa.data.labels import given_masks
+from sfa.data.downloads import NamedDataset, processed, quiet
+from sfa.data.files import PathLike
+from sfa.data.graph import build_graph, build_graphs
+from sfa.data.labels import MASKS, given_masks
 from sfa.errors import InputError
 from sfa.tasks import Task
 
+PREFIX = "tu:"
 
-@dataclass(frozen=True)
-class PygSet:
-    """One data set of torch_geometric.
+
+@dataclass
+class PygSet(NamedDataset):
+    """One data set of torch_geometric, which processes it only ever in the cache.
 
     Args:
-        key: our name of it.
-        folder: where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`. The raw files
-            are in `raw/` there.
-        raw_files: what they are called.
-        options: further arguments of the class, beside its root.
-        instead: the bundled set to turn to where this one cannot be had.
+        name: Our name of it.
+        folder: Where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`.
+        files: The names of the raw files, which are in `raw/` there.
+        options: Further arguments of the class.
     """
 
-    key: str
+    name: str
     folder: str
-    raw_files: tuple[str, ...]
+    files: Sequence[str]
     options: Mapping[str, Any] = field(default_factory=dict)
-    instead: str = "cora"
-    task: ClassVar[Task] = "node"
 
-    @property
-    def class_name(self) -> str:
-        return Path(self.folder).parts[0]
+    def __post_init__(self) -> None:
+        self.place = f"{self.folder}/raw"
+        self.class_name = Path(self.folder).parts[0]
 
-    def locate(self, root: PathLike | None) -> Path | None:
-        return find_place(root, f"{self.folder}/raw")
-
-    def load(self, root: PathLike | None) -> Data:
-        raw = self.raw(root)
-        for name in self.raw_files:
+    def read(self, place: Path) -> Data:
+        for name in self.files:
             if self.class_name == "Planetoid" and not name.endswith(".index"):
-                check_pickle(raw / name)
-        with explain_damage(self.key, raw):
-            data = self.processed(raw, [raw / name for name in self.raw_files])[0]
-        return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.key)
-
-    def raw(self, root: PathLike | None) -> Path:
-        """Return the folder of raw files, downloaded if need be."""
-        raw = self.locate(root) or self._download()
-        require_files(self.key, raw, self.raw_files)  # torch_geometric would download them, into the user's folder
-        return raw
+                check_pickle(place / name)
+        data = self.processed(place, [place / name for name in self.files])[0]
+        return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.name)
 
     def processed(self, raw: Path, files: Sequence[Path]) -> Any:
         """Return the torch_geometric data set from the cache, made there first if it is new or a file has changed."""
@@ -73,58 +61,39 @@ class PygSet:
         def make(shadow: Path) -> None:
             (shadow / self.folder).mkdir(parents=True)
             try:
-                (shadow / self.folder / "raw").symlink_to(raw.resolve(), target_is_directory=True)
+                (shadow / self.place).symlink_to(raw.resolve(), target_is_directory=True)
             except OSError:  # a system without symbolic links
-                shutil.copytree(raw, shadow / self.folder / "raw")
+                shutil.copytree(raw, shadow / self.place)
             self.open(shadow)
 
-        return self.open(processed(self.key, files, f"torch_geometric {torch_geometric.__version__}", make))
+        return self.open(processed(self.name, files, f"torch_geometric {torch_geometric.__version__}", make))
 
-    def open(self, root: Path, base: type | None = None) -> Any:
+    def open(self, root: Path, **changes: Any) -> Any:
         """Return the torch_geometric data set under `root`, which torch_geometric writes into."""
         from torch_geometric import datasets
 
-        kind: Any = base or getattr(datasets, self.class_name)
         with quiet():
+            kind = type(self.class_name, (getattr(datasets, self.class_name),), changes)
             return kind(root=str(root / self.class_name), **self.options)
 
-    def _download(self) -> Path:
+    def fetch(self, temporary: Path) -> None:
         """Have torch_geometric download the raw files, and stop before it processes them."""
-        from torch_geometric import datasets
-
-        class Downloaded(Exception):
-            pass
 
         def stop_here(dataset: Any) -> None:
-            raise Downloaded
+            raise StopIteration
 
-        def fill(temporary: Path) -> None:
-            base = type(self.class_name, (getattr(datasets, self.class_name),), {"process": stop_here})
-            with contextlib.suppress(Downloaded):
-                self.open(temporary, base)
-
-        return download(
-            self.key,
-            f"{self.folder}/raw",
-            fill,
-            missing="on this machine and",
-            otherwise=f"; give the folder that holds {self.folder}/raw/{self.raw_files[0]} with --data-root or "
-            f"{VARIABLE}, or use the bundled {self.instead}",
-        )
+        with contextlib.suppress(StopIteration):
+            self.open(temporary, process=stop_here)
 
 
-# All that arrays, CSR matrices and the dictionary of neighbors in Planetoid's raw files are made of, under old and new
-# module names.
+# All that Planetoid's raw files are made of: arrays, CSR matrices and a dictionary, under old and new module names.
 ALLOWED = {
-    *((f"numpy.{core}.multiarray", "_reconstruct") for core in ("core", "_core")),
-    *((f"numpy.{core}.multiarray", "scalar") for core in ("core", "_core")),
+    *((f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("_reconstruct", "scalar")),
     *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
     *(("numpy", name) for name in ("ndarray", "dtype")),
     *((f"scipy.sparse.{module}", "csr_matrix") for module in ("csr", "_csr")),
-    ("scipy.sparse._csr", "csr_array"),
-    ("collections", "defaultdict"),
+    *(("scipy.sparse._csr", "csr_array"), ("collections", "defaultdict"), ("_codecs", "encode")),
     *((module, name) for module in ("__builtin__", "builtins") for name in ("list", "object")),
-    ("_codecs", "encode"),
     *((module, "_reconstructor") for module in ("copy_reg", "copyreg")),
 }
 
@@ -149,62 +118,90 @@ def check_pickle(path: Path) -> None:
             ) from error
 
 
-PREFIX = "tu:"
-
-
-@dataclass(frozen=True)
 class TuSet(PygSet):
-    """One data set of many graphs of TU Dortmund (Morris et al., 2020, "TUDataset"), in the original version.
+    """One data set of many graphs of TU Dortmund, in the original version.
 
-    Its text files lie in `TUDataset/NAME/raw/` under a root: `NAME_A.txt`, `NAME_graph_indicator.txt`, ….
-
-    Features are the one-hot labels of the nodes; where nodes have no labels, their attributes; where they have neither,
-    what `build_graphs` makes of the number of neighbors. Labels of edges are left behind, and so are the numbers of a
-    set that is for regression.
+    From `"TUDataset: A collection of benchmark datasets for learning with graphs" <https://arxiv.org/abs/2007.08663>`_
+    (Morris et al., 2020). Features are the one-hot labels of the nodes; where nodes have no labels, their attributes;
+    where they have neither, degree features. Labels of edges and targets of regression are left out.
     """
 
-    task: ClassVar[Task] = "graph"
+    task: Task = "graph"
+    instead = "mutag"
 
-    @classmethod
-    def named(cls, key: str, name: str) -> TuSet:
-        """Return the set that TU Dortmund calls `name`; upper and lower case count."""
-        files = (f"{name}_A.txt", f"{name}_graph_indicator.txt")
-        return cls(key, f"TUDataset/{name}", files, {"name": name, "use_node_attr": True}, instead="mutag")
+    def __init__(self, name: str, own_name: str) -> None:
+        files = (f"{own_name}_A.txt", f"{own_name}_graph_indicator.txt")
+        super().__init__(name, f"TUDataset/{own_name}", files, {"name": own_name, "use_node_attr": True})
 
     @classmethod
     def parse(cls, text: str) -> TuSet:
-        """Return the data set that `tu:NAME` says."""
+        """Return the data set that `tu:NAME` says, in TU Dortmund's upper and lower case."""
         name = text[len(PREFIX) :]
         if not re.fullmatch(r"[\w-]+", name, re.ASCII):
             raise InputError(
                 f"{text!r} is no data set: after {PREFIX} comes the name of a TUDataset, for instance {PREFIX}NCI1."
             )
-        return cls.named(text, name)
+        return cls(text, name)
 
-    def load(self, root: PathLike | None) -> Data:
-        raw = self.raw(root)
+    def read(self, place: Path) -> Data:
         name = self.options["name"]
-        with explain_damage(self.key, raw):
-            ptr = _read_ptr(raw / f"{name}_graph_indicator.txt")
-            read = self.processed(raw, sorted(raw.glob(f"{name}_*.txt")))
-            x, y = read._data.x, read._data.y
-            if x is not None and read.num_node_labels:
-                x = x[:, read.num_node_attributes :]  # torch_geometric has attributes in the columns before labels
-            # torch_geometric counts the nodes of each graph from 0, up to the last graph that has edges.
-            counts = np.diff(read.slices["edge_index"].numpy())
-            edges = read._data.edge_index.numpy() + np.repeat(ptr[: len(counts)], counts)
-            y = None if y is None or y.is_floating_point() else y
-            return build_graphs(x, edges, ptr, y=y, name=self.key)
+        indicator = place / self.files[1]
+        graph = pd.read_csv(indicator, header=None).to_numpy(dtype=np.int64).ravel() - 1
+        # torch_geometric takes it for granted that these ascend, and would mix graphs up if they did not.
+        if graph.size == 0 or graph[0] < 0 or (np.diff(graph) < 0).any():
+            raise InputError(f"{indicator} does not list the nodes graph by graph, beginning with graph 1.")
+        ptr = np.cumsum([0, *np.bincount(graph)], dtype=np.int64)
+        data = self.processed(place, sorted(place.glob(f"{name}_*.txt")))
+        x, y = data._data.x, data._data.y
+        if x is not None and data.num_node_labels:
+            x = x[:, data.num_node_attributes :]  # torch_geometric has attributes in the columns before labels
+        # torch_geometric counts the nodes of each graph from 0, up to the last graph that has edges.
+        counts = np.diff(data.slices["edge_index"].numpy())
+        edges = data._data.edge_index.numpy() + np.repeat(ptr[: len(counts)], counts)
+        y = None if y is None or y.is_floating_point() else y
+        return build_graphs(x, edges, ptr, y=y, name=self.name)
 
 
-def _read_ptr(indicator: Path) -> NDArray[np.int64]:
-    """Return where each graph's nodes begin, from the graph of each node.
+@dataclass
+class OgbSet(NamedDataset):
+    """One node classification data set of OGB with its official split, as it is published: gzipped tables.
 
-    torch_geometric takes it for granted that these ascend, and would mix graphs up if they did not.
+    From `"Open Graph Benchmark: Datasets for Machine Learning on Graphs" <https://arxiv.org/abs/2005.00687>`_ (Hu et
+    al., 2020).
     """
-    import pandas as pd
 
-    graph = pd.read_csv(indicator, header=None).to_numpy(dtype=np.int64).ravel() - 1
-    if graph.size == 0 or graph[0] < 0 or (np.diff(graph) < 0).any():
-        raise InputError(f"{indicator} does not list the nodes graph by graph, beginning with graph 1.")
-    return np.cumsum([0, *np.bincount(graph)], dtype=np.int64)
+    name: str
+    split: str
+
+    def __post_init__(self) -> None:
+        self.place = self.name.replace("-", "_")
+        self.files = [f"raw/{table}.csv.gz" for table in ("edge", "node-feat", "node-label")]
+        self.files += [f"split/{self.split}/{part}.csv.gz" for part in ("train", "valid", "test")]
+
+    def locate(self, root: PathLike | None) -> Path | None:
+        place = super().locate(root)
+        return place if place is not None and (place / "raw").is_dir() else None
+
+    def read(self, place: Path) -> Data:
+        def make(made: Path) -> None:
+            for i, file in enumerate(self.files):
+                table = np.asarray(pd.read_csv(place / file, header=None).to_numpy())
+                np.save(made / f"{i}.npy", table.astype(np.float32) if "node-feat" in file else table)
+
+        # To read the text takes many times as long as to read arrays.
+        cached = processed(self.name, [place / file for file in self.files], "tables 2", make)
+        edges, x, y, *parts = (np.load(cached / f"{i}.npy", allow_pickle=False) for i in range(len(self.files)))
+        masks = {mask: np.zeros(len(x), dtype=bool) for mask in MASKS}
+        for mask, nodes in zip(masks.values(), parts, strict=True):
+            mask[nodes.ravel()] = True
+        return build_graph(x, edges.T, y=y, masks=masks, name=self.name)
+
+    def fetch(self, temporary: Path) -> None:
+        try:
+            ogb = importlib.import_module("ogb.nodeproppred")
+        except ImportError as error:
+            raise InputError("the package ogb, which downloads it, is not installed (pip install ogb)") from error
+        with quiet():
+            ogb.NodePropPredDataset(self.name, root=str(temporary))
+        for file in self.files:
+            (temporary / self.place / file).stat()  # one that is missing is a failure of the download

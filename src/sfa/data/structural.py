@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 from torch_geometric.data import Data
 
@@ -20,8 +22,8 @@ Weights = NDArray[np.float32] | None
 Features = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
-# Components of so few nodes have all their eigenvectors computed at once.
 DENSE_NODES = 64
+"""Components of so few nodes have all their eigenvectors computed at once."""
 # Of the subspace iteration for larger ones: columns beyond those asked for, which speed it up; rounds at most; degree
 # of the filter at most; the residual |A u - lambda u| that is small enough.
 SPARE, ROUNDS, DEGREE, TOLERANCE = 8, 40, 12, 1e-5
@@ -60,19 +62,14 @@ class NodeFeatures:
 
 
 def remark(data: Data) -> str | None:
-    """Say what the features of a graph or graph set were made of; None if it has its own.
-
-    As in "No node features in this set: degree features, 33 columns".
-    """
+    """Say what the features of a graph or graph set were made of; None if it has its own."""
     made_of = getattr(data, "features_of", None)
-    if made_of is None:
-        return None
     what = "set" if task_of(data) == "graph" else "graph"
-    return f"No node features in this {what}: {NodeFeatures(made_of, data.x.shape[1])}"
+    return made_of and f"No node features in this {what}: {NodeFeatures(made_of, data.x.shape[1])}"
 
 
 def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """Return the one-hot number of neighbors, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, 16–23, …
+    """Return the one-hot number of neighbors, in bins that grow: 0, 1, 2, 3, 4–5, 6–7, 8–11, 12–15, ….
 
     There are two bins for each doubling, and the last takes all beyond; of 33, from 65,536 on. A bin means the same in
     every graph, so an encoder trained on one graph can embed another. Weights do not count.
@@ -87,10 +84,7 @@ def degree_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -
 
 
 def random_features(edges: Edges, weight: Weights, num_nodes: int, width: int) -> Features:
-    """Return standard normal numbers, the same on every call: they tell nodes apart and say nothing of them.
-
-    Row i is the same in every graph, whatever node stands there: what is learned belongs to one graph.
-    """
+    """Return standard normal numbers, the same on every call and in every graph: they say nothing of a node."""
     rng = np.random.default_rng(derive_seed(0, 5))
     return rng.standard_normal((num_nodes, width), dtype=np.float32)
 
@@ -102,19 +96,17 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
               x_{ij} = \sqrt n \, u_{ij}
 
     Each connected component is treated for itself, or small ones would take up the columns of all. Its first
-    eigenvector is left out, for it only tells of degrees; of n nodes there are n - 1 others, and columns beyond these
-    are 0. So is everything for an isolated node. Of each eigenvector the first entry of largest size is made positive.
-    Eigenvectors of equal eigenvalues (symmetric graphs) are one choice of many, the same on every call. They belong to
-    one graph: those of another are not comparable.
+    eigenvector is left out, for it only tells of degrees; columns beyond the n - 1 others are 0, and so is everything
+    for an isolated node. Of each eigenvector the first entry of largest size is made positive. Eigenvectors of equal
+    eigenvalues (symmetric graphs) are one choice of many, the same on every call; those of another graph are not
+    comparable.
     """
-    from scipy import sparse
-
     values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
     adjacency = sparse.csr_array((values, (edges[0], edges[1])), shape=(num_nodes, num_nodes))
     root = np.sqrt(adjacency.sum(axis=1))
     scale = sparse.diags_array(np.divide(1, root, out=np.zeros(num_nodes), where=root > 0))
     normalized = (scale @ adjacency @ scale).tocsr()
-    _, component = sparse.csgraph.connected_components(adjacency, directed=False)
+    _, component = connected_components(adjacency, directed=False)
     size = np.bincount(component)[component]
 
     features = np.zeros((num_nodes, width), dtype=np.float32)
@@ -157,10 +149,9 @@ def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
     r"""Return the eigenvectors [n, count] of largest eigenvalue that are orthogonal to the trivial one [n].
 
     By subspace iteration with a Chebyshev filter (Zhou and Saad, 2007): rounds of :math:`V \leftarrow
-    \operatorname{orth}(T_m(A) V)`, where the polynomial :math:`T_m` is small from -1 to the least eigenvalue found so
-    far and grows fast above it. Unlike ARPACK's, which starts anew from random vectors of its own where eigenvalues
-    are repeated, the result is the same on every call. Where eigenvalues hardly differ, as those of a long path, it
-    stops at combinations of their eigenvectors, which tell of positions too.
+    \operatorname{orth}(T_m(A) V)`, where :math:`T_m` is small from -1 to the least eigenvalue found so far and grows
+    fast above it. Unlike ARPACK's, which starts anew from random vectors of its own where eigenvalues are repeated, the
+    result is the same on every call.
     """
     n = len(trivial)
     trivial = trivial / np.linalg.norm(trivial)

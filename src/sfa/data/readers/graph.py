@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.arrays import to_numpy
-from sfa.data.downloads import PathLike
+from sfa.data.arrays import with_shape
+from sfa.data.files import PathLike, existing, explain_damage
 from sfa.data.graph import count_nodes
-from sfa.data.graphs import build_parts, join_graphs
 from sfa.data.labels import check_ids
-from sfa.data.parts import GraphParts, in_graph
-from sfa.data.readers.edge_list import read_bare_edge_list, read_edge_list
-from sfa.data.readers.features import SUFFIXES as FEATURE_SUFFIXES
-from sfa.data.readers.features import join_features, read_features
+from sfa.data.raw import build, in_graph, join_graphs
 from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
-from sfa.data.readers.tables import existing, labeled_nodes, read_labels, reading
+from sfa.data.readers.graph_tables import SUFFIXES as FEATURE_SUFFIXES
+from sfa.data.readers.graph_tables import join_features, read_edge_list, read_features
+from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
+from sfa.data.readers.tables import read_labeled_nodes, read_labels
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 from sfa.tasks import Task
 
+READERS = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"
 FEATURES = ".features"
@@ -36,15 +35,12 @@ def read_graph(
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
-    `.npz` (keys in `sfa.data.readers.graph_formats`), `.csv`/`.tsv`/`.txt` (edge list), `.pt` (PyG Data), `.gml`,
-    `.graphml`.
+    The file is a `.npz` (keys in `sfa.data.readers.graph_formats`), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG
+    Data), `.gml` or `.graphml`. A graph set is a folder with one file a graph (see `read_graph_folder`), a `.npz` with
+    a key `ptr`, or a `.pt` with a list of PyG Data; `labels` are then of the graphs.
 
-    A graph set is a folder with one file a graph (see `read_graph_folder`), a `.npz` with a key `ptr`, or a `.pt` with
-    a list of PyG Data; `labels` are then of the graphs.
-
-    Features larger than the memory go into a `.npy` file of their own, which is mapped; a part of a `.npz`, which is a
-    zip archive, cannot be. Where there are no features at all, `node_features` says what to make them of: `degree`,
-    `random` or `spectral` (see `sfa.data.structural`).
+    Features larger than the memory go into a `.npy` file of their own, which is mapped. Where there are no features at
+    all, `node_features` says what to make them of: `degree`, `random` or `spectral` (see `sfa.data.structural`).
     """
     if node_features is not None:
         NodeFeatures.parse(node_features)  # before anything is read
@@ -57,33 +53,33 @@ def read_graph(
             )
         return read_graph_folder(full, labels=labels, node_features=node_features)
     if full.suffix.lower() not in SUFFIXES:
-        given = f"the suffix {full.suffix!r}" if full.suffix else "no suffix"
-        raise InputError(f"A graph cannot be read from {full}: it has {given}, allowed are {', '.join(SUFFIXES)}.")
-    feature_path = None if features is None else existing(features, "feature")
+        raise InputError(
+            f"A graph cannot be read from {full}: its suffix must be one of {', '.join(SUFFIXES)}. Images are given as "
+            "the folder that they are in."
+        )
     label_path = None if labels is None else existing(labels, "label")
-    table = None if feature_path is None else reading(feature_path, read_features)
-    parts = reading(full, lambda file: _read_parts(file, table, label_path, node_features))
-    if parts.ptr is not None and table is not None:
-        raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {feature_path}.")
-    if parts.ptr is None:
+    table = None if features is None else read_features(existing(features, "feature"))
+    raw = _read_raw(full, table, label_path, node_features)
+    item: Task = "node" if raw.get("ptr") is None else "graph"
+    if item == "node":
         if table is not None:
-            join_features(parts, table)
-        if parts.x is None and node_features is None:
-            raise InputError(
-                f"{full} has no node features; give them with features=FILE (--features FILE), put them into the "
-                f"file (key x or attr_data in .npz, x in .pt, node attribute x in .gml and .graphml), {OR_MAKE_THEM}."
-            )
-        _set_num_nodes(parts, full)
+            join_features(raw, table)
+        if raw.x is None and node_features is None:
+            raise _no_features(full)
+        raw.x = with_shape(raw.x)
+        ids = raw.get("node_ids")
+        count = count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index, ids, raw.y)
+    elif table is not None:
+        raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
+    else:
+        ids, count = raw.get("graph_ids"), len(raw.ptr) - 1
     if label_path is not None:
-        if parts.y is not None:
+        if raw.y is not None:
             raise InputError(
                 "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
             )
-        count = (parts.num_nodes or 0) if parts.ptr is None else len(parts.ptr) - 1
-        ids = range(count) if parts.ids is None else parts.ids
-        item: Task = "node" if parts.ptr is None else "graph"
-        parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item=item))
-    return build_parts(parts, name=full.stem, node_features=node_features)
+        raw.y = read_labels(label_path, range(count) if ids is None else ids, item)
+    return build(raw, name=full.stem, node_features=node_features)
 
 
 def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_features: str | None = None) -> Data:
@@ -95,64 +91,57 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
             water.features.csv
             labels.csv
 
-    - Each file in one of the formats that `read_graph` reads is a graph. Other files, and folders, are left alone.
-    - `NAME.features.csv` (or `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the nodes of `NAME`'s graph, if
-      the graph's own file has none: the first column is the node's id, a `.npy` has numbers only.
-    - `labels.csv`, or in its place the file given as `labels`, is a table (id, label) of the graphs. One that it does
-      not list is unlabeled; labels of nodes do not count.
-
-    All graphs have features, equally many, or none has: then they are made of the number of neighbors.
+    Each file that `read_graph` can read is a graph; others, and folders, are left alone. `NAME.features.csv` (or
+    `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the graph `NAME`, if its own file has none. `labels.csv`, or
+    in its place the file given as `labels`, is a table (id, label) of the graphs; labels of nodes do not count. All
+    graphs have features, equally many, or none has: then they are made of the number of neighbors.
     """
     files = _list_files(folder)
-    own_labels = files.pop(LABELS, None)
-    label_path = own_labels if labels is None else existing(labels, "label")
-    if labels is not None and label_path is not None:
+    label_path = files.pop(LABELS, None)
+    if labels is not None:
+        label_path = existing(labels, "label")
         files = {name: file for name, file in files.items() if not file.samefile(label_path)}
-    features = {
-        file.stem[: -len(FEATURES)]: file
+    tables = {
+        file.stem.removesuffix(FEATURES): file
         for file in files.values()
         if file.stem.endswith(FEATURES) and file.suffix.lower() in FEATURE_SUFFIXES
     }
-    graphs = [file for file in files.values() if file not in features.values() and file.suffix.lower() in SUFFIXES]
+    graphs = [file for file in files.values() if file not in tables.values() and file.suffix.lower() in SUFFIXES]
     if not graphs:
         raise InputError(
-            f"The folder {folder} has no graph files in it; allowed are {', '.join(SUFFIXES)}, and images (.png, …)."
+            f"The folder {folder} has no graph files in it ({', '.join(SUFFIXES)}), and no images "
+            f"({', '.join(IMAGE_SUFFIXES)})."
         )
     ids = check_ids([graph.stem for graph in graphs], len(graphs), "graph")
-    lonely = next((one for one in features if one not in ids), None)
+    lonely = next((one for one in tables if one not in ids), None)
     if lonely is not None:
-        raise InputError(f"{features[lonely]} has the features of a graph {lonely!r}, which {folder} does not have.")
-    parts = join_graphs([_read_one(graph, features.get(graph.stem)) for graph in graphs], ids)
+        raise InputError(f"{tables[lonely]} has the features of a graph {lonely!r}, which {folder} does not have.")
+    raw = join_graphs([_read_member(graph, tables.get(graph.stem)) for graph in graphs], ids)
     if label_path is not None:
-        parts.y = reading(label_path, functools.partial(read_labels, ids=ids, item="graph"))
-    return build_parts(parts, name=folder.resolve().name or "graphs", node_features=node_features)
+        raw.y = read_labels(label_path, ids, "graph")
+    return build(raw, name=folder.resolve().name or "graphs", node_features=node_features)
 
 
-def _read_parts(path: Path, table: GraphParts | None, labels: Path | None, node_features: str | None) -> GraphParts:
+def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features: str | None) -> Data:
     """Read a graph file; an edge list takes its nodes from the features, or from itself and the labels."""
-    readers = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}
-    if path.suffix.lower() in readers:
-        return readers[path.suffix.lower()](path)
-    if table is not None:
-        return read_edge_list(path, table)
-    if node_features is not None:
-        return read_bare_edge_list(path, () if labels is None else reading(labels, labeled_nodes))
-    raise InputError(
-        f"{path} is an edge list, which has no node features; give them as well with features=FILE (--features FILE), "
-        f"a .csv or .parquet (first column the node id) or a .npy (row i for node i), {OR_MAKE_THEM}."
+    if path.suffix.lower() in READERS:
+        with explain_damage(path):
+            return READERS[path.suffix.lower()](path)
+    if table is None and node_features is None:
+        raise _no_features(path)
+    others = [] if labels is None or table is not None else read_labeled_nodes(labels)
+    with explain_damage(path):
+        if table is None:
+            return read_edge_list(path, others=others)
+        return read_edge_list(path, table.get("node_ids") or range(len(table.x)))
+
+
+def _no_features(path: Path) -> InputError:
+    return InputError(
+        f"{path} has no node features; give them with features=FILE (--features FILE), a .csv or .parquet (first "
+        "column the node id) or a .npy (row i for node i), put them into the file (x or attr_data in .npz, x in .pt, "
+        f"node attribute x in .gml and .graphml; an edge list has none), {OR_MAKE_THEM}."
     )
-
-
-def _set_num_nodes(parts: GraphParts, path: Path) -> None:
-    if parts.x is None:
-        parts.num_nodes = count_nodes(parts.num_nodes, (parts.ids, parts.y), to_numpy(parts.edges))
-        return
-    if not hasattr(parts.x, "shape"):
-        parts.x = to_numpy(parts.x)
-    rows = parts.x.shape[0] if len(parts.x.shape) else 0
-    if parts.num_nodes not in (None, rows):
-        raise InputError(f"{path} has {parts.num_nodes} nodes, but there are {rows} rows of features.")
-    parts.num_nodes = rows
 
 
 def _list_files(folder: Path) -> dict[str, Path]:
@@ -168,15 +157,16 @@ def _list_files(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _read_one(path: Path, features: Path | None) -> GraphParts:
-    table = None if features is None else reading(features, read_features)
-    parts = reading(path, lambda file: _read_parts(file, table, None, "degree"))
-    if parts.ptr is not None:
+def _read_member(path: Path, features: Path | None) -> Data:
+    """Read one graph of a folder."""
+    table = None if features is None else read_features(features)
+    raw = _read_raw(path, table, None, "degree")
+    if raw.get("ptr") is not None:
         raise InputError(f"{path} is a graph set itself, but each file of a folder is one graph.")
     if table is not None:
-        parts.y = None  # of nodes, as the table's may be
+        raw.y = None  # of nodes, as the table's may be
         with in_graph(path.stem):
-            join_features(parts, table)
-    if parts.num_nodes is None and parts.ids is not None:
-        parts.num_nodes = len(parts.ids)
-    return parts
+            join_features(raw, table)
+    if raw.get("num_nodes") is None and raw.get("node_ids") is not None:
+        raw.num_nodes = len(raw.node_ids)
+    return raw

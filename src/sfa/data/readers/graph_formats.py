@@ -1,4 +1,4 @@
-"""Read the parts of a graph from `.npz`, `.pt`, `.gml` and `.graphml`. Nothing in a file is ever run or unpickled.
+"""Read graphs from `.npz`, `.pt`, `.gml` and `.graphml`, not checked yet. Nothing in a file is ever run or unpickled.
 
 The keys of a NumPy `.npz` are our own, gnn-benchmark's CSR keys, or those of SciPy's saved sparse matrices:
 
@@ -24,57 +24,49 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
 from sfa.data.convert import as_graphs
 from sfa.data.edges import adjacency_edges
-from sfa.data.labels import MASKS, given_masks
-from sfa.data.parts import GraphParts, networkx_parts, pyg_parts
+from sfa.data.labels import MASKS
+from sfa.data.raw import from_networkx
 from sfa.data.readers.tables import parse_ids
 from sfa.errors import InputError
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
-KEYS = {"x", "edge_index", "edge_weight", "y", "labels", "class_names", "node_ids", "ptr", "graph_ids", *MASKS} | {
-    f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS
-}
+OWN = {"x", "edge_index", "edge_weight", "y", "class_names", "node_ids", "ptr", "graph_ids", *MASKS}
+KEYS = OWN | {"labels"} | {f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS}
 SAME = (("y", "labels"), ("x", "attr_data"), ("edge_index", "adj_data"), ("edge_weight", "adj_data"))
 # What a saved Data is made of; torch_geometric tells torch of only some of it.
 SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 
 
-def read_npz(path: Path) -> GraphParts:
+def read_npz(path: Path) -> Data:
     """Read a `.npz` file."""
-    from scipy import sparse
-
     arrays = read_arrays(path)
     if {"format", "shape", "data"} <= arrays.keys():
-        adjacency = sparse.load_npz(path)
-        return GraphParts(*adjacency_edges(adjacency, adjacency.shape[0]), num_nodes=adjacency.shape[0])
+        return _with_adjacency(Data(), sparse.load_npz(path))
     check_keys(arrays, path, KEYS, SAME)
-    has_features = "x" not in arrays and any(key.startswith("attr_") for key in arrays)
-    class_names, ids = arrays.get("class_names"), arrays.get("graph_ids" if "ptr" in arrays else "node_ids")
-    parts = GraphParts(
-        arrays.get("edge_index"),
-        arrays.get("edge_weight"),
-        _csr(arrays, "attr", path) if has_features else arrays.get("x"),
-        arrays.get("y", arrays.get("labels")),
-        class_names=None if class_names is None else [str(name) for name in class_names],
-        ids=None if ids is None else ids.tolist(),
-        masks=given_masks(arrays),
-        ptr=arrays.get("ptr"),
-    )
-    if parts.edges is None:
-        if not any(key.startswith("adj_") for key in arrays):
-            raise InputError(f"{path} has no edges: {_missing(arrays, ['edge_index', 'adj_data'], ' or ')}.")
-        adjacency = _csr(arrays, "adj", path)
-        parts.num_nodes = adjacency.shape[0]
-        parts.edges, parts.edge_weight = adjacency_edges(adjacency, adjacency.shape[0])
-    return parts
+    raw = Data.from_dict({key: value for key, value in arrays.items() if key in OWN})
+    if "labels" in arrays:
+        raw.y = arrays["labels"]
+    for key in ("node_ids", "graph_ids"):
+        if key in raw:
+            raw[key] = raw[key].tolist()
+    if "x" not in arrays and any(key.startswith("attr_") for key in arrays):
+        raw.x = _read_csr(arrays, "attr", path)
+    if "edge_index" in arrays:
+        return raw
+    if not any(key.startswith("adj_") for key in arrays):
+        holds = ", ".join(sorted(arrays)) or "nothing"
+        raise InputError(f"{path} has no edges: the key edge_index or adj_data is missing; the file holds {holds}.")
+    return _with_adjacency(raw, _read_csr(arrays, "adj", path))
 
 
-def read_torch(path: Path) -> GraphParts:
+def read_torch(path: Path) -> Data:
     """Read a saved PyG `Data`, a dictionary of its tensors, or a list of Data, which is a graph set.
 
     A file that needs more than tensors and PyG's own classes is refused.
@@ -104,12 +96,11 @@ def read_torch(path: Path) -> GraphParts:
     if not isinstance(names, (list, tuple, type(None))):
         kind = type(names).__name__
         raise InputError(f"{path} has class_names that are a {kind}, but a list of names is needed.")
-    parts = pyg_parts(loaded)
-    parts.mapped = False  # wherever the features were when it was saved
-    return parts
+    loaded.mapped_features = False  # wherever the features were when it was saved
+    return loaded
 
 
-def read_networkx(path: Path) -> GraphParts:
+def read_networkx(path: Path) -> Data:
     """Read a GML or GraphML file: node attributes `x` or `features` and `y` or `label`, edge attribute `weight`.
 
     In GML the attribute `label` names the node, so the class is `y` there. GraphML has no lists: features are written
@@ -117,18 +108,16 @@ def read_networkx(path: Path) -> GraphParts:
     """
     import networkx as nx
 
+    is_gml = path.suffix.lower() == ".gml"
     try:
-        try:
-            graph = nx.read_gml(path) if path.suffix.lower() == ".gml" else nx.read_graphml(path)
-        except nx.NetworkXError as error:
-            if path.suffix.lower() != ".gml" or "label" not in str(error):
-                raise
-            graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
-        parts = networkx_parts(graph)
-    except nx.NetworkXException as error:
-        raise ValueError(str(error)) from error
-    parts.ids, parts.name = list(parse_ids(parts.ids)), None
-    return parts
+        graph = nx.read_gml(path) if is_gml else nx.read_graphml(path)
+    except nx.NetworkXError as error:
+        if not is_gml or "label" not in str(error):
+            raise
+        graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
+    raw = from_networkx(graph)
+    raw.node_ids, raw.name = list(parse_ids(raw.node_ids)), None
+    return raw
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -162,12 +151,19 @@ def check_keys(arrays: dict[str, Any], path: Path, keys: set[str], same: Sequenc
             raise InputError(f"{path} has both {one!r} and {other!r}, which say the same: keep one of them.")
 
 
-def _csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
-    from scipy import sparse
+def _with_adjacency(raw: Data, adjacency: Any) -> Data:
+    raw.num_nodes = int(adjacency.shape[0])
+    raw.edge_index, raw.edge_weight = adjacency_edges(adjacency, raw.num_nodes)
+    return raw
 
+
+def _read_csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
     lacking = [f"{prefix}_{part}" for part in CSR_PARTS if f"{prefix}_{part}" not in arrays]
     if lacking:
-        raise InputError(f"{path} has an incomplete sparse matrix: {_missing(arrays, lacking, ' and ')}.")
+        raise InputError(
+            f"{path} has an incomplete sparse matrix: the key {' and '.join(lacking)} is missing; the file holds "
+            f"{', '.join(sorted(arrays))}."
+        )
     data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in CSR_PARTS)
     if data.dtype == np.float16:  # which SciPy does not have
         data = data.astype(np.float32)
@@ -175,11 +171,3 @@ def _csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
     matrix = sparse.csr_array(parts, shape=tuple(int(size) for size in shape))
     matrix.check_format(full_check=True)  # a wrong index would otherwise read beyond the arrays
     return matrix
-
-
-def _missing(arrays: dict[str, Any], keys: list[str], between: str) -> str:
-    """Name the keys that are not there, the nearest stranger that is, and all that are."""
-    strangers = [key for key in arrays if key not in KEYS]
-    near = [match for key in keys for match in difflib.get_close_matches(key, strangers, n=1, cutoff=0.4)]
-    hint = f" (is {near[0]!r} meant to be it?)" if near else ""
-    return f"the key {between.join(keys)} is missing{hint}; the file holds {', '.join(sorted(arrays)) or 'nothing'}"

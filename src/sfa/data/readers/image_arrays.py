@@ -10,7 +10,6 @@ images of the training part then come first. A `.npy` has the images alone.
 
 from __future__ import annotations
 
-import functools
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,20 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.downloads import PathLike
+from sfa.data.files import PathLike, existing, explain_damage
 from sfa.data.images import build_images
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.graph_formats import check_keys, read_arrays
-from sfa.data.readers.tables import DAMAGED, existing, read_labels, reading
+from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 
+ARGUMENTS = {"labels": "y", "ids": "image_ids", "classes": "class_names"}
 PARTS = ("x_train", "x_test", "y_train", "y_test")
-KEYS = {"x", "y", "labels", "classes", "class_names", "ids", *MASKS, *PARTS}
+KEYS = {"x", "y", "class_names", *ARGUMENTS, *MASKS, *PARTS}
 SAME = (
     *(("y", "labels"), ("classes", "class_names"), ("x", "x_train"), ("y", "y_train"), ("labels", "y_train")),
-    *((mask, "x_train") for mask in ("train_mask", "test_mask", "val_mask")),
+    *((mask, "x_train") for mask in MASKS),
 )
-OF_GRAPHS = ("edge_index", "adj_data", "ptr")
 
 
 def holds_image_arrays(path: Path) -> bool:
@@ -41,32 +40,33 @@ def holds_image_arrays(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             keys = {name.removesuffix(".npy") for name in archive.namelist()}
-            if not keys.isdisjoint(OF_GRAPHS):
+            if not keys.isdisjoint(("edge_index", "adj_data", "ptr")):
                 return False
-            return "x_train" in keys or ("x" in keys and _num_axes(archive, "x.npy") > 2)
-    except DAMAGED:
+            if "x" not in keys:
+                return "x_train" in keys
+            with archive.open("x.npy") as file:
+                version = np.lib.format.read_magic(file)
+                header = (
+                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                )
+                return len(header(file)[0]) > 2
+    except Exception:
         return False  # whoever reads it as a graph says what is wrong with it
 
 
 def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str | None = None) -> Data:
     """Read the images of a `.npz` or `.npy`; `labels` is a table (id, label) for a file that has none."""
-    arrays = {"x": reading(path, _open_npy)} if path.suffix.lower() == ".npy" else reading(path, _read_npz)
+    with explain_damage(path):
+        arrays = _read_npy(path) if path.suffix.lower() == ".npy" else _read_npz(path)
     if labels is not None:
         if "y" in arrays:
             raise InputError(f"Labels are given twice: {path} has its own, so leave out labels= (--labels).")
         ids = check_ids(arrays.get("image_ids"), len(arrays["x"]), "image")
-        arrays["y"] = reading(existing(labels, "label"), functools.partial(read_labels, ids=ids, item="image"))
+        arrays["y"] = read_labels(existing(labels, "label"), ids, "image")
     return build_images(**arrays, name=name or path.stem)
 
 
-def _num_axes(archive: zipfile.ZipFile, member: str) -> int:
-    with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        return len(read(file)[0])
-
-
-def _open_npy(path: Path) -> Any:
+def _read_npy(path: Path) -> dict[str, Any]:
     """Return a map of the file, which `build_images` reads if it is small."""
     mapped = np.lib.format.open_memmap(path, mode="r")
     if mapped.ndim not in (3, 4):
@@ -74,21 +74,18 @@ def _open_npy(path: Path) -> Any:
             f"{path} has an array of shape {list(mapped.shape)}, but images are [images, height, width, channels]; "
             "features of a graph are given beside its file, with features=FILE (--features FILE)."
         )
-    return mapped
+    return {"x": mapped}
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
     """Return the arguments of `build_images` that the file has."""
     arrays = read_arrays(path)
     check_keys(arrays, path, KEYS, SAME)
-    argument = {"labels": "y", "ids": "image_ids", "classes": "class_names"}
-    given = {argument.get(key, key): array for key, array in arrays.items() if key in KEYS and key not in PARTS}
-    return given | (_join_parts(arrays, path) if "x_train" in arrays else {})
-
-
-def _join_parts(arrays: dict[str, Any], path: Path) -> dict[str, Any]:
-    wanted = PARTS if "y_train" in arrays or "y_test" in arrays else PARTS[:2]
-    missing = next((key for key in wanted if key not in arrays), None)
+    given = {ARGUMENTS.get(key, key): array for key, array in arrays.items() if key in KEYS and key not in PARTS}
+    if "x_train" not in arrays:
+        return given
+    has_labels = "y_train" in arrays or "y_test" in arrays
+    missing = next((key for key in PARTS[: 4 if has_labels else 2] if key not in arrays), None)
     if missing is not None:
         raise InputError(
             f"{path} has x_train and no {missing}; images in two parts are x_train and x_test, and their labels "
@@ -101,10 +98,9 @@ def _join_parts(arrays: dict[str, Any], path: Path) -> dict[str, Any]:
             f"({test.dtype}), which must be alike but for the number of images."
         )
     in_training = np.arange(len(train) + len(test)) < len(train)
-    joined = {"x": np.concatenate([train, test]), "train_mask": in_training, "test_mask": ~in_training}
-    if "y_train" in wanted:
+    if has_labels:
         for key, part in (("y_train", train), ("y_test", test)):
             if len(arrays[key]) != len(part):
                 raise InputError(f"{path} has {len(arrays[key])} labels in {key} for {len(part)} images.")
-        joined["y"] = np.concatenate([arrays["y_train"].ravel(), arrays["y_test"].ravel()])
-    return joined
+        given["y"] = np.concatenate([arrays["y_train"].ravel(), arrays["y_test"].ravel()])
+    return given | {"x": np.concatenate([train, test]), "train_mask": in_training, "test_mask": ~in_training}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,16 +18,10 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
-# Known by name only, so that it can be said that they are not read.
-OTHER_SUFFIXES = (
-    *(".heic", ".heif", ".avif", ".jxl", ".jp2", ".j2k", ".jfif", ".svg", ".eps", ".psd", ".xcf", ".tga", ".ico"),
-    *(".exr", ".hdr", ".dcm", ".nii", ".fits", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
-)
 # No other format is tried, whatever a file is called: some that Pillow knows start other programs (EPS).
 FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PPM")
 # A small file can be made to unfold into more than the memory holds.
 MAX_PIXELS = 1 << 27
-SIDES = range(4, 2049)
 
 Pixels = NDArray[np.uint8]
 
@@ -37,17 +30,10 @@ class CorruptImage(InputError):
     """A file that should be an image and cannot be decoded; `reason` says why, in a clause."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} cannot be read as an image: {reason}.")
+        super().__init__(
+            f"{path} cannot be read as an image: {reason}; --skip-corrupt (skip_corrupt=True) leaves such images out."
+        )
         self.reason = reason
-
-
-def check_image_size(image_size: int | None) -> None:
-    """Raise unless images can be brought to this size; None leaves them as they are."""
-    if image_size is None or (isinstance(image_size, int | np.integer) and image_size in SIDES):
-        return
-    raise InputError(
-        f"The image size is {image_size!r}, but it must be a number of pixels from {SIDES[0]} to {SIDES[-1]}."
-    )
 
 
 def read_size(path: Path) -> tuple[int, int]:
@@ -68,8 +54,8 @@ def read_image(path: Path, *, image_size: int | None = None) -> Pixels:
     EXIF's orientation is applied, and of several frames the first is taken; for the colors see `to_rgb`.
 
     Args:
-        path: a file in one of `FORMATS`, whatever its suffix.
-        image_size: the shorter side is brought to so many pixels (bicubic, antialiased) and the center square kept.
+        path: A file in one of `FORMATS`, whatever its suffix.
+        image_size: The shorter side is brought to so many pixels (bicubic, antialiased) and the center square kept.
     """
     with _opened(path) as image:
         from PIL import ImageOps
@@ -87,10 +73,15 @@ def to_rgb(image: Image) -> Image:
     Gray becomes three equal channels, 16 bits become 8 (65535 is white), palettes and CMYK become colors, and what is
     transparent is laid on white.
     """
-    if image.mode.startswith("I"):
-        image = _to_eight_bits(image)
-    elif image.mode == "F":
+    if image.mode == "F":
         raise ValueError("its pixels are floating-point numbers, which have no agreed white; save it with 8 or 16 bits")
+    if image.mode.startswith("I"):  # `I;16`, or `I` depending on format and version, which Pillow would cut off at 255
+        values = np.array(image, dtype=np.int64)
+        if values.min() < 0 or values.max() > 65535:
+            raise ValueError("its pixels are integers beyond 16 bits, which have no agreed white; save it with 8 or 16")
+        gray = ((values + 128) // 257).astype(np.uint8)
+        gray[values == image.info.get("transparency", -1)] = 255
+        image = _pillow().fromarray(gray)
     if image.has_transparency_data:
         white = _pillow().new("RGBA", image.size, "white")
         image = _pillow().alpha_composite(white, image.convert("RGBA"))
@@ -99,37 +90,27 @@ def to_rgb(image: Image) -> Image:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[ImageFile]:
-    """Open an image and read its header; whatever its decoder raises, here or later, becomes one sentence.
-
-    What the system raises (no permission, a disk that fails) does so too, but says nothing about the image.
-    """
+    """Open an image and read its header; whatever its decoder or the system raises becomes one sentence."""
     pil = _pillow()
+    too_many = f"it has more than the {MAX_PIXELS} pixels that are allowed"
     try:
         with pil.open(path, formats=FORMATS) as image:
             if image.width * image.height > MAX_PIXELS:
-                raise CorruptImage(
-                    path, f"its {image.width} × {image.height} pixels are more than the {MAX_PIXELS} that are allowed"
-                )
+                raise CorruptImage(path, too_many)
             yield image
     except (InputError, MemoryError):
         raise
+    except pil.DecompressionBombError as error:  # Pillow's own bound
+        raise CorruptImage(path, too_many) from error
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-        raise CorruptImage(path, _reason(path, error)) from error
-
-
-def _reason(path: Path, error: Exception) -> str:
-    from PIL import UnidentifiedImageError
-
-    if path.stat().st_size == 0:
-        return "it is empty"
-    if isinstance(error, _pillow().DecompressionBombError):  # Pillow's own bound, before the size is known here
-        (count, *_) = [*re.findall(r"\d+", str(error)), "many"]
-        return f"its {count} pixels are more than the {MAX_PIXELS} that are allowed"
-    if isinstance(error, UnidentifiedImageError):
-        return "it is damaged, or of none of the formats " + ", ".join(FORMATS)
-    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        if path.stat().st_size == 0:
+            reason = "it is empty"
+        elif isinstance(error, pil.UnidentifiedImageError):
+            reason = "it is damaged, or of none of the formats " + ", ".join(FORMATS)
+        raise CorruptImage(path, reason) from error
 
 
 def _center(image: Image, side: int) -> Image:
@@ -138,17 +119,6 @@ def _center(image: Image, side: int) -> Image:
     square = min(width, height)
     left, top = (width - square) // 2, (height - square) // 2
     return image.resize((side, side), _pillow().Resampling.BICUBIC, (left, top, left + square, top + square))
-
-
-def _to_eight_bits(image: Image) -> Image:
-    """Scale gray of 16 bits (`I;16`, or `I` depending on format and version), which Pillow would cut off at 255."""
-    values = np.array(image, dtype=np.int64)
-    if values.min() < 0 or values.max() > 65535:
-        raise ValueError("its pixels are integers beyond 16 bits, which have no agreed white; save it with 8 or 16")
-    gray = ((values + 128) // 257).astype(np.uint8)
-    gray[values == image.info.get("transparency", -1)] = 255
-    scaled: Image = _pillow().fromarray(gray)
-    return scaled
 
 
 def _pillow() -> ModuleType:

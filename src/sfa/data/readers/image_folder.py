@@ -1,46 +1,64 @@
-"""Read a folder of image files, or a file of image arrays, as an image set."""
+"""Read a folder of image files as an image set: find the images, the class of each, and the part it belongs to."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import PathLike
+from sfa.data.files import PathLike, existing
 from sfa.data.images import build_images
-from sfa.data.readers.graph import LABELS
-from sfa.data.readers.graph import SUFFIXES as GRAPH_SUFFIXES
+from sfa.data.readers.graph import LABELS, READERS
 from sfa.data.readers.image_arrays import holds_image_arrays
-from sfa.data.readers.image_file import OTHER_SUFFIXES, SUFFIXES, check_image_size
-from sfa.data.readers.image_paths import TEST, ImagePaths, find_images, first_image
-from sfa.data.readers.image_pixels import OnImage, decode
-from sfa.data.readers.tables import existing, read_labels, reading
+from sfa.data.readers.image_file import SUFFIXES
+from sfa.data.readers.image_pixels import ImageDecoder, OnImage
+from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 
-ONLY_GRAPHS = (".npz", ".pt", ".gml", ".graphml")
-SHOWN = 5
+TRAIN = "train"
+VALIDATION = ("val", "validation", "valid")
+TEST = ("test", *VALIDATION)
+LOOKS = 1000
+SIDES = range(4, 2049)
 
 
 def holds_images(path: PathLike) -> bool:
-    """Tell whether there is a folder of images, or a file of arrays that are images."""
+    """Tell whether there are images: in a file of arrays, or in or below a folder that has no graph files in it."""
     full = Path(path).expanduser()
     try:
-        return is_image_folder(full) if full.is_dir() else full.is_file() and holds_image_arrays(full)
+        if not full.is_dir():
+            return full.is_file() and holds_image_arrays(full)
+        has_graphs = any(one.suffix.lower() in READERS or ".features." in one.name for one in full.iterdir())
+        return not has_graphs and first_image(full) is not None
     except OSError:
         return False  # whoever reads it as a graph says what is wrong with it
 
 
-def is_image_folder(path: Path) -> bool:
-    """Tell whether a path is a folder with images in or below it, and no folder of graphs with some pictures beside."""
-    if not path.is_dir():
-        return False
-    is_of_graphs = any(one.suffix.lower() in ONLY_GRAPHS or ".features." in one.name for one in path.iterdir())
-    return not is_of_graphs and first_image(path) is not None
+def first_image(folder: Path) -> Path | None:
+    """Return an image in a folder or below it, as far as a look into a thousand folders tells."""
+    waiting = [folder]
+    for _ in range(LOOKS):
+        if not waiting:
+            break
+        looked_at = waiting.pop()
+        with contextlib.suppress(InputError):  # whoever reads the folder will say so
+            folders, images = _scan(looked_at)
+            if images:
+                return looked_at / images[0]
+            waiting += [looked_at / name for name in reversed(folders)]
+    return None
+
+
+def check_image_size(image_size: int | None) -> None:
+    """Raise unless images can be brought to this size; None leaves them as they are."""
+    if image_size is not None and not (isinstance(image_size, int | np.integer) and image_size in SIDES):
+        raise InputError(
+            f"The image size is {image_size!r}, but it must be a number of pixels from {SIDES[0]} to {SIDES[-1]}."
+        )
 
 
 def read_image_folder(
@@ -63,109 +81,169 @@ def read_image_folder(
             dog/                test/
                 0.jpg               cat/2.png
 
-    - Files with a suffix in `SUFFIXES` (.png, .jpg, …) are images. Others, and whatever is hidden, are left alone.
-    - A class is a folder; how images lie in folders below it makes no difference. `labels.csv` beside flat images is a
-      table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0); one that it does not list is
-      unlabeled. A file given as `labels` counts instead of either.
-    - The part to test on is called `test`, `val`, `validation` or `valid`. Where there is `test` and one of the others,
-      that other is the part to validate on. Images may lie flat in parts too.
+    Files with a suffix in `SUFFIXES` are images; others, and whatever is hidden, are left alone. A class is a folder;
+    how images lie in folders below it makes no difference. `labels.csv` beside flat images is a table (id, label) of
+    them, `0.png,cat` (or `0,cat`, if no other image is called 0). A file given as `labels` counts instead of either.
+    The part to test on is called `test`, `val`, `validation` or `valid`; where there is `test` and one of the others,
+    that other is the part to validate on. Images may lie flat in parts too.
 
     Args:
-        folder: where the images are.
-        image_size: the shorter side of every image is brought to so many pixels and the center square is kept; if not
+        folder: Where the images are.
+        image_size: The shorter side of every image is brought to so many pixels and the center square is kept; if not
             given, all images must have one size.
-        skip_corrupt: images that cannot be read are left out (`left_out_remark`), where they are an error otherwise.
-        labels: a table (id, label), ids as `train/cat/0.png`.
-        classes: the class folders to read, and what the classes are called; all, by their folders' names, if not given.
-        test: what the part to test on may be called.
-        on_image: called after each image that is decoded with how many are done and how many there are.
+        skip_corrupt: Images that cannot be read are left out (`left_out_remark`), where they are an error otherwise.
+        labels: A table (id, label), ids as `train/cat/0.png`.
+        classes: The class folders to read, and what the classes are called; all, by their folders' names, if not given.
+        test: What the part to test on may be called, the first choice first.
+        on_image: Called after each image that is decoded with how many are done and how many there are.
 
     Returns:
         The image set, with `left_out`, the ids of images that could not be read, if there are such.
     """
     check_image_size(image_size)
-    paths = find_images(folder, test=test, classes=classes)
-    y, class_names = _find_labels(paths, labels, classes)
-    x, left_out, mapped = decode(paths, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
-    kept = np.array([one not in left_out for one in paths.ids])
+    parts = _find_parts(folder, test)
+    found = {part: _find_images(folder, part, classes) for part in parts or [""]}
+    names = _class_names(folder, found)
+    # One row an image: its id, its class folder and its part.
+    rows = [(one, name, i) for i, by in enumerate(found.values()) for name, images in by.items() for one in images]
+    ids = [one for one, _, _ in rows]
+    for one in ids:  # they go into tables and files of text
+        try:
+            one.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"The file name {os.fsencode(one)!r} in {folder} is not in UTF-8; rename it.") from error
+    table = folder / LABELS if labels is None else existing(labels, "label")
+    y, class_names = None, None
+    if names and labels is None:
+        if table.is_file():
+            raise InputError(
+                f"The folder {folder} has class folders and a {LABELS} in it, and either would give the labels: remove "
+                "one, or give --labels FILE (labels=FILE), which replaces the folders."
+            )
+        number = {name: i for i, name in enumerate(names)}
+        y = np.array([number[name] for _, name, _ in rows])
+        class_names = names if classes is None else [classes[name] for name in names]
+    elif labels is not None or table.is_file():
+        y = read_labels(table, ids, "image")
+    decoder = ImageDecoder(folder, ids, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
+    x, mapped = decoder.decode()
+    kept = np.array([one not in decoder.left_out for one in ids])
+    part = np.array([i for _, _, i in rows])[kept]
+    masks = ("train_mask", "test_mask", "val_mask")[: len(parts)] if len(parts) > 1 else ()
     data = build_images(
         x,
         y=None if y is None else y[kept],
-        image_ids=[one for one in paths.ids if one not in left_out],
+        image_ids=[one for one in ids if one not in decoder.left_out],
         class_names=class_names,
         name=folder.resolve().name or "images",
         mapped=mapped,
-        **{name: mask[kept] for name, mask in paths.masks.items()},
+        **{mask: part == i for i, mask in enumerate(masks)},
     )
-    if left_out:
-        data.left_out = list(left_out)
+    if decoder.left_out:
+        data.left_out = list(decoder.left_out)
     return data
 
 
 def left_out_remark(data: Data) -> str | None:
-    """Say which images could not be read; None if there are none.
-
-    As in "2 of 120 images could not be read and were left out: a/x.png, b/y.png".
-    """
+    """Say which images could not be read: "2 of 120 images could not be read and were left out: a/x.png, b/y.png"."""
     left_out: list[str] = data.get("left_out") or []
     if not left_out:
         return None
     total = len(data.image_ids) + len(left_out)
-    names = ", ".join(left_out[:SHOWN]) + (", …" if len(left_out) > SHOWN else "")
+    names = ", ".join([*left_out[:5], *(["…"] if len(left_out) > 5 else [])])
     were = "was" if len(left_out) == 1 else "were"
     return f"{len(left_out)} of {total} images could not be read and {were} left out: {names}"
 
 
-def refuse_lone_images(path: Path) -> None:
-    """Raise if there are images which make no set: one file alone, or a folder of kinds that are not read."""
-    allowed = f"allowed are {', '.join(SUFFIXES)}"
-    suffix = path.suffix.lower()
-    if path.is_dir():
-        seen = None if _has_graphs(path) else first_image(path, OTHER_SUFFIXES)
-        if seen is not None:
-            raise InputError(
-                f"The folder {path} has no images in it that can be read: {allowed}, and {seen.name} is none of these."
-            )
-    elif suffix in SUFFIXES:
-        raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
-    elif suffix in OTHER_SUFFIXES:
-        raise InputError(f"{path} is an image of a kind that is not read: {allowed}, in a folder.")
+def _find_parts(folder: Path, test: Sequence[str]) -> list[str]:
+    """Return the folders of the parts: to train on, to test on, perhaps to validate on; none if there are only classes.
 
-
-def refuse_options(because: str, hint: str = "", **given: object) -> None:
-    """Raise if options are given for which there is no use.
-
-    >>> refuse_options("This is no folder of images", image_size=8, skip_corrupt=False)
-    Traceback (most recent call last):
-    sfa.errors.InputError: This is no folder of images, so leave out image_size= (--image-size).
+    `train` alone may be a class among others, of vehicles for instance.
     """
-    names = [name for name, value in given.items() if value is not None and value is not False]
-    if names:
-        in_python = " and ".join(f"{name}=" for name in names)
-        options = ", ".join("--" + name.replace("_", "-") for name in names)
-        raise InputError(f"{because}, so leave out {in_python} ({options}){hint}.")
+    folders, images = _scan(folder)
+    named = {name.lower(): name for name in folders}
+    parts = [named[part] for part in (TRAIN, *test) if part in named]
+    others = [name for name in folders if name.lower() not in (TRAIN, *TEST)]
+    if parts and TRAIN not in named and not others:
+        raise InputError(f"The folder {folder} has {parts[0]}/ in it but no {TRAIN}/, with the images to learn from.")
+    if TRAIN not in named or (others and len(parts) < 2):
+        return []
+    beside = images[0] if images else next((f"{name}/" for name in others if first_image(folder / name)), None)
+    if beside is not None:
+        raise InputError(
+            f"The folder {folder} has parts ({', '.join(f'{part}/' for part in parts)}), and images beside them in it "
+            f"({beside}): put these into a part, or elsewhere."
+        )
+    alike = [f"{part}/" for part in parts if part.lower() in VALIDATION]
+    if len(alike) > 1:
+        raise InputError(f"The folder {folder} has both {' and '.join(alike)} in it, which are one part: keep one.")
+    return parts
 
 
-def _find_labels(
-    paths: ImagePaths, given: PathLike | None, classes: Mapping[str, str] | None
-) -> tuple[NDArray[Any] | None, list[str] | None]:
-    """Return the label of each image and the names of the classes: of the table if there is one, or of the folders."""
-    table = None if given is None else existing(given, "label")
-    own = paths.folder / LABELS
-    if table is None and paths.labels is not None and paths.classes is not None:
-        if own.is_file():
+def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> dict[str, list[str]]:
+    """Return the sorted ids of a part's images by the name of their class folder, "" if they lie in none."""
+    top = folder / part
+    folders, images = _scan(top)
+    if classes is not None:
+        missing = sorted(set(classes) - set(folders))
+        if missing:
+            more = f" ({len(missing)} of {len(classes)} class folders are missing)" if len(missing) > 1 else ""
+            raise InputError(f"The folder {top} has no folder {missing[0]} in it{more}.")
+        folders = sorted(classes)
+    elif images:
+        inner = next((name for name in folders if first_image(top / name)), None)
+        if inner is not None:
             raise InputError(
-                f"The folder {paths.folder} has class folders and a {LABELS} in it, and either would give the labels: "
-                "remove one, or give --labels FILE (labels=FILE), which replaces the folders."
+                f"The folder {top} has images in it ({images[0]}) and in folders ({inner}/): put each into the folder "
+                "of its class, or all into one folder."
             )
-        return paths.labels, paths.classes if classes is None else [classes[name] for name in paths.classes]
-    if table is None and not own.is_file():
-        return None, None
-    return reading(table or own, functools.partial(read_labels, ids=paths.ids, item="image")), None
+        return {"": [_join(part, name) for name in images]}
+    found = {name: sorted(_walk(folder, _join(part, name))) for name in folders}
+    empty = next((name for name, ids in found.items() if not ids), None)
+    if empty is not None or not found:
+        what = "no images in it" if not any(found.values()) else f"a folder {empty}/ with no images in it"
+        raise InputError(f"The folder {top} has {what}; allowed are {', '.join(SUFFIXES)}.")
+    return found
 
 
-def _has_graphs(folder: Path) -> bool:
+def _class_names(folder: Path, found: dict[str, dict[str, list[str]]]) -> list[str]:
+    """Return the names of the classes, none if the images lie in no class folders; the first part has every class."""
+    (first, learned), *others = found.items()
+    for part, by_class in others:
+        strange = sorted(by_class.keys() - learned.keys())
+        if strange:
+            what = f"a class {strange[0]!r}" if strange[0] else "images in no class folder"
+            raise InputError(f"The folder {folder / part} has {what}, which {folder / first} does not have.")
+    return [name for name in learned if name]
+
+
+def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the ids of the images in a folder and below it; a link to a folder that it lies in is not followed."""
+    real = os.path.realpath(folder / name)
+    if real in above:
+        return
+    folders, images = _scan(folder / name)
+    yield from (_join(name, image) for image in images)
+    for inner in folders:
+        yield from _walk(folder, _join(name, inner), (*above, real))
+
+
+def _scan(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the names of a folder's folders and of its images, sorted; links are followed, the hidden left alone."""
+    folders, images = [], []
     try:
-        return any(one.suffix.lower() in GRAPH_SUFFIXES and one.name != LABELS for one in folder.iterdir())
-    except OSError:
-        return True  # whoever reads it as graphs says what is wrong with it
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir():
+                    folders.append(entry.name)
+                elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and (entry.is_file() or entry.is_symlink()):
+                    images.append(entry.name)
+    except OSError as error:
+        raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error
+    return sorted(folders), sorted(images)
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

@@ -1,99 +1,85 @@
-"""Open files, and read text tables: which sign separates the columns, what is a header, what an id, what a label."""
+"""Read text tables: the separator, the first row, ids, labels, and tables (id, label)."""
 
 from __future__ import annotations
 
 import csv
 import os
-import struct
-import zipfile
-import zlib
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-from xml.etree.ElementTree import ParseError
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from sfa.data.downloads import PathLike
+from sfa.data.files import explain_damage
 from sfa.data.labels import is_unknown
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.errors import InputError
 from sfa.tasks import Task
 
-Grid = list[list[str]]
-T = TypeVar("T")
-
-# What NumPy, SciPy, pandas, torch, NetworkX and the XML parser raise on damaged files.
-UNREADABLE = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError, OverflowError)
-DAMAGED = (*UNREADABLE, csv.Error, zipfile.BadZipFile, zlib.error, ParseError, struct.error)
 ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
 LABEL_NAMES = ("label", "labels", "y", "class", "subject")
-HOLDERS: dict[Task, str] = {"node": "the graph", "graph": "the set", "image": "the set"}
 
 
-def reading(path: Path, read: Callable[[Path], T]) -> T:
-    """Return what is read from a file, or say in a sentence why it cannot be."""
-    try:
-        return read(path)
-    except InputError:
-        raise
-    except DAMAGED as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise InputError(f"{path} cannot be read, it may be damaged or of another format: {reason}.") from error
+class TextTable:
+    """A text table, of which only the first row that is no comment (`#`, `%`) is read, to tell the separator."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file):
+                if line.strip() and line.lstrip()[0] not in "#%":
+                    found = next((sign for sign in ",\t;" if sign in line), None)  # spreadsheets use any
+                    self.separator = "\t" if path.suffix.lower() == ".tsv" else found
+                    self.skip, self.first_row = number, self._cells(line)
+                    return
+        raise InputError(f"{path} has no rows.")
 
-def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
-    """Return the path of an ordinary file (or perhaps a folder) that is there."""
-    full = Path(path).expanduser()
-    try:
-        if full.is_dir():
-            if or_folder:
-                return full
-            raise InputError(f"The {kind} file {full} is a folder; give a file in it.")
-        if not full.exists():
-            raise InputError(
-                f"There is no file or folder {full}." if or_folder else f"The {kind} file {full} does not exist."
-            )
-        if not full.is_file():  # a pipe or a device can be read once, or for ever
-            raise InputError(f"The {kind} file {full} is no ordinary file; save it to one first.")
-    except OSError as error:
-        raise InputError(f"The {kind} file {full} cannot be read: {error.strerror or error}.") from error
-    return full
-
-
-def text_layout(path: Path) -> tuple[int, str | None, list[str]]:
-    """Return the comment lines (`#` or `%`) before a text table, its separator (None: white space), its first row."""
-    with path.open(encoding="utf-8-sig") as file:
-        for skip, line in enumerate(file):
-            if line.strip() and line.lstrip()[0] not in "#%":
-                found = next((sign for sign in (",", "\t", ";") if sign in line), None)  # spreadsheets use any
-                separator = "\t" if path.suffix.lower() == ".tsv" else found
-                return skip, separator, _cells(line, separator)
-    raise InputError(f"{path} has no rows.")
-
-
-def read_grid(path: Path) -> Grid:
-    """Return the rows of a table of few columns, each cell stripped, blank lines left out."""
-    skip, separator, first_row = text_layout(path)
-    grid = []
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file):
-            if number < skip or not line.strip():
-                continue
-            grid.append(_cells(line, separator))
-            if len(grid[-1]) != len(first_row):
-                raise InputError(
-                    f"{path} has {len(grid[-1])} columns in line {number + 1}, but {len(first_row)} in its first row."
+    def read(self, **options: Any) -> Any:
+        """Return a data frame with the columns 0, 1, …; `options` are those of `pandas.read_csv`."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # cells would be dropped
+            try:
+                return pd.read_csv(
+                    self.path,
+                    sep=self.separator or r"\s+",
+                    quoting=csv.QUOTE_MINIMAL if self.separator else csv.QUOTE_NONE,
+                    skiprows=self.skip,
+                    names=list(range(len(self.first_row))),
+                    index_col=False,
+                    keep_default_na=False,
+                    skipinitialspace=True,
+                    encoding="utf-8-sig",
+                    **options,
                 )
-    return grid
+            except (pd.errors.ParserError, pd.errors.ParserWarning):
+                self._check_widths()
+                raise
 
+    def read_text(self) -> Any:
+        """Return the data frame of the stripped texts of all rows, the first of which may be a header."""
+        frame = self.read(header=None, dtype=str)
+        if (frame.iloc[:, -1] == "").any():  # or there are too few cells in a row
+            self._check_widths()
+        return frame.apply(lambda column: column.str.strip())
 
-def _cells(line: str, separator: str | None) -> list[str]:
-    if separator is None:
-        return line.split()
-    return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=separator))]
+    def _check_widths(self) -> None:
+        with self.path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file):
+                width = len(self._cells(line))
+                if number >= self.skip and line.strip() and width != len(self.first_row):
+                    raise InputError(
+                        f"{self.path} has {width} columns in line {number + 1}, but {len(self.first_row)} in its first "
+                        "row."
+                    )
+
+    def _cells(self, line: str) -> list[str]:
+        if self.separator is None:
+            return line.split()
+        return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=self.separator), [])]
 
 
 def is_integer(text: str) -> bool:
@@ -130,18 +116,17 @@ def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[
 
     An image may be listed without the suffix of its file, if there is no other of that name.
     """
-    grid = _label_grid(path, item)
     position = {str(one): i for i, one in enumerate(ids)}
-    if grid[0][0] not in position and _is_label_header(grid[0]):
-        grid = grid[1:]
+    named, texts = _read_pairs(path, position, item)
     stems = _stems(ids) if item == "image" else {}
     labels = np.full(len(ids), None, dtype=object)
     seen: set[int] = set()
-    for (one, _), label in zip(grid, parse_labels([label for _, label in grid]), strict=True):
+    for one, label in zip(named, parse_labels(texts), strict=True):
         place = position.get(one, stems.get(one))
         if place is None:
+            holder = "the graph" if item == "node" else "the set"
             hint = f"; ids are names of files such as {ids[0]}" if stems else ""
-            raise InputError(f"{path} labels the {item} {one!r}, which {HOLDERS[item]} does not have{hint}.")
+            raise InputError(f"{path} labels the {item} {one!r}, which {holder} does not have{hint}.")
         if place in seen:
             raise InputError(f"{path} labels the {item} {str(ids[place])!r} more than once.")
         seen.add(place)
@@ -149,21 +134,21 @@ def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[
     return labels
 
 
-def labeled_nodes(path: Path) -> list[str]:
+def read_labeled_nodes(path: Path) -> list[str]:
     """Return the nodes that a table (id, label) names, as text."""
-    grid = _label_grid(path)
-    return [one for one, _ in grid[_is_label_header(grid[0]) :]]
+    return _read_pairs(path, (), "node")[0]
 
 
-def _label_grid(path: Path, item: Task = "node") -> Grid:
-    grid = read_grid(path)
-    if len(grid[0]) != 2:
-        raise InputError(f"{path} has {len(grid[0])} columns; a label file has two, the {item} id and its label.")
-    return grid
-
-
-def _is_label_header(row: list[str]) -> bool:
-    return row[0].lower() in ID_NAMES or row[1].lower() in LABEL_NAMES
+def _read_pairs(path: Path, known: Iterable[str], item: Task) -> tuple[list[str], list[str]]:
+    """Return the columns of a table (id, label) without its header."""
+    with explain_damage(path):
+        frame = TextTable(path).read_text()
+    if frame.shape[1] != 2:
+        raise InputError(f"{path} has {frame.shape[1]} columns; a label file has two, the {item} id and its label.")
+    named, texts = frame[0].tolist(), frame[1].tolist()
+    has_header = named[0].lower() in ID_NAMES or texts[0].lower() in LABEL_NAMES
+    start = 1 if has_header and named[0] not in known else 0
+    return named[start:], texts[start:]
 
 
 def _stems(ids: Sequence[Any]) -> dict[str, int | None]:
