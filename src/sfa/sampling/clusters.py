@@ -1,4 +1,4 @@
-"""Batches of METIS clusters (Cluster-GCN: Chiang et al., 2019)."""
+"""Batches of METIS clusters."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from sfa.ranges import Count, check_whole
 from sfa.registry import register
 from sfa.sampling.base import GraphSampler
 
-_CUTS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()
-"""What METIS took long for, as long as the graph's edges live."""
+_CLUSTERS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()
+"""Results of METIS, which takes long, as long as the graph's edges live."""
 
 
 @register("sampler", "clusters")
 class Clusters(GraphSampler):
     """Some clusters of the graph, all their nodes roots, and all edges among them.
 
-    METIS cuts the graph once into clusters of about equal size with few edges between them: the same for the same
-    graph and options, whatever the seed. Seeds are clusters; a step joins as many, in random order, as have
-    ``batch_size`` nodes together, and at least one.
+    The batches of `"Cluster-GCN: An Efficient Algorithm for Training Deep and Large Graph Convolutional Networks"
+    <https://arxiv.org/abs/1905.07953>`_ (Chiang et al., 2019). METIS cuts the graph once, without its edge weights,
+    into clusters of about equal size with few edges between them: the same for the same graph and options, whatever the
+    seed. Seeds are clusters; a step joins as many, in random order, as have ``batch_size`` nodes together, and at least
+    one.
 
     Args:
-        graph: The whole graph; its edge weights do not count in the cutting.
         batch_size: Nodes of a step at most, unless a single cluster has more.
         clusters: How many; by default so many that about ten make a batch. There are fewer where METIS leaves some
             empty or there are not as many nodes.
@@ -35,20 +36,17 @@ class Clusters(GraphSampler):
 
     seeds_are = "clusters"
 
-    def __init__(self, graph: Data, *, batch_size: Count = 2048, clusters: Count | None = None) -> None:
-        if clusters is None:
-            check_whole("batch_size", batch_size, 1)
-            clusters = -(-10 * int(graph.num_nodes) // batch_size)
+    def __init__(self, data: Data, *, batch_size: Count = 2048, clusters: Count | None = None) -> None:
+        super().__init__(data, batch_size=batch_size)
+        clusters = -(-10 * self.num_seeds // batch_size) if clusters is None else clusters
         check_whole("clusters", clusters, 1)
-        super().__init__(graph, batch_size=batch_size)
-        cuts = _CUTS.setdefault(self._structure, {})
-        if clusters not in cuts:
-            cuts[clusters] = metis_clusters(self._structure, clusters)
-        cluster_of = cuts[clusters]
-        self.sizes = cluster_of.bincount()
+        known = _CLUSTERS.setdefault(self._structure, {})
+        if clusters not in known:
+            known[clusters] = metis_clusters(self._structure, clusters)
+        self.sizes = known[clusters].bincount()
         self.num_seeds = len(self.sizes)
         self._start = torch.cat([self.sizes.new_zeros(1), self.sizes.cumsum(0)])
-        self._by_cluster = cluster_of.argsort(stable=True)
+        self._by_cluster = known[clusters].argsort(stable=True)
 
     def plan(self, generator: torch.Generator) -> list[Tensor]:
         """Draw the clusters of each step of one epoch: every cluster once, in random order."""
@@ -61,14 +59,13 @@ class Clusters(GraphSampler):
 
 
 def metis_clusters(structure: CSRStructure, clusters: int) -> Tensor:
-    """Cut a graph by METIS: the cluster of each node ``(n,)``, from 0 with none empty, of so many at most."""
+    """Return the cluster of each node ``(n,)`` by METIS, numbered from 0 with none empty, of so many at most."""
     try:
         import pymetis
     except ImportError:
         raise InputError("The sampler clusters needs pymetis: install it with pip install 'sfa[large]'.") from None
-    nodes = structure.num_nodes
-    if clusters == 1 or clusters >= nodes:  # METIS itself crashes on one part, and on more parts than nodes
-        return torch.arange(nodes) % clusters
+    if clusters == 1 or clusters >= structure.num_nodes:  # METIS crashes on one part, and on more parts than nodes
+        return torch.arange(structure.num_nodes) % clusters
     _ = structure.edge_twin  # refuses edges of one direction only, on which METIS crashes too
     adjacency = pymetis.CSRAdjacency(structure.edge_rowptr.numpy(), structure.edge_col.numpy())
     parts = pymetis.part_graph(clusters, adjacency, options=pymetis.Options(seed=0)).vertex_part
@@ -77,11 +74,10 @@ def metis_clusters(structure: CSRStructure, clusters: int) -> Tensor:
 
 
 def joined(sizes: Tensor, limit: int) -> list[int]:
-    """Count the consecutive things of these sizes to join each time: as many as stay within ``limit``, at least one."""
+    """Count how many consecutive sizes to join each time: as many as stay within ``limit``, at least one."""
     ends, counts, done = sizes.cumsum(0), [], 0
     while done < len(sizes):
         room = limit + (int(ends[done - 1]) if done else 0)
-        stop = max(int(torch.searchsorted(ends, room, right=True)), done + 1)
-        counts.append(stop - done)
-        done = stop
+        counts.append(max(int(torch.searchsorted(ends, room, right=True)) - done, 1))
+        done += counts[-1]
     return counts
