@@ -1,6 +1,15 @@
 """Scores and diagnostics of embeddings."""
 
-from sfa.evaluate.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
+from sfa.evaluate.diagnostics import (
+    Diagnostics,
+    diagnose,
+    effective_rank,
+    label_signal,
+    relative_view_distance,
+    singular_values,
+    uniformity,
+    view_distance,
+)
 from sfa.evaluate.protocols import (
     Classification,
     Clustering,
@@ -11,7 +20,6 @@ from sfa.evaluate.protocols import (
     possible,
 )
 from sfa.evaluate.scores import Difference, Score, paired_difference, pool_seeds, score_difference
-from sfa.evaluate.spectrum import effective_rank, label_signal, singular_values
 
 __all__ = [
     "Classification",

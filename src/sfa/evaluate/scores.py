@@ -14,12 +14,12 @@ from scipy import stats
 from sfa.errors import InputError
 
 DIGITS = 9
-"""Differences in per cent that agree to so many decimals are the same: the rest is rounding."""
+"""Decimals to which differences in per cent are compared; the rest is rounding."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a protocol measured of one embedding.
+    """The score of one embedding under a protocol.
 
     Attributes:
         name: Name of the embedding.
@@ -47,7 +47,7 @@ class Score:
         """Return the values of a metric, by default the main one."""
         if metric is not None and metric not in self.values:
             raise InputError(f"{self.protocol} measures {', '.join(self.values)}, not {metric!r}.")
-        return self.values[self.main if metric is None else metric]
+        return self.values[metric or self.main]
 
     def mean(self, metric: str | None = None) -> float:
         return float(np.mean(self.of(metric)))
@@ -67,12 +67,11 @@ class Score:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; ``mean`` and ``std`` are those of the main metric."""
-        std = self.std()
         return {
             "name": self.name,
             "protocol": self.protocol,
             "mean": self.mean(),
-            "std": None if math.isnan(std) else std,
+            "std": None if math.isnan(self.std()) else self.std(),
             "values": {metric: list(values) for metric, values in self.values.items()},
             "chosen": list(self.chosen),
             "validation": {metric: list(values) for metric, values in self.validation.items()},
@@ -125,9 +124,7 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
             f"{score.protocol} with {len(others)} of {baseline.protocol}."
         )
     if score.splits != baseline.splits:
-        raise InputError(
-            f"Two scores of {score.protocol} on different splits, or with other settings, cannot be paired."
-        )
+        raise InputError(f"Two scores of {score.protocol} on other splits, or with other settings, cannot be paired.")
     differences = np.subtract(values, others).round(DIGITS)
     mean, error = float(differences.mean()), float(stats.sem(differences))
     half = float(stats.t.ppf(0.975, len(differences) - 1)) * error

@@ -15,8 +15,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.probes import OneVsRestProbe
-from sfa.evaluate.probes import one_vs_rest as module
-from sfa.evaluate.probes.one_vs_rest import one_vs_rest
+from sfa.evaluate.probes import logistic as module
+from sfa.evaluate.probes.logistic import one_vs_rest
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 

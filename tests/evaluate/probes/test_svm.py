@@ -148,14 +148,14 @@ def test_rows_that_occur_often_and_with_other_labels(kernel: Any) -> None:
 
 
 def test_a_machine_that_does_not_converge_is_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hurried(dual: bool) -> LinearSVC:
-        return LinearSVC(dual=dual, max_iter=1)
+    def hurried(C: float = 1.0, dual: bool = False) -> LinearSVC:
+        return LinearSVC(C=C, dual=dual, max_iter=1)
 
     monkeypatch.setattr(machines, "LinearSVC", hurried)
     y = np.arange(60) % 2
     z = torch.from_numpy(np.random.default_rng(0).normal(size=(60, 3)))
     with pytest.warns(ConvergenceWarning):
-        hurried(False).fit(z, y)
+        hurried().fit(z, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         list(

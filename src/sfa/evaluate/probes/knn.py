@@ -1,4 +1,4 @@
-"""Probes without weights: the nearest training rows vote, and how many do is chosen on validation."""
+"""Probes without weights: the nearest training rows vote, and their number is chosen on validation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, accuracy, best_labels
+from sfa.evaluate.probes.base import Labels, Prediction, Probe, best_labels, choose
 from sfa.evaluate.splits import Split
 from sfa.ranges import check_number
 
@@ -20,7 +20,7 @@ BATCH_NUMBERS = 2**24
 
 @dataclass(frozen=True)
 class KNNProbe(Probe):
-    """The label that most of the ``k`` nearest training nodes have; of equally frequent ones the first.
+    """The label that most of the ``k`` nearest training rows have; of equally frequent ones the first.
 
     On rows of length one the nearest are those with the largest cosine. Of equally good ``k`` the smallest is taken;
     those above the size of the training part are left out.
@@ -33,20 +33,21 @@ class KNNProbe(Probe):
     ks: tuple[int, ...] = (1, 3, 5, 10, 20, 50)
     unit_rows: bool = True
 
-    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
-        for split in splits:
-            ks = [k for k in sorted(self.ks) if k <= len(split.train)]
-            rows, labels = z[split.train], torch.from_numpy(y[split.train])
-            validation = accuracy(nearest_votes(z[split.validation], rows, labels, ks).numpy(), y[split.validation])
-            best = int(validation.argmax())
-            (test,) = nearest_votes(z[split.test], rows, labels, [ks[best]]).numpy()
-            on_split()
-            yield Prediction(test, ks[best], float(validation[best]))
+    def predict_split(self, z: Tensor, y: Labels, split: Split, number: int) -> Prediction:
+        ks = [k for k in sorted(self.ks) if k <= len(split.train)]
+        rows, labels = z[split.train], torch.from_numpy(y[split.train])
+        votes = nearest_votes(z[split.validation], rows, labels, ks)
+        best, validation = choose(votes.numpy(), y[split.validation])
+        (test,) = nearest_votes(z[split.test], rows, labels, [ks[best]]).numpy()
+        return Prediction(test, ks[best], validation)
 
 
 @dataclass(frozen=True)
 class WeightedKNNProbe(Probe):
-    r"""Weighted votes of the ``k`` nearest (Wu, Xiong, Yu and Lin, 2018): the class with the largest sum.
+    r"""The class with the largest sum of weighted votes of the ``k`` nearest training rows.
+
+    From `"Unsupervised Feature Learning via Non-Parametric Instance-level Discrimination"
+    <https://arxiv.org/abs/1805.01978>`_ (Wu et al., 2018):
 
     .. math::
         s_c(z) = \sum_{i \in N_k(z)} e^{\cos(z, z_i) / T} \, [y_i = c]
@@ -65,16 +66,13 @@ class WeightedKNNProbe(Probe):
     def __post_init__(self) -> None:
         check_number("temperature", self.temperature, above=0)
 
-    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
-        for split in splits:
-            ks = sorted({min(k, len(split.train)) for k in self.ks})
-            rows, labels = z[split.train], torch.from_numpy(y[split.train])
-            ranked = weighted_votes(z[split.validation], rows, labels, ks, self.temperature)
-            validation = accuracy(ranked[..., 0].numpy(), y[split.validation])
-            best = int(validation.argmax())
-            (test,) = weighted_votes(z[split.test], rows, labels, [ks[best]], self.temperature).numpy()
-            on_split()
-            yield Prediction(test[:, 0], ks[best], float(validation[best]), test)
+    def predict_split(self, z: Tensor, y: Labels, split: Split, number: int) -> Prediction:
+        ks = sorted({min(k, len(split.train)) for k in self.ks})
+        rows, labels = z[split.train], torch.from_numpy(y[split.train])
+        ranked = weighted_votes(z[split.validation], rows, labels, ks, self.temperature)
+        best, validation = choose(ranked[..., 0].numpy(), y[split.validation])
+        (test,) = weighted_votes(z[split.test], rows, labels, [ks[best]], self.temperature).numpy()
+        return Prediction(test[:, 0], ks[best], validation, test)
 
 
 def nearest_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[int]) -> Tensor:
@@ -110,19 +108,12 @@ def weighted_votes(queries: Tensor, rows: Tensor, labels: Tensor, ks: Sequence[i
 
 
 def nearest_rows(
-    queries: Tensor, rows: Tensor, most: int, shift: Tensor, *, numbers: int = 0
+    queries: Tensor, rows: Tensor, most: int, shift: Tensor, *, numbers: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    r"""Find for one piece of the queries after another the rows with the largest :math:`q \cdot r - s_r`, best first.
+    r"""Yield for pieces of the queries the ``most`` largest :math:`q \cdot r - s_r`, best first, and their rows.
 
-    Args:
-        queries: ``(m, d)``.
-        rows: ``(n, d)``.
-        most: How many of the rows.
-        shift: ``s``, ``(n,)``: half the squares of the rows' lengths for Euclidean distance, 0 for inner products.
-        numbers: How many numbers the caller holds for each query at a time.
-
-    Yields:
-        These largest values, and the rows' numbers, both ``(piece, most)``.
+    Both are ``(piece, most)``. The shift ``s`` ``(n,)`` is half the squared length of the rows ``(n, d)`` for Euclidean
+    distance and 0 for inner products; ``numbers`` says how many numbers the caller holds for each query at a time.
     """
     for piece in torch.split(queries, max(1, BATCH_NUMBERS // max(len(rows), numbers))):
         largest = torch.addmm(shift, piece, rows.mT, beta=-1).topk(most, 1)

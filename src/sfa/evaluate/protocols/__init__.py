@@ -2,9 +2,8 @@
 
 from sfa.evaluate.protocols import builtin as builtin
 from sfa.evaluate.protocols.base import Embedder, Protocol, default_protocol, possible
-from sfa.evaluate.protocols.classification import Classification
+from sfa.evaluate.protocols.labels import Classification, Clustering, LabelSignal
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.protocols.unsupervised import Clustering, LabelSignal
 
 __all__ = [
     "Classification",
