@@ -17,14 +17,7 @@ from sfa.postprocess import propagate
 from sfa.tasks import Task
 
 HOPS = 2
-TOGETHER = 1024
-"""Images that are read at a time."""
-
-
-def raw_features(graph: Data) -> Tensor:
-    """Return the features of the nodes as they are."""
-    features: Tensor = graph.x
-    return features
+TOGETHER = 1024  # images that are read at a time
 
 
 def propagated_features(graph: Data) -> Tensor:
@@ -62,7 +55,7 @@ def raw_pixels(images: Data) -> Tensor:
 
 
 BASELINES: dict[Task, dict[str, Embedder]] = {
-    "node": {"raw features": raw_features, "propagated features": propagated_features},
+    "node": {"raw features": lambda graph: graph.x, "propagated features": propagated_features},
     "graph": {
         "label histogram": label_histogram,
         "degree histogram": degree_histogram,

@@ -11,10 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-UNIFORMITY_ROWS = 1024
-"""Rows that uniformity looks at; all pairs of a large graph's nodes would need memory quadratic in their number."""
-NEGLIGIBLE = 4
-"""Directions whose singular value is below that of so many times the rounding of the entries have no signal."""
+UNIFORMITY_ROWS = 1024  # all pairs of a large graph's nodes would need memory quadratic in their number
+NEGLIGIBLE = 4  # directions whose singular value is that of so many times the rounding of the entries have no signal
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,7 @@ def view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
 
 
 def relative_view_distance(h_alpha: Tensor, h_beta: Tensor) -> float:
-    r"""Compute the squared distance of two views over their mean squared size: from 0 (aligned) to 4 (opposite).
-
-    .. math::
-        \frac{\lVert H^\alpha - H^\beta \rVert_F^2}
-             {\tfrac12 \big( \lVert H^\alpha \rVert_F^2 + \lVert H^\beta \rVert_F^2 \big)}
+    """Compute the squared distance of two views over their mean squared norm: from 0 (aligned) to 4 (opposite).
 
     Independent maps of mean zero have 2. Scaling both views leaves it as it is; two zero maps are aligned.
     """
@@ -105,9 +99,7 @@ def uniformity(h: Tensor, *, rows: int = UNIFORMITY_ROWS) -> float:
         \log \operatorname*{mean}_{i \neq j} \, e^{-2 \lVert x_i - x_j \rVert_2^2}, \qquad
         x_i = h_i / \lVert h_i \rVert_2
 
-    Args:
-        h: Feature map ``(n, d)``; rows of zeros have no direction and are left out.
-        rows: At most so many rows, evenly spaced, stand for all.
+    Rows of zeros are left out. At most ``rows`` rows of ``h`` ``(n, d)``, evenly spaced, stand for all.
     """
     count = min(len(h), rows)
     h = _to_float64(h[torch.arange(count, device=h.device) * len(h) // count] if count else h)
@@ -126,12 +118,9 @@ def singular_values(h: Tensor) -> Tensor:
     product and no decomposition of the long side. Values below some ``1e-8 σ₁`` are rounding.
     """
     h = _to_float64(h)
-    size = min(h.shape)
     largest = h.abs().amax() if h.numel() else h.new_zeros(())
-    if not largest.isfinite():  # LAPACK would raise
-        return torch.full((size,), torch.nan, dtype=torch.float64)
-    if largest == 0:
-        return torch.zeros(size, dtype=torch.float64)
+    if largest == 0 or not largest.isfinite():  # LAPACK would raise
+        return torch.full((min(h.shape),), 0.0 if largest == 0 else torch.nan, dtype=torch.float64)
     h = h / largest  # squares of 1e±200 are no numbers
     gram = h.mT @ h if h.shape[0] >= h.shape[1] else h @ h.mT
     eigenvalues: Tensor = torch.linalg.eigvalsh(gram).flip(0).clamp_min(0)  # rounding makes some negative
@@ -141,10 +130,8 @@ def singular_values(h: Tensor) -> Tensor:
 def effective_rank(h: Tensor) -> float:
     r"""Compute how many directions a feature map uses, from 1 to min(n, d); 0 if it is zero (Roy and Vetterli, 2007).
 
-    It is :math:`\exp\big( -\sum_i p_i \log p_i \big)` with :math:`p_i = \sigma_i / \sum_j \sigma_j`.
-
-    Args:
-        h: A feature map ``(n, d)``, or its singular values where they are at hand.
+    It is :math:`\exp\big( -\sum_i p_i \log p_i \big)` with :math:`p_i = \sigma_i / \sum_j \sigma_j`, of a feature map
+    ``h`` ``(n, d)`` or of its singular values ``h`` where they are at hand.
     """
     sigma = h if h.dim() == 1 else singular_values(h)
     return float(torch.special.entr(sigma / sigma.sum()).sum().exp()) if sigma.sum() != 0 else 0.0
@@ -160,14 +147,8 @@ def label_signal(z: Tensor, y: NDArray[np.int64]) -> Tensor:
         s_i = \frac{\lVert Q^\top u_i \rVert^2}{C - 1}, \qquad \sum_i s_i \le 1,
 
     so that the sum over the first directions is the part of the class memberships that a linear model of these alone
-    explains (the trace of Pillai and Bartlett over its maximum). A random direction has :math:`1 / (n - 1)`.
-
-    Args:
-        z: Embeddings ``(n, d)``, finite.
-        y: Their classes ``(n,)``, at least two.
-
-    Returns:
-        ``(min(n, d),)``, float64, on the CPU.
+    explains (the trace of Pillai and Bartlett over its maximum). A random direction has :math:`1 / (n - 1)`. The result
+    of embeddings ``z`` ``(n, d)`` and their classes ``y`` ``(n,)`` is ``(min(n, d),)``, float64, on the CPU.
     """
     rounding = NEGLIGIBLE * torch.finfo(z.dtype).eps * (z.shape[0] ** 0.5 + z.shape[1] ** 0.5)
     z, signal = _to_float64(z).cpu(), torch.zeros(min(z.shape), dtype=torch.float64)

@@ -21,8 +21,7 @@ NOT_LABELED: dict[Task, tuple[str, str]] = {
     "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
 }
 """What has no labels, and where they would go."""
-MOST_BYTES = 2**30
-"""Sparse rows that would take more as dense ones are narrowed first."""
+MOST_BYTES = 2**30  # of dense rows
 
 
 def labels_of(data: Data) -> NDArray[np.int64]:
@@ -72,18 +71,21 @@ def class_name(label: int, names: Sequence[str] | None) -> str:
 def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
     """Return an embedding ``(count, d)``, dense or sparse, as a dense tensor on the CPU, float32 or float64.
 
-    Sparse rows too wide for that are returned as ``(count, count)`` with the same inner products.
+    Sparse rows too wide for that are returned as ``(count, count)`` with the same inner products: lengths, angles and
+    distances stay, and with them nearest neighbors, k-means and classifiers with an L2 penalty.
     """
     if is_sparse(z) and 4 * z.shape[0] * z.shape[1] > MOST_BYTES and z.shape[0] < z.shape[1]:
-        return _narrow(sparse_rows(z, count, items))
+        rows = sparse_rows(z, count, items)
+        values, vectors = torch.linalg.eigh(torch.from_numpy((rows @ rows.T).toarray()))
+        return vectors * values.clamp_min(0).sqrt()
     if hasattr(z, "toarray"):  # SciPy
         z = z.toarray()
     if not isinstance(z, Tensor):
         z = torch.from_numpy(np.array(z, dtype=np.float64))
-    rows: Tensor = z.detach().cpu().to_dense()
-    rows = rows if rows.dtype == torch.float32 else rows.double()
-    _check(tuple(rows.shape), bool(rows.isfinite().all()), count, items)
-    return rows
+    z = z.detach().cpu().to_dense()
+    dense: Tensor = z if z.dtype == torch.float32 else z.double()
+    _check(tuple(dense.shape), bool(dense.isfinite().all()), count, items)
+    return dense
 
 
 def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:
@@ -102,16 +104,6 @@ def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:
 def is_sparse(z: Any) -> bool:
     """Return whether an embedding was given as a sparse matrix."""
     return bool(z.layout != torch.strided if isinstance(z, Tensor) else sparse.issparse(z))
-
-
-def _narrow(rows: sparse.csr_array) -> Tensor:
-    r"""Return :math:`V \Lambda^{1/2}` ``(n, n)`` in float64, of the Gram matrix :math:`V \Lambda V^\top` of the rows.
-
-    Lengths, angles and distances stay, and with them nearest neighbors, k-means and classifiers with an L2 penalty.
-    """
-    values, vectors = torch.linalg.eigh(torch.from_numpy((rows @ rows.T).toarray()))
-    narrow: Tensor = vectors * values.clamp_min(0).sqrt()
-    return narrow
 
 
 def _check(shape: tuple[int, ...], finite: bool, count: int, items: str) -> None:

@@ -15,12 +15,9 @@ from torch.nn.utils.rnn import pad_sequence
 from sfa.errors import InputError, SfaError
 from sfa.evaluate.newton import solve_newton
 
-PARTS_TOGETHER = 5
-"""Training parts in a batch: enough to hide Python's time, few enough for several threads to have one each."""
-BATCH_BYTES = 2**28
-"""A batch that would need more is made smaller, down to one part."""
-ROWS_TOGETHER = 2**14
-"""Rows that are classified at a time."""
+PARTS_TOGETHER = 5  # training parts in a batch: enough to hide Python's time, few enough to share among threads
+BATCH_BYTES = 2**28  # a batch that would need more is made smaller, down to one part
+ROWS_TOGETHER = 2**14  # rows that are classified at a time
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,11 @@ class HeldOutSplits(Splits):
     """The labeled images of ``test_mask`` are the test part of every split; of those of ``train_mask`` some validate.
 
     Where there is a ``val_mask``, its labeled images validate instead, and there is one split. A set without masks is
-    split three ways anew each time. Every class has its share in each part that is drawn, and at least one image. Where
-    there are masks, labels of test images have no say in what trains.
+    split three ways anew each time. Every class has its share in each part that is drawn, and at least one image.
 
     Attributes:
         validation: Share of the training images, or of all where there are no masks.
         test: Share of all, where there are no masks.
-        seed: Seed of the drawing.
     """
 
     validation: float = 0.1
@@ -67,10 +65,8 @@ class HeldOutSplits(Splits):
         check_number("validation", self.validation, above=0)
         check_number("test", self.test, above=0)
         if self.validation + self.test > 0.5:
-            raise InputError(
-                f"Validation and test are at most half of the images together, not {self.validation:g} and "
-                f"{self.test:g} of them."
-            )
+            given = f"{self.validation:g} and {self.test:g}"
+            raise InputError(f"Validation and test are at most half of the images together, not {given} of them.")
 
     def of(self, data: Data, count: int) -> list[Split]:
         y, names = labels_of(data), names_of(data)
@@ -107,8 +103,7 @@ def stratified_parts(
 def _read_mask(data: Data, name: str, dims: tuple[int, ...] = (1,)) -> NDArray[np.bool_]:
     if getattr(data, name, None) is None:
         raise InputError(
-            f"There is no public split here: the graph has no `{name}` "
-            f"({', '.join(MASKS)} are needed; `sfa list datasets` shows the sets that come with one)."
+            f"There is no public split here: the graph has no `{name}` (`sfa list datasets` shows the sets with one)."
         )
     mask, count = np.asarray(getattr(data, name)), len(data.y)
     if mask.dtype != np.bool_ or mask.ndim not in dims or len(mask) != count:

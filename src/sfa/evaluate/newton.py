@@ -10,14 +10,10 @@ from torch import Tensor
 if TYPE_CHECKING:
     from sfa.evaluate.logistic_regression import PaddedParts
 
-HALVINGS = 50
-"""How often a step is halved at most."""
-ROUNDING = 1e-14
-"""Relative error of an objective; no fall below it is asked for."""
-INNER_ITERATIONS = 1000
-"""Conjugate gradients in a Newton step at most; the step is taken however far they came."""
-TINY = 1e-30
-"""Keeps 0 / 0 out of problems whose residual has become exactly 0."""
+HALVINGS = 50  # of a step at most
+ROUNDING = 1e-14  # relative error of an objective; no fall below it is asked for
+INNER_ITERATIONS = 1000  # conjugate gradients in a Newton step at most; the step is taken however far they came
+TINY = 1e-30  # keeps 0 / 0 out of problems whose residual has become exactly 0
 
 
 class Problems(NamedTuple):

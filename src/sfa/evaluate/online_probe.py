@@ -20,8 +20,7 @@ from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
 from sfa.tasks import item_word, task_of
 
-TOGETHER = 1024
-"""Images that are read and embedded at a time."""
+TOGETHER = 1024  # images that are read and embedded at a time
 
 
 class OnlineProbe:
@@ -41,7 +40,7 @@ class OnlineProbe:
         data: The image set, with labels.
         lr: ``η``.
         epochs: Epochs of the training that it goes with.
-        every: Epochs between two looks at the validation part, which the last epoch always has.
+        every: Epochs between two looks at the validation part; the last epoch always has one.
         seed: Seed of the first weights.
     """
 
@@ -66,10 +65,7 @@ class OnlineProbe:
 
     @torch.no_grad()
     def observe(self, maps: FeatureMaps, batch: Data) -> None:
-        """Learn from the features of a step before the spectral map.
-
-        The batch it was taken on has ``y`` and ``images``, the images' numbers in the set, ``(B,)``.
-        """
+        """Learn from the features before the spectral map; the batch has ``y`` and the numbers ``images``, ``(B,)``."""
         views = [view for view in (maps.h_alpha, maps.h_beta) if view is not None]
         device = views[0].device
         if self.classes.device != device:

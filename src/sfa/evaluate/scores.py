@@ -13,8 +13,7 @@ from scipy import stats
 
 from sfa.errors import InputError
 
-DIGITS = 9
-"""Decimals to which differences in per cent are compared; the rest is rounding."""
+DIGITS = 9  # decimals to which differences in per cent are compared; the rest is rounding
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,6 @@ class Score:
     """The score of one embedding under a protocol.
 
     Attributes:
-        name: Name of the embedding.
-        protocol: Name of the protocol.
         values: For each metric its value on every split or run, in per cent; the main metric is the first.
         chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
         validation: For each metric that a setting was selected by, the value of the selected one on every split, in per
@@ -119,10 +116,8 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
     """
     values, others = score.of(metric), baseline.of(metric)
     if score.protocol != baseline.protocol or len(values) != len(others) or len(values) < 2:
-        raise InputError(
-            f"Two scores are compared over the same splits, at least two of them, not {len(values)} of "
-            f"{score.protocol} with {len(others)} of {baseline.protocol}."
-        )
+        given = f"{len(values)} of {score.protocol} with {len(others)} of {baseline.protocol}"
+        raise InputError(f"Two scores are compared over the same splits, at least two of them, not {given}.")
     if score.splits != baseline.splits:
         raise InputError(f"Two scores of {score.protocol} on other splits, or with other settings, cannot be paired.")
     differences = np.subtract(values, others).round(DIGITS)
@@ -139,13 +134,10 @@ def score_difference(score: Score, baseline: Score, metric: str | None = None) -
 
 
 def signed_rank_p_value(differences: ArrayLike) -> float:
-    r"""Compute the two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
+    """Compute the two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
 
     Differences of 0 are left out; equal sizes share their mean rank. With ``W⁺`` the sum of the ranks of the positive
-    ones, and every sign as likely as its opposite,
-
-    .. math::
-        p = \min\big(1,\; 2 \min\big( P(W \le W^+),\; P(W \ge W^+) \big) \big).
+    ones, and every sign as likely as its opposite, it is ``min(1, 2 min(P(W ≤ W⁺), P(W ≥ W⁺)))``.
     """
     d = np.asarray(differences, dtype=np.float64)
     d = d[d != 0]

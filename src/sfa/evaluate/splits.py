@@ -16,8 +16,6 @@ from sfa.evaluate.inputs import labeled_items, labels_of, names_of
 from sfa.ranges import check_whole
 from sfa.tasks import Task
 
-MAX_REDRAWS = 1000
-
 
 @dataclass(frozen=True)
 class Split:
@@ -72,19 +70,18 @@ def random_splits(
     needed, parts = (3, "training, validation and test") if validation > 0 else (2, "training and test")
     why = f"a split needs at least {needed}, one for each of {parts}"
     known = labeled_items(y, needed, why, class_names=class_names, items=items)
-    classes, sizes = len(np.unique(y[known])), (round(train * len(known)), round(validation * len(known)))
-    if sizes[0] < classes or (validation > 0 and sizes[1] < 1) or sum(sizes) >= len(known):
-        raise InputError(
-            f"{len(known)} labelled {items} give a training part of {sizes[0]}, too few for {classes} classes."
-        )
+    n, classes = len(known), len(np.unique(y[known]))
+    sizes = round(train * n), round(validation * n)
+    if sizes[0] < classes or (validation > 0 and sizes[1] < 1) or sum(sizes) >= n:
+        raise InputError(f"{n} labelled {items} give a training part of {sizes[0]}, too few for {classes} classes.")
 
     def draw(rng: np.random.Generator) -> Split:
-        for _ in range(MAX_REDRAWS):
+        for _ in range(1000):
             split = Split(*np.split(rng.permutation(known), np.cumsum(sizes)))
             if len(np.unique(y[split.train])) == classes:
                 return split
         raise InputError(
-            f"No random training part of {sizes[0]} {items} with all {classes} classes was found: a class is too rare."
+            f"No random training part of {sizes[0]} {items} has all {classes} classes: a class is too rare."
         )
 
     return [draw(np.random.default_rng([seed, i])) for i in range(count)]

@@ -72,7 +72,7 @@ def supervised(
         lr: Learning rate of Adam.
         weight_decay: L2 penalty of Adam.
         epochs: Full-batch steps at most.
-        patience: Stop when validation has not improved for so many epochs.
+        patience: Epochs without a better validation score after which it stops.
         seed: Source of all randomness; split ``i`` depends on ``(seed, i)``.
         on_split: Called after each split.
     """
@@ -146,11 +146,11 @@ def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
         raise InputError(f"Supervised baselines need the nodes of one graph, and these are {items} of a set.")
     y = labels_of(graph)
     for split in splits:
-        for name, part in (("training", split.train), ("validation", split.validation), ("test", split.test)):
-            if len(part) == 0:
-                raise InputError(f"Supervised training needs splits with a {name} part, and one of these has none.")
-            if (y[part] < 0).any():
-                raise InputError(f"The {name} part of a split holds {int((y[part] < 0).sum())} nodes without a label.")
+        for name, part in vars(split).items():
+            if len(part) == 0 or (y[part] < 0).any():
+                raise InputError(
+                    f"Supervised training needs labeled nodes, and only those, in the {name} part of a split."
+                )
     return y
 
 

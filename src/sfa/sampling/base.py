@@ -22,8 +22,7 @@ class Sampler(ABC):
     """Cut an epoch over a graph, or over a set of graphs or images, into batches.
 
     Each step has seeds, and its batch is the data around them. Any part of a step's seeds gives a batch too, so that
-    several processes can share a step. Plans and batches are a function of the data, the options and the state of the
-    generator. A sampler makes one batch at a time, and threads need one each.
+    several processes can share a step. Threads need a sampler each.
 
     Args:
         data: In memory (not on a GPU) or in a mapped file.
@@ -67,9 +66,8 @@ class GraphSampler(Sampler):
     """A sampler whose batches are graphs: ``edge_index`` undirected and sorted, with ``x`` and any ``edge_weight``.
 
     ``nodes`` ``(n_b,)`` are the numbers of a batch's nodes in the whole graph, and a loss counts the first ``roots`` of
-    them. The whole graph is one that :func:`sfa.data.build_graph` makes; its features may be dense,
-    ``torch.sparse_csr`` or in a mapped file. Beyond it and its compressed rows, memory is one number a node and what a
-    batch needs.
+    them. Features may be dense, ``torch.sparse_csr`` or in a mapped file. Beyond the graph and its compressed rows,
+    memory is one number a node and what a batch needs.
     """
 
     def __init__(self, data: Data, *, batch_size: Count = 1024) -> None:

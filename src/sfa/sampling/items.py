@@ -43,8 +43,6 @@ class Starts(GraphSampler):
 class Graphs(GraphSampler):
     """Some graphs of a set, whole: their disjoint union, as ``torch_geometric.data.Batch`` would collate them.
 
-    A set, which has ``ptr``, is one union already: a batch is cut out of it by a few gathers.
-
     Args:
         batch_size: Graphs of a step at most.
     """
@@ -58,7 +56,9 @@ class Graphs(GraphSampler):
         super().__init__(data, batch_size=batch_size)
         self.num_seeds = len(data.ptr) - 1
         if self.num_seeds < 2:
-            raise InputError("There is one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder.")
+            raise InputError(
+                "Only one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder."
+            )
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         """Return the union of these graphs, in the order of the seeds; ``graphs`` are their numbers in the set."""
@@ -76,8 +76,6 @@ class Graphs(GraphSampler):
 @register("sampler", "images")
 class Images(Sampler):
     """Some images of a set. Where the set has a part for training (``train_mask``), no image outside of it is seen.
-
-    The set has ``x`` ``(n, height, width, channels)`` in uint8.
 
     Args:
         batch_size: Images of a step at most.

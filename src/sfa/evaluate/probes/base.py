@@ -19,8 +19,7 @@ from sfa.evaluate.splits import Split
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 Labels: TypeAlias = NDArray[np.int64]
 OnSplit: TypeAlias = Callable[[], None]
-RANKS = 5
-"""Number of labels that a probe ranks for an item at most."""
+RANKS = 5  # labels of an item that a probe ranks at most
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,9 @@ def choose(predicted: Labels, labels: Labels) -> tuple[int, float]:
 
 
 @contextmanager
-def ignore_convergence() -> Iterator[None]:
-    """Accept fits that have not converged, as the authors of the protocols do."""
+def ignore_warnings() -> Iterator[None]:
+    """Accept fits that have not converged, or of a fold that lacks a class, as the authors of the protocols do."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "Label .* is present in all training examples")
         yield

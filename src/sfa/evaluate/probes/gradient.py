@@ -11,16 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sfa.evaluate.logistic_regression import ROWS_TOGETHER
+from sfa.evaluate.logistic_regression import BATCH_BYTES, PARTS_TOGETHER, ROWS_TOGETHER
 from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, accuracy, best_labels, choose
 from sfa.evaluate.splits import Split
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
-
-SPLITS_TOGETHER = 5
-"""Splits that Adam trains at once: enough to hide Python's time, few enough to show progress."""
-BATCH_BYTES = 2**28
-"""If the training rows of so many splits need more, fewer are trained at once."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +26,7 @@ class AdamProbe(Probe):
         \min_{W, b} \; -\frac1n \sum_i \log \operatorname{softmax}(W z_i + b)_{y_i}
 
     There is no penalty: early stopping is the regularization. ``W`` starts from Xavier's uniform distribution, ``b``
-    from torch's own, both drawn for each split anew.
-
-    Attributes:
-        steps: Steps of Adam.
-        lr: Its learning rate.
-        every: Steps between two looks at the validation part.
-        unit_rows: Whether embeddings are brought to rows of length one first.
-        seed: Seed of the initial weights.
+    from torch's own, both drawn for each split anew. Every ``every`` steps the validation part is predicted.
     """
 
     steps: int = 5000
@@ -51,7 +39,7 @@ class AdamProbe(Probe):
         z, sizes = z.float(), {len(split.train) for split in splits}
         together = 1  # training parts that differ in size are no batch
         if len(sizes) == 1:
-            together = max(1, min(SPLITS_TOGETHER, BATCH_BYTES // (4 * max(sizes) * z.shape[1])))
+            together = max(1, min(PARTS_TOGETHER, BATCH_BYTES // (4 * max(sizes) * z.shape[1])))
         for first in range(0, len(splits), together):
             for prediction in self._predict_batch(z, y, splits[first : first + together], first):
                 on_split()
@@ -71,7 +59,10 @@ class AdamProbe(Probe):
             optimizer.step()
             if step % self.every != 0:
                 continue
-            for i, (split, found) in enumerate(zip(splits, classes[_likeliest(z, w, b)], strict=True)):
+            side_by_side = w.movedim(0, 1).flatten(1)  # (d, splits · k): one product for all splits
+            scores = ((rows @ side_by_side).view(-1, *w.shape[::2]) for rows in torch.split(z, ROWS_TOGETHER))
+            likeliest = torch.cat([piece.add_(b[:, 0]).argmax(2) for piece in scores]).mT.numpy()  # (splits, n)
+            for i, (split, found) in enumerate(zip(splits, classes[likeliest], strict=True)):
                 validation = float(accuracy(found[split.validation], y[split.validation]))
                 if validation > chosen[i].validation:
                     chosen[i] = Prediction(found[split.test], step, validation)
@@ -97,14 +88,6 @@ def softmax_gradients(w: Tensor, b: Tensor, x: Tensor, target: Tensor) -> tuple[
     return x.mT @ residual, residual.sum(1, keepdim=True)
 
 
-def _likeliest(z: Tensor, w: Tensor, b: Tensor) -> Labels:
-    """Return the positions ``(splits, n)`` of the classes with the highest scores: one product for all splits."""
-    side_by_side = w.movedim(0, 1).flatten(1)
-    scores = ((rows @ side_by_side).view(-1, *w.shape[::2]).add_(b[:, 0]) for rows in torch.split(z, ROWS_TOGETHER))
-    likeliest: Labels = torch.cat([piece.argmax(2) for piece in scores]).mT.numpy()
-    return likeliest
-
-
 @dataclass(frozen=True)
 class SgdProbe(Probe):
     """Softmax regression on the rows as they are by SGD with momentum, without a penalty; the last weights count.
@@ -112,16 +95,8 @@ class SgdProbe(Probe):
     The offline linear evaluation of image encoders with the settings of `"solo-learn: A Library of Self-supervised
     Methods for Visual Representation Learning" <https://arxiv.org/abs/2108.01775>`_ (da Costa et al., 2022), but on
     features that are computed once, without augmentation. As the sizes of features differ between methods, all rates
-    are trained side by side on the same batches, from the same weights; of equally good ones the smallest is taken.
-
-    Attributes:
-        lrs: Learning rates to choose from.
-        epochs: Passes over the training part, each in a random order of its own.
-        batch_size: Rows of a step; an epoch's last step has what remains.
-        momentum: Momentum of SGD.
-        milestones: After so many epochs the rate falls to a tenth of what it was.
-        unit_rows: Whether embeddings are brought to rows of length one first.
-        seed: Seed of weights and orders; split ``i`` depends on ``(seed, i)``.
+    are trained side by side on the same batches, from the same weights; of equally good ones the smallest is taken. At
+    each of the ``milestones`` in epochs the rate falls to a tenth.
     """
 
     lrs: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -159,8 +134,7 @@ class SgdProbe(Probe):
         for epoch in range(self.epochs):
             rates = torch.tensor(lrs).unsqueeze(1) * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
             for batch in torch.split(torch.randperm(len(x), generator=generator), self.batch_size):
-                rows, labels = x[batch], target[batch]
-                w, b = fitted.gradients(rows, fitted.scores(rows), labels)
+                w, b = fitted.gradients(x[batch], fitted.scores(x[batch]), target[batch])
                 fitted.step((w / len(batch), b / len(batch)), rates)
         return fitted
 
@@ -172,14 +146,8 @@ class LinearClassifiers:
         v \leftarrow \mu v + \nabla_W \Big( {-\tfrac1n} \sum_i \log \operatorname{softmax}(W^\top x_i + b)_{y_i} \Big),
         \qquad W \leftarrow W - \eta v,
 
-    and likewise for the biases: the momentum of ``torch.optim.SGD``.
-
-    Args:
-        features: ``d``.
-        count: Number ``m`` of classifiers, which begin with the same weights.
-        classes: ``k``.
-        momentum: ``μ``.
-        generator: Source of the first weights and biases, uniform within ``± 1/√d`` as those of ``torch.nn.Linear``.
+    and likewise for the biases: the momentum of ``torch.optim.SGD``. All ``count`` classifiers begin with the same
+    weights, uniform within ``± 1/√d`` as those of ``torch.nn.Linear``.
     """
 
     def __init__(self, features: int, count: int, classes: int, *, momentum: float, generator: torch.Generator) -> None:
@@ -195,10 +163,7 @@ class LinearClassifiers:
         return torch.addmm(self.b.flatten(), x, self.w.flatten(1)).view(-1, *self.b.shape)
 
     def gradients(self, x: Tensor, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradients of the summed cross-entropy by weights and biases: ``Xᵀ (p - y)`` and ``1ᵀ (p - y)``.
-
-        Rows ``x`` ``(n, d)`` have the :meth:`scores` and the classes ``target`` ``(n,)``.
-        """
+        """Return the gradients of the summed cross-entropy by weights and biases: ``Xᵀ (p - y)`` and ``1ᵀ (p - y)``."""
         residual = scores.softmax(2)
         residual[torch.arange(len(x), device=x.device), :, target] -= 1
         return (x.mT @ residual.flatten(1)).view_as(self.w), residual.sum(0)

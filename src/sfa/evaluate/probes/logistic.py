@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from joblib import parallel_config
 from scipy import sparse
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from sfa.errors import InputError, unknown_name
 from sfa.evaluate.logistic_regression import logistic_regression
-from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, Rows, best_labels, choose, ignore_convergence
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, best_labels, choose, ignore_warnings
 from sfa.evaluate.splits import Split
 
 Solver = Literal["batched", "scikit-learn"]
-SPARSE = 0.1
-"""One-vs-rest keeps rows with a smaller share of non-zero entries sparse, as liblinear's time is theirs."""
+SPARSE = 0.1  # one-vs-rest makes rows with fewer non-zero entries sparse, as liblinear's time is theirs
 
 
 @dataclass(frozen=True)
 class LogisticProbe(Probe):
     """Softmax regression with ``C`` chosen on validation; of equally good values the smallest, the strongest penalty.
 
-    Attributes:
-        cs: Inverse strengths of the regularization.
-        solver: ``batched`` solves all splits and values of ``C`` at once; ``scikit-learn`` fits one after another, with
-            a tolerance that brings it to the same optimum: its own stops well above where ``C`` is large.
-        unit_rows: Whether embeddings are brought to rows of length one first.
+    The solver ``batched`` fits all splits and values of ``C`` at once; ``scikit-learn`` fits one after another, with a
+    tolerance that brings it to the same optimum: its own stops well above where ``C`` is large.
     """
 
     cs: tuple[float, ...] = (1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4)
@@ -72,13 +69,12 @@ class OneVsRestProbe(Probe):
 
     ``C`` is chosen by cross-validation within the training part, and the classifiers are fitted anew to all of it. A
     row counts as right there if its score is positive for its own class and for no other: the authors' code passes
-    labels as indicators, which scikit-learn's grid search scores so. Of equally good values the first is taken.
+    labels as indicators, which scikit-learn's grid search scores so. Of equally good values the first is taken. The
+    penalty holds for the intercept too.
 
     Attributes:
-        cs: Inverse strengths of the penalty, which holds for the intercept too.
         selection: ``5 folds`` in the order of the training part, or ``5 halves``: random halves to fit to, the rest to
             look at.
-        unit_rows: Whether embeddings are brought to rows of length one first.
     """
 
     cs: tuple[float, ...] = tuple(2.0**power for power in range(-10, 10))
@@ -93,33 +89,12 @@ class OneVsRestProbe(Probe):
     def predict_split(self, z: Tensor, y: Labels, split: Split, number: int) -> Prediction:
         parts = (z[part].double().numpy() for part in (split.train, split.test))
         train, test = (sparse.csr_array(x) if np.count_nonzero(x) < SPARSE * x.size else x for x in parts)
-        best, validation = self.choose(train, y[split.train], number)
-        classes, scores = one_vs_rest(train, y[split.train], test, self.cs[best])
-        return Prediction(classes[scores.argmax(1)], self.cs[best], validation)
-
-    def choose(self, rows: Rows, labels: Labels, number: int) -> tuple[int, float]:
-        """Return the place of the best ``C`` and its mean accuracy in per cent, of training rows and labels alone."""
-        parts = KFold(5) if self.selection == "5 folds" else ShuffleSplit(5, test_size=0.5, random_state=number)
-        folds = list(parts.split(rows))
-
-        def score(task: tuple[float, tuple[Labels, Labels]]) -> float:
-            c, (fit, look) = task
-            classes, scores = one_vs_rest(rows[fit], labels[fit], rows[look], c)
-            own = labels[look][:, None] == classes
-            # a class that the fold's training rows lack has no score, and its rows are not right
-            return float((((scores > 0) == own).all(1) & own.any(1)).mean())
-
-        with ignore_convergence(), ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            found = list(pool.map(score, [(c, fold) for c in self.cs for fold in folds]))
-        accuracies = np.array(found).reshape(len(self.cs), len(folds)).mean(1)
-        best = int(accuracies.argmax())
-        return best, 100 * float(accuracies[best])
-
-
-def one_vs_rest(rows: Rows, labels: Labels, others: Rows, c: float) -> tuple[Labels, NDArray[np.float64]]:
-    """Return the classes of the labels, and their scores for other rows, ``(others, k)``; a positive one means yes."""
-    classes = np.unique(labels)
-    if len(classes) == 1:
-        return classes, np.ones((others.shape[0], 1))
-    fits = (LogisticRegression(solver="liblinear", C=c).fit(rows, labels == own) for own in classes)
-    return classes, np.stack([fit.decision_function(others) for fit in fits], 1)
+        classes, target = np.unique(y[split.train], return_inverse=True)
+        folds = KFold(5) if self.selection == "5 folds" else ShuffleSplit(5, test_size=0.5, random_state=number)
+        model = OneVsRestClassifier(LogisticRegression(solver="liblinear"))
+        search = GridSearchCV(model, {"estimator__C": self.cs}, cv=folds, n_jobs=torch.get_num_threads())
+        fast = config_context(assume_finite=True, skip_parameter_validation=True)  # all of it was checked before
+        with fast, ignore_warnings(), parallel_config("threading"):
+            search.fit(train, np.eye(len(classes), dtype=bool)[target])
+        predicted = classes[search.best_estimator_.decision_function(test).argmax(1)]
+        return Prediction(predicted, search.best_params_["estimator__C"], 100 * float(search.best_score_))

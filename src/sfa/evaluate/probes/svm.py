@@ -19,17 +19,15 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from sfa.errors import InputError, unknown_name
-from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, Rows, ignore_convergence
+from sfa.errors import unknown_name
+from sfa.evaluate.inputs import labeled_items
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, Rows, ignore_warnings
 from sfa.evaluate.splits import Split
 
 Kernel = Literal["rbf", "linear"]
-MOST_DISTANCES = 10_000
-"""Up to so many rows all distances are kept, 0.8 GB; for more, libsvm computes each whenever it needs it."""
-CHUNK_MB = 128
-"""Distances that are computed at a time."""
-CACHE_MB = 1000
-"""Memory for the kernels of all machines that are fitted at once, in single precision."""
+MOST_DISTANCES = 10_000  # up to so many rows all distances are kept, 0.8 GB; else libsvm computes them when needed
+CHUNK_MB = 128  # distances that are computed at a time
+CACHE_MB = 1000  # kernels of all machines that are fitted at once, in single precision
 
 Predict: TypeAlias = Callable[[float, Labels], Labels]
 """Takes ``C`` and the labels of the training rows, and returns the predicted labels of other rows."""
@@ -52,12 +50,6 @@ class SVMProbe(Probe):
     class against the rest, solved in the primal: on sums over many nodes its dual does not converge. Dense columns are
     standardized, as their sums differ by orders of magnitude; sparse rows are counts and stay, as a rare kind would
     come to weigh as much as a common one.
-
-    Attributes:
-        kernel: ``rbf`` or ``linear``.
-        cs: Inverse strengths of the penalty.
-        folds: Folds within the training part.
-        unit_rows: Whether embeddings are brought to rows of length one first.
     """
 
     kernel: Kernel = "rbf"
@@ -71,15 +63,9 @@ class SVMProbe(Probe):
             raise unknown_name("kernel", self.kernel, get_args(Kernel))
 
     def check(self, splits: Sequence[Split], y: Labels, items: str = "nodes") -> None:
+        why = f"{self.folds}-fold cross-validation needs at least {self.folds} of each class"
         for split in splits:
-            classes, members = np.unique(y[split.train], return_counts=True)
-            if len(classes) < 2:
-                raise InputError(f"A training part with {items} of one class alone has nothing to tell apart.")
-            if members.min() < self.folds:
-                raise InputError(
-                    f"Class {classes[members.argmin()]} has {members.min()} {items} in a training part, too few for "
-                    f"{self.folds}-fold cross-validation within it."
-                )
+            labeled_items(y[split.train], self.folds, why, items=f"training {items}")
 
     def predict(
         self, z: Tensor | sparse.csr_array, y: Labels, splits: Sequence[Split], on_split: OnSplit
@@ -89,7 +75,7 @@ class SVMProbe(Probe):
         prepare = rbf_machines(rows) if self.kernel == "rbf" else linear_machines(rows)
         for split in splits:
             train, test = (np.searchsorted(used, part) for part in (split.train, split.test))
-            with ignore_convergence(), threadpool_limits(1, user_api="blas"):  # a second BLAS thread would disturb
+            with ignore_warnings(), threadpool_limits(1, user_api="blas"):  # a second BLAS thread would disturb
                 best, validation = self.choose(prepare, train, y[split.train])
                 predicted = prepare(train, test)(self.cs[best], y[split.train])
             on_split()
@@ -101,16 +87,12 @@ class SVMProbe(Probe):
         runs: list[dict[float, Future[Labels]]] = []
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             for fit, look in folds:
-                for run in runs[:-1]:  # two folds' kernels at a time: one is computed while the other's machines learn
-                    wait(run.values())
+                if len(runs) > 1:  # two folds' kernels at a time: one is computed while the other's machines learn
+                    wait(runs[-2].values())
                 predict = prepare(train[fit], train[look])
-                slowest_first = sorted(self.cs, reverse=True)
-                runs.append({c: pool.submit(predict, c, labels[fit]) for c in slowest_first})
-        hits = [
-            [float((run[c].result() == labels[look]).mean()) for c in self.cs]
-            for run, (_, look) in zip(runs, folds, strict=True)
-        ]
-        accuracies = np.array(hits).mean(0)
+                runs.append({c: pool.submit(predict, c, labels[fit]) for c in sorted(self.cs, reverse=True)})
+        found = [[run[c].result() == labels[look] for c in self.cs] for run, (_, look) in zip(runs, folds, strict=True)]
+        accuracies = np.array([[hits.mean() for hits in fold] for fold in found]).mean(0)
         best = int(accuracies.argmax())
         return best, 100 * float(accuracies[best])
 
@@ -136,14 +118,13 @@ def rbf_machines(rows: Rows) -> Prepare:
     def prepare(train: Labels, others: Labels) -> Predict:
         gamma = scale(rows[train])
         if distances is None:
-            x, queries, kernel = rows[train], rows[others], "rbf"
-        else:
-            x, queries = (distances[np.ix_(part, train)] for part in (train, others))
-            kernel = "precomputed"
-            for values in (x, queries):
-                values *= -gamma
-                np.exp(values, out=values)
-        machine = partial(SVC, kernel=kernel, gamma=gamma, cache_size=cache)
+            x, queries = rows[train], rows[others]
+            return lambda c, labels: SVC(C=c, gamma=gamma, cache_size=cache).fit(x, labels).predict(queries)
+        x, queries = (distances[np.ix_(part, train)] for part in (train, others))
+        for values in (x, queries):
+            values *= -gamma
+            np.exp(values, out=values)
+        machine = partial(SVC, kernel="precomputed", cache_size=cache)
         return lambda c, labels: machine(C=c).fit(x, labels).predict(queries)
 
     return prepare

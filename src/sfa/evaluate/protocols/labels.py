@@ -22,7 +22,7 @@ from sfa.evaluate.diagnostics import label_signal
 from sfa.evaluate.inputs import dense_rows, is_sparse, labeled_items, labels_of, sparse_rows
 from sfa.evaluate.masked_splits import PublicSplits
 from sfa.evaluate.probes import Probe
-from sfa.evaluate.probes.base import RANKS, accuracy, ignore_convergence
+from sfa.evaluate.probes.base import RANKS, accuracy, ignore_warnings
 from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
@@ -137,7 +137,7 @@ class Clustering(UnsupervisedProtocol):
         """Yield the cluster of each row ``(n,)``, run by run."""
         rows, starts = (unit_rows(z) if self.unit_rows else z).numpy(), np.random.RandomState(self.seed)
         for _ in range(self.repeats):
-            with ignore_convergence(), threadpool_limits(1):  # the sums of several threads differ in their last digits
+            with ignore_warnings(), threadpool_limits(1):  # the sums of several threads differ in their last digits
                 yield KMeans(count, n_init=1, random_state=starts).fit_predict(rows)
 
 

@@ -24,8 +24,7 @@ from sfa.graph.structure import csr_structure
 from sfa.matrices import unit_rows
 from sfa.tasks import Task
 
-STRUCTURAL = ("degree", "spectral")
-"""Features that :func:`sfa.data.build_graph` makes of the edges; it notes them as ``features_of``."""
+STRUCTURAL = ("degree", "spectral")  # features that sfa.data.build_graph makes of the edges, and notes as features_of
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,7 @@ class LinkPrediction(Protocol):
     Attributes:
         validation: Share of the edges held out to choose by.
         test: Share held out to score.
-        cs: Inverse strengths of the classifier's penalty.
         most: Edges to learn from at most, each with one pair that is none; a classifier of few weights needs no more.
-        seed: Seed of the splits.
     """
 
     repeats: int = 3
@@ -54,25 +51,23 @@ class LinkPrediction(Protocol):
 
     def draw(self, data: Data) -> list[LinkSplit]:
         """Return the splits of the edges."""
-
-        def hold_out_edges() -> list[LinkSplit]:
-            generators = (np.random.default_rng([self.seed, number]) for number in range(self.repeats))
-            return [hold_out(data, self.validation, self.test, most=self.most, rng=rng) for rng in generators]
-
-        return draw_once(self, data, data.edge_index, hold_out_edges)
+        generators = (np.random.default_rng([self.seed, number]) for number in range(self.repeats))
+        shares = self.validation, self.test
+        return draw_once(
+            self,
+            data,
+            data.edge_index,
+            lambda: [hold_out(data, *shares, most=self.most, rng=rng) for rng in generators],
+        )
 
     def check(self, data: Data) -> None:
         self.check_task(data)
         made_of, noise = getattr(data, "features_of", None), getattr(data, "edge_noise", 0)
         if made_of in STRUCTURAL:
-            raise InputError(
-                f"{self.name} needs features of the nodes' own: {made_of} features were made of the graph's edges, "
-                "those to be held out among them."
-            )
+            raise InputError(f"{self.name} cannot score runs whose {made_of} features were made of the graph's edges.")
         if noise > 0:
             raise InputError(
-                f"{self.name} holds out edges of the graph as it was given, and an edge noise of {noise:g} has put "
-                "random ones among them: score a run without it."
+                f"{self.name} holds out given edges, and an edge noise of {noise:g} has put random ones among them."
             )
         held_out_sizes(data, self.validation, self.test)
 
@@ -83,8 +78,7 @@ class LinkPrediction(Protocol):
     def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
         if not callable(embedding):
             raise InputError(
-                f"{self.name} takes a function that embeds a graph, not embeddings: those of the whole graph have seen "
-                "the edges that are to be predicted."
+                f"{self.name} takes a function that embeds, as embeddings have seen the edges that are to be predicted."
             )
         self.check(data)
         found = []
@@ -95,7 +89,7 @@ class LinkPrediction(Protocol):
             found.append((100 * auc, 100 * ap, c, area))
             on_split()
         aucs, aps, chosen, areas = zip(*found, strict=True)
-        return Score("", self.name, {"auc": aucs, "ap": aps}, chosen=chosen, validation={"auc": areas})
+        return Score("", self.name, {"auc": aucs, "ap": aps}, chosen, {"auc": areas})
 
 
 class Pairs(NamedTuple):
@@ -159,10 +153,7 @@ def held_out_sizes(graph: Data, validation: float, test: float) -> tuple[int, in
     count = csr_structure(graph.edge_index, graph.num_nodes).undirected[1]
     sizes = round(validation * count), round(test * count)
     if min(sizes) < 2:
-        raise InputError(
-            f"{count} edges are too few to hold some out: {sizes[0]} would validate and {sizes[1]} test, and at least "
-            "2 of each are needed."
-        )
+        raise InputError(f"{count} edges are too few to hold some out: at least 2 must validate and 2 test.")
     unjoined = graph.num_nodes * (graph.num_nodes - 1) // 2 - count
     if unjoined < sum(sizes):
         raise InputError(f"The graph has {unjoined} pairs without an edge, too few for {sum(sizes)} edges held out.")
@@ -192,18 +183,9 @@ def predict_links(
 ) -> tuple[NDArray[np.float64], float, float]:
     r"""Fit to the training pairs for every ``C``, choose the one with the largest area on validation, score the test.
 
-    A pair ``{u, v}`` is described by its Hadamard product, and the classifier is that of
-    :func:`~sfa.evaluate.logistic_regression.logistic_regression`:
-
-    .. math::
-        d \, \frac{z_u \odot z_v}{\lVert z_u \rVert \lVert z_v \rVert}
-
-    Its entries have the mean size 1 for any width ``d``, and their mean is the cosine. Of equally good values the
-    smallest ``C`` is taken.
-
-    Returns:
-        The score of each test pair ``(2, m)``, the higher, the likelier an edge; the chosen ``C``; its area on
-        validation.
+    A pair ``{u, v}`` is described by :math:`d \, (z_u \odot z_v) / (\lVert z_u \rVert \lVert z_v \rVert)`, of which the
+    entries have the mean size 1 for any width ``d``. Of equally good values the smallest ``C`` is taken. Returns the
+    score of each test pair ``(2, m)``, the higher, the likelier an edge; the chosen ``C``; its area on validation.
     """
     cs = sorted(cs)
     z = unit_rows(z) * math.sqrt(z.shape[1])
