@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from sfa.evaluate.inputs import Labels
 
 UNIFORMITY_ROWS = 1024  # all pairs of a large graph's nodes would need memory quadratic in their number
 NEGLIGIBLE = 4  # directions whose singular value is that of so many times the rounding of the entries have no signal
@@ -137,7 +138,7 @@ def effective_rank(h: Tensor) -> float:
     return float(torch.special.entr(sigma / sigma.sum()).sum().exp()) if sigma.sum() != 0 else 0.0
 
 
-def label_signal(z: Tensor, y: NDArray[np.int64]) -> Tensor:
+def label_signal(z: Tensor, y: Labels) -> Tensor:
     r"""Return the share of the differences between classes in each singular direction, the strongest one first.
 
     With the singular vectors :math:`U` of the centered embedding and the orthonormal basis :math:`Q` of all vectors

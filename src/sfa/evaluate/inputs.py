@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -21,10 +21,11 @@ NOT_LABELED: dict[Task, tuple[str, str]] = {
     "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
 }
 """What has no labels, and where they would go."""
+Labels: TypeAlias = NDArray[np.int64]
 MOST_BYTES = 2**30  # of dense rows
 
 
-def labels_of(data: Data) -> NDArray[np.int64]:
+def labels_of(data: Data) -> Labels:
     """Return the label of every node, or of every graph or image of a set, ``(n,)``, where ``-1`` means unknown."""
     if getattr(data, "y", None) is None:
         what, how = NOT_LABELED[task_of(data)]
@@ -41,13 +42,8 @@ def names_of(data: Data) -> dict[str, Any]:
 
 
 def labeled_items(
-    y: NDArray[np.int64],
-    needed: int = 1,
-    why: str = "",
-    *,
-    class_names: Sequence[str] | None = None,
-    items: str = "nodes",
-) -> NDArray[np.int64]:
+    y: Labels, needed: int = 1, why: str = "", *, class_names: Sequence[str] | None = None, items: str = "nodes"
+) -> Labels:
     """Return the numbers of the items with a label (``y ≥ 0``); raise unless two or more classes have ``needed`` each.
 
     The error ends with ``why`` so many are needed.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.inputs import class_name, labeled_items, labels_of, names_of
+from sfa.evaluate.inputs import Labels, class_name, labeled_items, labels_of, names_of
 from sfa.evaluate.splits import Split, Splits, class_parts
 from sfa.ranges import check_number
 from sfa.tasks import Task, item_word
@@ -50,14 +50,10 @@ class HeldOutSplits(Splits):
 
     Where there is a ``val_mask``, its labeled images validate instead, and there is one split. A set without masks is
     split three ways anew each time. Every class has its share in each part that is drawn, and at least one image.
-
-    Attributes:
-        validation: Share of the training images, or of all where there are no masks.
-        test: Share of all, where there are no masks.
     """
 
-    validation: float = 0.1
-    test: float = 0.2
+    validation: float = 0.1  # share of the training images, or of all where there are no masks
+    test: float = 0.2  # share of all, where there are no masks
     seed: int = 0
     tasks: ClassVar[tuple[Task, ...]] = ("image",)
 
@@ -90,9 +86,7 @@ class HeldOutSplits(Splits):
         return [Split(rest, validation, test) for validation, rest in held_out]
 
 
-def stratified_parts(
-    y: NDArray[np.int64], items: NDArray[np.int64], shares: Sequence[float], rng: np.random.Generator
-) -> list[NDArray[np.int64]]:
+def stratified_parts(y: Labels, items: Labels, shares: Sequence[float], rng: np.random.Generator) -> list[Labels]:
     """Deal some items into random parts, ascending: one for each share of every class, at least one item, and the rest.
 
     The shares are at most half of a class in all, and no class has fewer items than there are parts.
@@ -112,9 +106,7 @@ def _read_mask(data: Data, name: str, dims: tuple[int, ...] = (1,)) -> NDArray[n
     return mask
 
 
-def _labeled_parts(
-    masks: dict[str, NDArray[np.bool_]], y: NDArray[np.int64], data: Data, where: str = ""
-) -> dict[str, NDArray[np.int64]]:
+def _labeled_parts(masks: dict[str, Any], y: Labels, data: Data, where: str = "") -> dict[str, Labels]:
     """Return the labeled items of each mask; raise unless they are some, of one part each, of classes that train."""
     items, parts = item_word(data), {name: np.flatnonzero(mask & (y >= 0)) for name, mask in masks.items()}
     for name, part in parts.items():

@@ -20,12 +20,9 @@ DIGITS = 9  # decimals to which differences in per cent are compared; the rest i
 class Score:
     """The score of one embedding under a protocol.
 
-    Attributes:
-        values: For each metric its value on every split or run, in per cent; the main metric is the first.
-        chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
-        validation: For each metric that a setting was selected by, the value of the selected one on every split, in per
-            cent: on the validation part or, if there is none, by cross-validation within the training part.
-        splits: Digest of the protocol's settings and splits; scores can be paired if theirs is the same.
+    ``values`` has for each metric, the main one first, its value on every split or run, in per cent. ``chosen`` is the
+    setting that was selected on each split (``C``, a step, ``k`` …), by the metrics in ``validation``: on the
+    validation part or, if there is none, by cross-validation within the training part.
     """
 
     name: str
@@ -33,7 +30,7 @@ class Score:
     values: Mapping[str, tuple[float, ...]]
     chosen: tuple[Any, ...] = ()
     validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    splits: str = ""
+    splits: str = ""  # digest of the protocol's settings and splits; scores can be paired if theirs is the same
 
     @property
     def main(self) -> str:
@@ -59,8 +56,7 @@ class Score:
         std = self.std(metric)
         return f"{self.mean(metric):.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
 
-    def __str__(self) -> str:
-        return self.text()
+    __str__ = text
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; ``mean`` and ``std`` are those of the main metric."""

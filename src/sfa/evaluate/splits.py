@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.inputs import labeled_items, labels_of, names_of
+from sfa.evaluate.inputs import Labels, labeled_items, labels_of, names_of
 from sfa.ranges import check_whole
 from sfa.tasks import Task
 
@@ -21,9 +20,9 @@ from sfa.tasks import Task
 class Split:
     """Numbers of the nodes, graphs or images of the three parts; the validation part may be empty."""
 
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: Labels
+    validation: Labels
+    test: Labels
 
 
 class Splits(ABC):
@@ -53,7 +52,7 @@ class RandomSplits(Splits):
 
 
 def random_splits(
-    y: NDArray[np.int64],
+    y: Labels,
     *,
     train: float,
     validation: float,
@@ -127,29 +126,21 @@ class StratifiedFolds(Splits):
         ]
 
 
-def stratified_folds(
-    y: NDArray[np.int64],
-    *,
-    folds: int = 10,
-    seed: int = 0,
-    class_names: Sequence[str] | None = None,
-    items: str = "graphs",
-) -> list[NDArray[np.int64]]:
+def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any) -> list[Labels]:
     """Return the numbers of the items with a label (``y ≥ 0``) in each fold, ascending.
 
     The shuffled items are put in order of their classes and dealt out in turn, like cards: of any class, and in all, no
     fold has two items more than another. (scikit-learn's ``StratifiedKFold`` deals other folds.)
     """
-    why = f"{folds} folds need at least {folds} of each class"
-    known = labeled_items(y, folds, why, class_names=class_names, items=items)
+    known = labeled_items(y, folds, f"{folds} folds need at least {folds} of each class", **names)
     shuffled = np.random.default_rng(seed).permutation(known)
     by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
     return [np.sort(by_class[fold::folds]) for fold in range(folds)]
 
 
 def class_parts(
-    y: NDArray[np.int64], items: NDArray[np.int64], sizes: Callable[[int], Sequence[int]], rng: np.random.Generator
-) -> list[NDArray[np.int64]]:
+    y: Labels, items: Labels, sizes: Callable[[int], Sequence[int]], rng: np.random.Generator
+) -> list[Labels]:
     """Deal some items into random parts, class by class: one for each size, and the rest; each ascending.
 
     ``sizes`` says how many items each part but the last gets of a class of so many members; ``y`` are all labels.

@@ -10,13 +10,12 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
-from sfa.evaluate.inputs import labels_of
+from sfa.evaluate.inputs import Labels, labels_of
 from sfa.evaluate.protocols import Classification, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
@@ -129,9 +128,7 @@ def _network(model: SupervisedModel, graph: Data, hidden: int, classes: int, dro
 
 
 @torch.no_grad()
-def _validate(
-    network: nn.Module, x: Tensor, known: Tensor, part: NDArray[np.int64]
-) -> tuple[tuple[float, float], NDArray[np.int64]]:
+def _validate(network: nn.Module, x: Tensor, known: Tensor, part: Labels) -> tuple[tuple[float, float], Labels]:
     """Return accuracy and negative loss on the validation part, and the predicted label of every node."""
     network.eval()
     logits = network(x)
@@ -140,7 +137,7 @@ def _validate(
     return (accuracy, -float(cross_entropy(logits[part], known[part]))), labels.numpy()
 
 
-def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
+def _checked_labels(graph: Data, splits: Sequence[Split]) -> Labels:
     if task_of(graph) != "node":
         items = item_word(graph)
         raise InputError(f"Supervised baselines need the nodes of one graph, and these are {items} of a set.")

@@ -80,7 +80,7 @@ def test_sparse_counts_are_scored_and_graphs_without_a_label_are_left_out(
     graphs = blob_set(60)
     counts = np.random.default_rng(0).poisson(np.where(np.arange(9) % 3 == graphs.y[:, None].numpy(), 2.0, 0.3))
     quick = replace(tu(name), probe=replace(tu(name).probe, cs=(0.1, 1.0)), repeats=2)
-    monkeypatch.setattr("sfa.evaluate.protocols.labels.dense_rows", None)
+    monkeypatch.setattr("sfa.evaluate.protocols.base.dense_rows", None)
     score = quick.evaluate(sparse.csr_matrix(counts), graphs)
     assert score.mean() > 60
     more = blob_set(65)

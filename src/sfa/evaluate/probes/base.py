@@ -14,30 +14,22 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from sfa.evaluate.inputs import Labels as Labels
 from sfa.evaluate.splits import Split
 
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
-Labels: TypeAlias = NDArray[np.int64]
 OnSplit: TypeAlias = Callable[[], None]
 RANKS = 5  # labels of an item that a probe ranks at most
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictions of the classifier that was chosen on a split.
+    """Predictions of the classifier that was chosen on a split."""
 
-    Attributes:
-        test: Predicted labels of the test part.
-        chosen: The selected setting.
-        validation: The accuracy by which it was selected, in per cent.
-        ranked: For every item of the test part the likeliest labels, best first, ``(test, ≤ RANKS)``, where -1 is no
-            label; ``None`` from a probe that does not rank.
-    """
-
-    test: Labels
-    chosen: Any
-    validation: float
-    ranked: Labels | None = None
+    test: Labels  # predicted labels of the test part
+    chosen: Any  # the selected setting
+    validation: float  # the accuracy by which it was selected, in per cent
+    ranked: Labels | None = None  # likeliest labels of the test part, best first, (test, ≤ RANKS); -1 is no label
 
 
 class Probe:
@@ -47,24 +39,14 @@ class Probe:
     defines :meth:`predict_split` or, to fit several splits at once, :meth:`predict`.
     """
 
-    unit_rows: bool = True
-    """Whether embeddings are brought to rows of length one first."""
-
-    takes_sparse: ClassVar[bool] = False
-    """Whether sparse embeddings are passed as compressed rows in float64, and not as dense rows."""
+    unit_rows: bool = True  # whether embeddings are brought to rows of length one first
+    takes_sparse: ClassVar[bool] = False  # whether sparse embeddings are passed as compressed rows in float64
 
     def check(self, splits: Sequence[Split], y: Labels, items: str = "nodes") -> None:
         """Raise, before any long work, if these splits of these labels do not allow it."""
 
     def predict(self, z: Any, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
-        """Fit, select and predict on each split.
-
-        Args:
-            z: Embeddings ``(n, d)``.
-            y: Labels ``(n,)``.
-            splits: Which rows train, validate and test.
-            on_split: Called when a split's fits are done.
-        """
+        """Fit, select and predict on each split of embeddings ``(n, d)`` and labels ``(n,)``."""
         for number, split in enumerate(splits):
             prediction = self.predict_split(z, y, split, number)
             on_split()

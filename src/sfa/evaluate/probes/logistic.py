@@ -70,11 +70,8 @@ class OneVsRestProbe(Probe):
     ``C`` is chosen by cross-validation within the training part, and the classifiers are fitted anew to all of it. A
     row counts as right there if its score is positive for its own class and for no other: the authors' code passes
     labels as indicators, which scikit-learn's grid search scores so. Of equally good values the first is taken. The
-    penalty holds for the intercept too.
-
-    Attributes:
-        selection: ``5 folds`` in the order of the training part, or ``5 halves``: random halves to fit to, the rest to
-            look at.
+    penalty holds for the intercept too. The folds are ``5 folds`` in the order of the training part, or ``5 halves``:
+    random halves to fit to, the rest to look at.
     """
 
     cs: tuple[float, ...] = tuple(2.0**power for power in range(-10, 10))

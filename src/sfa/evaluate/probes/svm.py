@@ -29,10 +29,8 @@ MOST_DISTANCES = 10_000  # up to so many rows all distances are kept, 0.8 GB; el
 CHUNK_MB = 128  # distances that are computed at a time
 CACHE_MB = 1000  # kernels of all machines that are fitted at once, in single precision
 
-Predict: TypeAlias = Callable[[float, Labels], Labels]
-"""Takes ``C`` and the labels of the training rows, and returns the predicted labels of other rows."""
-Prepare: TypeAlias = Callable[[Labels, Labels], Predict]
-"""Takes the numbers of the training rows and of the other rows, and computes what does not depend on ``C``."""
+Predict: TypeAlias = Callable[[float, Labels], Labels]  # from C and the labels of the training rows to those of others
+Prepare: TypeAlias = Callable[[Labels, Labels], Predict]  # from the numbers of the training rows, and of the others
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,13 @@ from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
 from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe
 from sfa.evaluate.probes.base import Probe
 from sfa.evaluate.probes.knn import WeightedKNNProbe
-from sfa.evaluate.protocols.base import Embedder, Protocol, default_protocol, possible
-from sfa.evaluate.protocols.labels import Classification, Clustering, LabelSignal
+from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
+from sfa.evaluate.protocols.base import possible as possible
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
 from sfa.evaluate.splits import FewPerClass, RandomSplits, Splits, StratifiedFolds
 from sfa.registry import register
 
-__all__ = [
-    "Classification",
-    "Clustering",
-    "Embedder",
-    "LabelSignal",
-    "LinkPrediction",
-    "Protocol",
-    "default_protocol",
-    "possible",
-]
+__all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]
 
 _TENTHS = RandomSplits(train=0.1, validation=0.1)
 _POWERS = tuple(2.0**power for power in range(-10, 11))

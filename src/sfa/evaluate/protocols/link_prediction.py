@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.inputs import dense_rows
+from sfa.evaluate.inputs import Labels, dense_rows
 from sfa.evaluate.logistic_regression import ROWS_TOGETHER, logistic_regression
 from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
@@ -33,18 +33,13 @@ class LinkPrediction(Protocol):
 
     It takes a function that embeds, not embeddings: they are to be computed, and trained, on the graph without the
     edges held out.
-
-    Attributes:
-        validation: Share of the edges held out to choose by.
-        test: Share held out to score.
-        most: Edges to learn from at most, each with one pair that is none; a classifier of few weights needs no more.
     """
 
     repeats: int = 3
-    validation: float = 0.05
-    test: float = 0.1
+    validation: float = 0.05  # share of the edges held out to choose by
+    test: float = 0.1  # share held out to score
     cs: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1)
-    most: int = 2**14
+    most: int = 2**14  # edges to learn from, each with a pair that is none; a classifier of few weights needs no more
     seed: int = 0
     needs: ClassVar[Literal["edges"]] = "edges"
     tasks: ClassVar[tuple[Task, ...]] = ("node",)
@@ -71,7 +66,7 @@ class LinkPrediction(Protocol):
             )
         held_out_sizes(data, self.validation, self.test)
 
-    def parts(self, data: Data) -> Iterable[NDArray[np.int64]]:
+    def parts(self, data: Data) -> Iterable[Labels]:
         parts = (part for split in self.draw(data) for part in (split.train, split.validation, split.test))
         return (part.nodes.flatten().numpy() for part in parts)
 
