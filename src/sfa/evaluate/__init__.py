@@ -10,15 +10,8 @@ from sfa.evaluate.diagnostics import (
     uniformity,
     view_distance,
 )
-from sfa.evaluate.protocols import (
-    Classification,
-    Clustering,
-    LabelSignal,
-    LinkPrediction,
-    Protocol,
-    default_protocol,
-    possible,
-)
+from sfa.evaluate.protocols import Classification, Clustering, LabelSignal, LinkPrediction, Protocol, default_protocol
+from sfa.evaluate.protocols import possible as possible
 from sfa.evaluate.scores import Difference, Score, paired_difference, pool_seeds, score_difference
 
 __all__ = [
@@ -36,7 +29,6 @@ __all__ = [
     "label_signal",
     "paired_difference",
     "pool_seeds",
-    "possible",
     "relative_view_distance",
     "score_difference",
     "singular_values",

@@ -41,8 +41,7 @@ def diagnose(
     """Compute all diagnostics of one step, each a plain number of 7 significant digits.
 
     The feature maps ``(n, d)`` are those of the encoder and, ``tilde``, those after the spectral map, which may change
-    the number of rows; ``beta`` is ``None`` if there is but one view. Returns ``None`` if some number is not finite:
-    there is nothing to learn from it, and training says so itself.
+    the number of rows; ``beta`` is ``None`` if there is but one view. Returns ``None`` if some number is not finite.
     """
     before, after = _numbers(h_alpha, h_beta), _numbers(h_tilde_alpha, h_tilde_beta)
     result = Diagnostics(**before, **{f"{name}_tilde": value for name, value in after.items()})

@@ -59,19 +59,16 @@ def logistic_regression(
 
     With two classes the penalty is twice that, as scikit-learn has one vector ``w = w₁ - w₀`` and ``½ |w|²`` then.
 
-    Newton's method solves the problems of a batch at once. The scores for every ``C`` of a part are one product. A
-    step comes from conjugate gradients in float32, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates
-    where that is nearly diagonal; objective and gradient are computed in float64 and correct what it lacks. As ``f`` is
-    convex and its curvature in ``W`` at least 1,
+    Newton's method solves the problems of a batch at once. A step comes from conjugate gradients in float32,
+    preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates where that is nearly diagonal; objective and
+    gradient are in float64 and correct what it lacks. As ``f`` is convex and its curvature in ``W`` at least 1,
 
     .. math::
         f(W, b) - f^* \le \tfrac12 \lVert \nabla_W f \rVert_F^2 + \nabla_b f^\top (b - b^*),
 
     and a problem is solved when this is at most ``tolerance · f``, with intercepts taken to be no further than 1 from
-    the best. They have a Newton step of their own after every step, which leaves ``∇_b f`` next to nothing.
-
-    Batches share the threads that torch may use, one each, as products of this size gain nothing from a second. The
-    result does not depend on their number.
+    the best. They have a Newton step of their own after every step, which leaves ``∇_b f`` next to nothing. Batches
+    share the threads that torch may use, one each; the result does not depend on their number.
 
     Args:
         z: Embeddings ``(n, d)`` of any floating-point dtype; only the rows in use are copied to float64.
@@ -142,12 +139,12 @@ def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], t
     if z.dim() != 2 or not z.is_floating_point():
         raise InputError(f"Embeddings are a floating-point matrix (n, d), not {z.dtype} of shape {tuple(z.shape)}.")
     if y.shape != z.shape[:1] or y.is_floating_point():
-        given = f"{y.dtype} of {tuple(y.shape)}"
-        raise InputError(f"{len(z)} embeddings need as many whole numbers as labels, not {given}.")
-    if len(cs) == 0 or not all(0 < c < math.inf for c in cs):
-        raise InputError(f"C must be one or more finite numbers above 0, not {list(cs)}.")
-    if not 1e-10 <= tolerance < 1:
-        raise InputError(f"tolerance must be 1e-10 or more and below 1, not {tolerance}.")
+        raise InputError(f"{len(z)} embeddings need as many whole numbers as labels, not {y.dtype} {tuple(y.shape)}.")
+    if len(cs) == 0 or not all(0 < c < math.inf for c in cs) or not 1e-10 <= tolerance < 1:
+        given = f"{list(cs)} and {tolerance}"
+        raise InputError(
+            f"C must be finite numbers above 0, and tolerance must be 1e-10 or more and below 1, not {given}."
+        )
     used = torch.unique(torch.cat([*parts, torch.empty(0, dtype=torch.int64)]))
     if len(used) == 0 or used[0] < 0 or used[-1] >= len(z):
         raise InputError(f"At least one training part is needed, with row numbers from 0 to {len(z) - 1}.")

@@ -47,8 +47,8 @@ class RandomSplits(Splits):
     validation: float
 
     def of(self, data: Data, count: int) -> list[Split]:
-        shares = {"train": self.train, "validation": self.validation}
-        return random_splits(labels_of(data), **shares, count=count, **names_of(data))
+        y, names = labels_of(data), names_of(data)
+        return random_splits(y, train=self.train, validation=self.validation, count=count, **names)
 
 
 def random_splits(

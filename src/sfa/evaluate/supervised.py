@@ -79,7 +79,13 @@ def supervised(
         raise unknown_name("supervised model", model, get_args(SupervisedModel))
     for name, value in (("hidden", hidden), ("epochs", epochs), ("patience", patience)):
         check_whole(name, value, 1)
-    y, results = _checked_labels(graph, splits), []
+    if task_of(graph) != "node":
+        items = item_word(graph)
+        raise InputError(f"Supervised baselines need the nodes of one graph, and these are {items} of a set.")
+    y, results = labels_of(graph), []
+    for name, part in (item for split in splits for item in vars(split).items()):
+        if len(part) == 0 or (y[part] < 0).any():
+            raise InputError(f"Supervised training needs labeled nodes, and only those, in the {name} part of a split.")
     for number, split in enumerate(splits):
         split_seed, seen = derive_seed(seed, 6, number), np.concatenate([split.train, split.validation])
         known = torch.full((len(y),), -1)  # all that training may look at
@@ -135,20 +141,6 @@ def _validate(network: nn.Module, x: Tensor, known: Tensor, part: Labels) -> tup
     labels = logits.argmax(1)
     accuracy = float((labels[part] == known[part]).double().mean())
     return (accuracy, -float(cross_entropy(logits[part], known[part]))), labels.numpy()
-
-
-def _checked_labels(graph: Data, splits: Sequence[Split]) -> Labels:
-    if task_of(graph) != "node":
-        items = item_word(graph)
-        raise InputError(f"Supervised baselines need the nodes of one graph, and these are {items} of a set.")
-    y = labels_of(graph)
-    for split in splits:
-        for name, part in vars(split).items():
-            if len(part) == 0 or (y[part] < 0).any():
-                raise InputError(
-                    f"Supervised training needs labeled nodes, and only those, in the {name} part of a split."
-                )
-    return y
 
 
 SETTINGS: dict[str, int | float] = {

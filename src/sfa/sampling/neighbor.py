@@ -35,7 +35,7 @@ class Neighbors(GraphSampler):
 
     Args:
         batch_size: Roots of a step at most.
-        fanouts: Neighbors at most that a node is asked for, hop by hop.
+        fanouts: Neighbors that a node is asked for at most, hop by hop.
     """
 
     def __init__(self, data: Data, *, batch_size: Count = 1024, fanouts: Fanouts = (10, 10)) -> None:

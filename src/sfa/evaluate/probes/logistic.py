@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
-from joblib import parallel_config
+from joblib import parallel_config  # type: ignore[import-untyped]
 from scipy import sparse
 from sklearn import config_context
 from sklearn.linear_model import LogisticRegression

@@ -1,5 +1,6 @@
 """Named evaluation protocols: which splits, which classifier, what is selected on what, how often."""
 
+from collections.abc import Callable
 from functools import partial
 
 from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
@@ -64,8 +65,11 @@ _DESCRIPTIONS = {  # in the order of `sfa list protocols`
     "image-knn": "the same parts: votes of the k nearest training images, weighted by e^(cos / 0.07), k from 10 to 200 "
     "chosen on validation",
 }
-_CLUSTERING = partial(Clustering, repeats=10)
-_OTHERS = {"clustering": _CLUSTERING, "label-signal": LabelSignal, "link-prediction": LinkPrediction}
+_OTHERS: dict[str, Callable[[str, str], Protocol]] = {
+    "clustering": partial(Clustering, repeats=10),
+    "label-signal": LabelSignal,
+    "link-prediction": LinkPrediction,
+}
 
 for _name, _description in _DESCRIPTIONS.items():
     if _name in _CLASSIFICATIONS:

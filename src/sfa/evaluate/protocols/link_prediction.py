@@ -96,14 +96,10 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkSplit:
-    """A graph without the edges held out, and the pairs of the three parts, half of them edges.
-
-    The pairs without an edge of ``train`` are unjoined in that graph, and may be edges held out: a classifier that knew
-    they are not would know of the test part. Those of ``validation`` and ``test`` are unjoined in the whole graph.
-    """
+    """A graph without the edges held out, and the pairs of the three parts, half of them edges."""
 
     graph: Data
-    train: Pairs
+    train: Pairs  # pairs without an edge in it, but perhaps held out: to know otherwise is to know of the test part
     validation: Pairs
     test: Pairs
 
