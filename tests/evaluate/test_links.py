@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.evaluate.links import LinkSplit, _unjoined, check_edges, hold_out
+from sfa.evaluate.protocols.link_prediction import LinkSplit, _unjoined, held_out_sizes, hold_out
 
 
 def random_graph(nodes: int, probability: float, seed: int = 0, *, weighted: bool = False) -> Data:
@@ -99,7 +99,7 @@ def test_pairs_without_an_edge_are_drawn_uniformly(nodes: int, edges: int) -> No
 def test_graphs_with_too_few_edges_or_too_few_gaps_are_named() -> None:
     path = build_graph(np.ones((15, 1)), np.stack([np.arange(14), np.arange(1, 15)]))
     with pytest.raises(InputError, match="14 edges are too few"):
-        check_edges(path, 0.05, 0.1)
+        held_out_sizes(path, 0.05, 0.1)
     complete = random_graph(20, 1.1)
     with pytest.raises(InputError, match="0 pairs without an edge"):
         hold_out(complete, validation=0.05, test=0.1, most=100, rng=np.random.default_rng(0))

@@ -164,11 +164,11 @@ def test_threads_change_nothing_and_are_given_back() -> None:
 def started(n: int, d: int, k: int, c: float) -> tuple[PaddedParts, Problems, Tensor, Tensor]:
     """One problem away from its start, with its probabilities and gradient."""
     z, y = problem(n, d, k)
-    data = PaddedParts.of([z], [y])
+    data = PaddedParts([z], [y])
     problems = initialize(data, torch.tensor([c]).double())
     w = torch.randn(problems.w.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     scores = multiply_parts(w, data.x.mT, problems.part)
-    problems = Problems(problems.number, problems.part, problems.c, w, scores)
+    problems = problems._replace(w=w, scores=scores)
     p = scores.softmax(1)
     return data, problems, p, compute_gradient(data, problems, p)
 

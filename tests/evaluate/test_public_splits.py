@@ -81,7 +81,7 @@ def spoilt(how: str) -> Data:
         ("short", "`test_mask` is a mask of 30 booleans"),
         ("overlap", "public split 0 overlap"),
         ("empty", "`test_mask` of public split 0 has no labelled node"),
-        ("class", "training part of public split 0 has no node of class 1"),
+        ("class", "Class 1 has nodes in `val_mask` of public split 0 but no labelled training nodes"),
         ("labels", "needs labels"),
     ],
 )

@@ -202,11 +202,11 @@ def test_wrong_input_is_named(planted: Data) -> None:
         supervised(planted, [split], model="gnc")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="hidden must be a whole number, 1 or more, not 0"):
         supervised(planted, [split], hidden=0)
-    with pytest.raises(InputError, match="validation part, and one of these has none"):
+    with pytest.raises(InputError, match="labeled nodes, and only those, in the validation part"):
         supervised(planted, [replace(split, validation=np.empty(0, dtype=np.int64))])
     unknown = planted.clone()
     unknown.y[split.test[:2]] = -1
-    with pytest.raises(InputError, match="test part of a split holds 2 nodes without a label"):
+    with pytest.raises(InputError, match="labeled nodes, and only those, in the test part"):
         supervised(unknown, [split])
     unknown.y = None
     with pytest.raises(InputError, match="needs labels"):

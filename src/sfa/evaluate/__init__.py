@@ -1,17 +1,18 @@
 """Scores and diagnostics of embeddings."""
 
-from sfa.evaluate.diagnostics import Diagnostics, diagnose, relative_view_distance, uniformity, view_distance
-from sfa.evaluate.protocols import (
-    Classification,
-    Clustering,
-    LabelSignal,
-    LinkPrediction,
-    Protocol,
-    default_protocol,
-    possible,
+from sfa.evaluate.diagnostics import (
+    Diagnostics,
+    diagnose,
+    effective_rank,
+    label_signal,
+    relative_view_distance,
+    singular_values,
+    uniformity,
+    view_distance,
 )
+from sfa.evaluate.protocols import Classification, Clustering, LabelSignal, LinkPrediction, Protocol, default_protocol
+from sfa.evaluate.protocols import possible as possible
 from sfa.evaluate.scores import Difference, Score, paired_difference, pool_seeds, score_difference
-from sfa.evaluate.spectrum import effective_rank, label_signal, singular_values
 
 __all__ = [
     "Classification",
@@ -28,7 +29,6 @@ __all__ = [
     "label_signal",
     "paired_difference",
     "pool_seeds",
-    "possible",
     "relative_view_distance",
     "score_difference",
     "singular_values",

@@ -17,33 +17,21 @@ from sfa.postprocess import propagate
 from sfa.tasks import Task
 
 HOPS = 2
-"""Steps over which features are propagated."""
-PROJECTED = 256
-"""Columns of projected features."""
-CELLS = 32
-"""Cells of a side of an image, at most, where all pixels would be too many."""
-TOGETHER = 1024
-"""Images that are read at a time."""
-
-
-def raw_features(graph: Data) -> Tensor:
-    """Return the features of the nodes as they are."""
-    features: Tensor = graph.x
-    return features
+TOGETHER = 1024  # images that are read at a time
 
 
 def propagated_features(graph: Data) -> Tensor:
-    r"""Return what nodes have, what is around them and around that: unit rows side by side, float32 ``(n, 3d)``.
+    r"""Return :math:`[X, \hat A X, \hat A^2 X]` with unit rows side by side, float32 ``(n, 3d)``.
 
-    :math:`[X, \hat A X, \hat A^2 X]` with :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}`: what an encoder of two
-    graph convolutions is given, with nothing learned. Where that would take more than a gigabyte, features are brought
-    to 256 columns first by a random projection, always the same, which nearly keeps angles.
+    With :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}` this is the input of an encoder of two graph convolutions.
+    Where it would take more than a gigabyte, features are brought to 256 columns first by a fixed random projection,
+    which nearly keeps angles.
     """
     x: Tensor = graph.x
     n, width = x.shape
     if 4 * (HOPS + 1) * n * width > MOST_BYTES:
-        projection = torch.randn(width, PROJECTED, generator=torch.Generator().manual_seed(0))
-        x, width = feature_product(x, projection.to(x)), PROJECTED
+        projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
+        x, width = feature_product(x, projection.to(x)), 256
     adjacency, h = propagation_of(graph, torch.float32), x.to_dense().float()
     rows = h.new_empty(n, (HOPS + 1) * width)
     for hop, block in enumerate(torch.split(rows, width, 1)):
@@ -53,13 +41,13 @@ def propagated_features(graph: Data) -> Tensor:
 
 
 def raw_pixels(images: Data) -> Tensor:
-    """Return what images show, rows of float32 in [0, 1], ``(n, H·W·C)``.
+    """Return the pixels of images as rows of float32 in [0, 1], ``(n, H·W·C)``.
 
     Where that would take more than a gigabyte, they are averaged over cells first, to at most 32 x 32 of them.
     """
     n, height, width, channels = images.x.shape
     if 4 * n * height * width * channels > MOST_BYTES:
-        height, width = min(height, CELLS), min(width, CELLS)
+        height, width = min(height, 32), min(width, 32)
     rows = torch.empty(n, height, width, channels)
     for piece, chunk in zip(torch.split(rows, TOGETHER), torch.split(images.x, TOGETHER), strict=True):
         piece.copy_(adaptive_avg_pool2d(to_float(chunk), (height, width)).permute(0, 2, 3, 1))
@@ -67,7 +55,7 @@ def raw_pixels(images: Data) -> Tensor:
 
 
 BASELINES: dict[Task, dict[str, Embedder]] = {
-    "node": {"raw features": raw_features, "propagated features": propagated_features},
+    "node": {"raw features": lambda graph: graph.x, "propagated features": propagated_features},
     "graph": {
         "label histogram": label_histogram,
         "degree histogram": degree_histogram,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -21,58 +21,68 @@ NOT_LABELED: dict[Task, tuple[str, str]] = {
     "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
 }
 """What has no labels, and where they would go."""
+Labels: TypeAlias = NDArray[np.int64]
+MOST_BYTES = 2**30  # of dense rows
 
-MOST_BYTES = 2**30
-"""Sparse rows that would take more as dense ones are narrowed first."""
 
-
-def labels_of(graph: Data) -> NDArray[np.int64]:
+def labels_of(data: Data) -> Labels:
     """Return the label of every node, or of every graph or image of a set, ``(n,)``, where ``-1`` means unknown."""
-    if getattr(graph, "y", None) is None:
-        what, how = NOT_LABELED[task_of(graph)]
+    if getattr(data, "y", None) is None:
+        what, how = NOT_LABELED[task_of(data)]
         raise InputError(f"Evaluation needs labels, and this {what} has none: give them as {how} (see the user guide).")
-    y, count = np.asarray(graph.y, dtype=np.int64), num_items(graph)
+    y, count = np.asarray(data.y, dtype=np.int64), num_items(data)
     if y.shape != (count,):
-        raise InputError(f"{count} {item_word(graph)} need as many labels in one row, not some of shape {y.shape}.")
+        raise InputError(f"{count} {item_word(data)} need as many labels in one row, not some of shape {y.shape}.")
     return y
 
 
-def labeled(graph: Data) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of the nodes, graphs or images with a label, and their labels, of at least two classes."""
-    y = labels_of(graph)
-    items = np.flatnonzero(y >= 0)
-    rarest_class(y[items])
-    return items, y[items]
+def names_of(data: Data) -> dict[str, Any]:
+    """Return the names of the classes and of the items, for errors."""
+    return {"class_names": getattr(data, "class_names", None), "items": item_word(data)}
 
 
-def rarest_class(y: NDArray[np.int64], names: Sequence[str] | None = None) -> tuple[int, int, str]:
-    """Return how many classes there are, the fewest members of one, and its name; raise if there are not two."""
-    classes, members = np.unique(y, return_counts=True)
+def labeled_items(
+    y: Labels, needed: int = 1, why: str = "", *, class_names: Sequence[str] | None = None, items: str = "nodes"
+) -> Labels:
+    """Return the numbers of the items with a label (``y ≥ 0``); raise unless two or more classes have ``needed`` each.
+
+    The error ends with ``why`` so many are needed.
+    """
+    known = np.flatnonzero(y >= 0)
+    classes, members = np.unique(y[known], return_counts=True)
     if len(classes) < 2:
         raise InputError(f"Labels of at least 2 classes are needed to evaluate; there are {len(classes)}.")
-    return len(classes), int(members.min()), class_name(int(classes[members.argmin()]), names)
+    rarest = int(members.argmin())
+    if members[rarest] < needed:
+        name, items = class_name(int(classes[rarest]), class_names), items[:-1] if members[rarest] == 1 else items
+        raise InputError(f"Class {name} has {members[rarest]} labelled {items}; {why}.")
+    return known
 
 
 def class_name(label: int, names: Sequence[str] | None) -> str:
-    """Return what a class is called in a sentence: its name in quotes, where it has one, or else its number."""
+    """Return the name of a class in quotes, or else its number."""
     return str(label) if names is None else repr(names[label])
 
 
 def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
     """Return an embedding ``(count, d)``, dense or sparse, as a dense tensor on the CPU, float32 or float64.
 
-    Sparse rows too wide for that come as ``(count, count)`` with the same inner products (:func:`narrowed`).
+    Sparse rows too wide for that are returned as ``(count, count)`` with the same inner products: lengths, angles and
+    distances stay, and with them nearest neighbors, k-means and classifiers with an L2 penalty.
     """
     if is_sparse(z) and 4 * z.shape[0] * z.shape[1] > MOST_BYTES and z.shape[0] < z.shape[1]:
-        return narrowed(sparse_rows(z, count, items))
+        rows = sparse_rows(z, count, items)
+        values, vectors = torch.linalg.eigh(torch.from_numpy((rows @ rows.T).toarray()))
+        narrow: Tensor = vectors * values.clamp_min(0).sqrt()
+        return narrow
     if hasattr(z, "toarray"):  # SciPy
         z = z.toarray()
-    rows: Tensor = (
-        z.detach().cpu().to_dense() if isinstance(z, Tensor) else torch.from_numpy(np.array(z, dtype=np.float64))
-    )
-    rows = rows if rows.dtype == torch.float32 else rows.double()
-    _check(tuple(rows.shape), bool(rows.isfinite().all()), count, items)
-    return rows
+    if not isinstance(z, Tensor):
+        z = torch.from_numpy(np.array(z, dtype=np.float64))
+    z = z.detach().cpu().to_dense()
+    dense: Tensor = z if z.dtype == torch.float32 else z.double()
+    _check(tuple(dense.shape), bool(dense.isfinite().all()), count, items)
+    return dense
 
 
 def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:
@@ -86,17 +96,6 @@ def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:
     if max(rows.nnz, rows.shape[1]) < 2**31:
         rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # as liblinear wants
     return rows
-
-
-def narrowed(rows: sparse.csr_array) -> Tensor:
-    r"""Return dense rows ``(n, n)`` whose inner products are those of the ``n`` sparse ones, however wide, in float64.
-
-    They are :math:`V \Lambda^{1/2}` of the Gram matrix :math:`V \Lambda V^\top`: lengths, angles and distances stay,
-    and with them nearest neighbors, k-means and classifiers with an L2 penalty.
-    """
-    values, vectors = torch.linalg.eigh(torch.from_numpy((rows @ rows.T).toarray()))
-    rows_of_gram: Tensor = vectors * values.clamp_min(0).sqrt()
-    return rows_of_gram
 
 
 def is_sparse(z: Any) -> bool:

@@ -15,12 +15,9 @@ from torch.nn.utils.rnn import pad_sequence
 from sfa.errors import InputError, SfaError
 from sfa.evaluate.newton import solve_newton
 
-PARTS_TOGETHER = 5
-"""Training parts in a batch: enough to hide Python's time, few enough for several threads to have one each."""
-BATCH_BYTES = 2**28
-"""A batch that would need more is made smaller, down to one part."""
-ROWS_TOGETHER = 2**14
-"""Rows that are classified at a time."""
+PARTS_TOGETHER = 5  # training parts in a batch: enough to hide Python's time, few enough to share among threads
+BATCH_BYTES = 2**28  # a batch that would need more is made smaller, down to one part
+ROWS_TOGETHER = 2**14  # rows that are classified at a time
 
 
 @dataclass(frozen=True)
@@ -60,22 +57,18 @@ def logistic_regression(
         f(W, b) = C \sum_i \Big( \log \sum_k e^{w_k^\top z_i + b_k} - w_{y_i}^\top z_i - b_{y_i} \Big)
                   + \tfrac12 \lVert W \rVert_F^2
 
-    With two classes scikit-learn has one vector ``w = w₁ - w₀`` and the penalty ``½ |w|²``, twice the one above. So it
-    is here: ``f`` has the penalty ``|W|²`` then, and the classifier is the same.
+    With two classes the penalty is twice that, as scikit-learn has one vector ``w = w₁ - w₀`` and ``½ |w|²`` then.
 
-    Newton's method solves the problems of a batch at once. The scores for every ``C`` of a part are one product. A
-    step comes from conjugate gradients in float32, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates
-    where that is nearly diagonal; objective and gradient are computed in float64 and correct what it lacks. As ``f`` is
-    convex and its curvature in ``W`` at least 1,
+    Newton's method solves the problems of a batch at once. A step comes from conjugate gradients in float32,
+    preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates where that is nearly diagonal; objective and
+    gradient are in float64 and correct what it lacks. As ``f`` is convex and its curvature in ``W`` at least 1,
 
     .. math::
         f(W, b) - f^* \le \tfrac12 \lVert \nabla_W f \rVert_F^2 + \nabla_b f^\top (b - b^*),
 
     and a problem is solved when this is at most ``tolerance · f``, with intercepts taken to be no further than 1 from
-    the best. They have a Newton step of their own after every step, which leaves ``∇_b f`` next to nothing.
-
-    Batches share the threads that torch may use, one each, as products of this size gain nothing from a second. The
-    result does not depend on their number.
+    the best. They have a Newton step of their own after every step, which leaves ``∇_b f`` next to nothing. Batches
+    share the threads that torch may use, one each; the result does not depend on their number.
 
     Args:
         z: Embeddings ``(n, d)`` of any floating-point dtype; only the rows in use are copied to float64.
@@ -94,11 +87,13 @@ def logistic_regression(
 
     def solve(batch: Sequence[Tensor]) -> list[LogisticPath]:
         labels = [torch.searchsorted(classes, y[part]) for part in batch]
-        return _solve(PaddedParts.of([z[part].double() for part in batch], labels), classes, cs, tolerance, max_steps)
+        return _solve(PaddedParts([z[part].double() for part in batch], labels), classes, cs, tolerance, max_steps)
 
+    bytes_a_part = max(len(part) for part in parts) * (28 * z.shape[1] + 80 * len(classes) * len(cs))
+    size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // bytes_a_part))
     paths = []
     with _single_threads() as pool:
-        for batch in pool.map(solve, _batches(parts, z.shape[1], len(classes) * len(cs))):
+        for batch in pool.map(solve, [parts[start : start + size] for start in range(0, len(parts), size)]):
             for path in batch:
                 paths.append(path)
                 if on_part is not None:
@@ -113,7 +108,13 @@ def _solve(
     unit = (2 if len(classes) == 2 else 1) / data.scale**2  # f(W; C) = unit · f(scale · W; C / unit) with |x| ≤ 1
     results = solve_newton(data, torch.tensor(list(cs), dtype=torch.float64) / unit, tolerance, max_steps)
     w, objective, gap = (result.view(-1, len(cs), *result.shape[1:]) for result in results)
-    _check_solved(gap / objective, cs, tolerance, max_steps)
+    unsolved = ~(gap / objective <= tolerance)
+    if unsolved.any():
+        c = cs[int(unsolved.any(0).nonzero()[-1])]
+        raise SfaError(
+            f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
+            "allow more steps or a larger tolerance, or let scikit-learn solve it."
+        )
     coefficients = (w[..., 1:].flatten(1, 2) @ data.basis).view(*w.shape[:3], -1).div_(data.scale)
     intercepts = w[..., 0] - (coefficients @ data.mean[:, None, :, None]).squeeze(3)
     intercepts -= intercepts.mean(2, keepdim=True)
@@ -133,30 +134,20 @@ def _single_threads() -> Iterator[Executor]:
         torch.set_num_threads(threads)
 
 
-def _batches(parts: Sequence[Tensor], d: int, columns: int) -> Iterator[Sequence[Tensor]]:
-    """Yield neighboring parts, as many as are solved together; ``columns`` counts classes times values of ``C``."""
-    bytes_a_part = max(len(part) for part in parts) * (28 * d + 80 * columns)
-    size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // bytes_a_part))
-    return (parts[start : start + size] for start in range(0, len(parts), size))
-
-
 def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], tolerance: float) -> Tensor:
     """Return the classes, if everything given can be used."""
     if z.dim() != 2 or not z.is_floating_point():
         raise InputError(f"Embeddings are a floating-point matrix (n, d), not {z.dtype} of shape {tuple(z.shape)}.")
     if y.shape != z.shape[:1] or y.is_floating_point():
+        raise InputError(f"{len(z)} embeddings need as many whole numbers as labels, not {y.dtype} {tuple(y.shape)}.")
+    if len(cs) == 0 or not all(0 < c < math.inf for c in cs) or not 1e-10 <= tolerance < 1:
+        given = f"{list(cs)} and {tolerance}"
         raise InputError(
-            f"{len(z)} embeddings need as many whole numbers as labels, not {y.dtype} of {tuple(y.shape)}."
+            f"C must be finite numbers above 0, and tolerance must be 1e-10 or more and below 1, not {given}."
         )
-    if len(cs) == 0 or not all(0 < c < math.inf for c in cs):
-        raise InputError(f"C must be one or more finite numbers above 0, not {list(cs)}.")
-    if not 1e-10 <= tolerance < 1:
-        raise InputError(f"tolerance must be 1e-10 or more and below 1, not {tolerance}.")
-    if len(parts) == 0:
-        raise InputError("At least one training part is needed; there is none.")
-    used = torch.unique(torch.cat(list(parts)))
+    used = torch.unique(torch.cat([*parts, torch.empty(0, dtype=torch.int64)]))
     if len(used) == 0 or used[0] < 0 or used[-1] >= len(z):
-        raise InputError(f"Training parts hold row numbers from 0 to {len(z) - 1}.")
+        raise InputError(f"At least one training part is needed, with row numbers from 0 to {len(z) - 1}.")
     if not all(rows.isfinite().all() for rows in torch.split(z[used], ROWS_TOGETHER)):
         raise InputError("Embeddings must be finite; there is NaN or infinity in a training part.")
     classes: Tensor = torch.unique(y[used])
@@ -169,50 +160,23 @@ def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], t
     return classes
 
 
-def _check_solved(ratio: Tensor, cs: Sequence[float], tolerance: float, max_steps: int) -> None:
-    unsolved = ~(ratio <= tolerance)
-    if unsolved.any():
-        c = cs[int(unsolved.any(0).nonzero()[-1])]
-        raise SfaError(
-            f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
-            "allow more steps or a larger tolerance, or let scikit-learn solve it."
-        )
-
-
-@dataclass(frozen=True)
 class PaddedParts:
-    """Training parts of a batch, padded with rows of zeros, which no product sees."""
+    """Training parts of a batch, rows ``(n, d)`` and labels ``(n,)`` of each, padded with rows of zeros."""
 
-    x: Tensor  # (parts, n, r): a constant 1, then coordinates of the centered embeddings, over the scale
-    x_single: Tensor  # the same in float32
-    energy: Tensor  # sum of squares of each column, float32 (parts, r)
-    labels: Tensor  # positions among the classes, (parts, n)
-    valid: Tensor  # 1 for a row, 0 for padding, (parts, n)
-    counts: Tensor  # rows of each class, (parts, k)
-    basis: Tensor  # (parts, r - 1, d), orthonormal rows or zero, that turn coordinates into embeddings
-    mean: Tensor  # what was taken off, (parts, d)
-    scale: float  # length of the longest centered row, so that float32 has room for any embedding
-
-    @classmethod
-    def of(cls, rows: Sequence[Tensor], labels: Sequence[Tensor]) -> PaddedParts:
-        mean = torch.stack([part.mean(0) for part in rows])
-        centered = pad_sequence([part - m for part, m in zip(rows, mean, strict=True)], batch_first=True)
+    def __init__(self, rows: Sequence[Tensor], labels: Sequence[Tensor]) -> None:
+        self.mean = torch.stack([part.mean(0) for part in rows])  # (parts, d)
+        centered = pad_sequence([part - m for part, m in zip(rows, self.mean, strict=True)], batch_first=True)
         valid = pad_sequence([torch.ones_like(part[:, :1]) for part in rows], batch_first=True)
-        coordinates, basis = _coordinates(centered)
-        scale = float(torch.linalg.vector_norm(centered, dim=2).amax()) or 1.0
-        x = torch.cat([valid, coordinates / scale], 2)
-        x_single = x.float()
-        return cls(
-            x=x,
-            x_single=x_single,
-            energy=x_single.square().sum(1),
-            labels=pad_sequence(list(labels), batch_first=True),
-            valid=valid.squeeze(2),
-            counts=torch.stack([part.bincount() for part in labels]).double(),
-            basis=basis,
-            mean=mean,
-            scale=scale,
-        )
+        # (parts, r - 1, d), orthonormal rows or zero, that turn coordinates into embeddings
+        coordinates, self.basis = _coordinates(centered)
+        # length of the longest centered row, so that float32 has room for any embedding
+        self.scale = float(torch.linalg.vector_norm(centered, dim=2).amax()) or 1.0
+        self.x = torch.cat([valid, coordinates / self.scale], 2)  # (parts, n, r): a constant 1, then coordinates
+        self.x_single = self.x.float()
+        self.energy = self.x_single.square().sum(1)  # of each column, (parts, r)
+        self.labels = pad_sequence(list(labels), batch_first=True)  # positions among the classes, (parts, n)
+        self.valid = valid.squeeze(2)  # 1 for a row, 0 for padding, (parts, n)
+        self.counts = torch.stack([part.bincount() for part in labels]).double()  # rows of each class, (parts, k)
 
 
 def _coordinates(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,18 +10,13 @@ from torch import Tensor
 if TYPE_CHECKING:
     from sfa.evaluate.logistic_regression import PaddedParts
 
-HALVINGS = 50
-"""How often a step is halved at most."""
-ROUNDING = 1e-14
-"""Relative error of an objective; no fall below it is asked for."""
-INNER_ITERATIONS = 1000
-"""Conjugate gradients in a Newton step at most; the step is taken however far they came."""
-TINY = 1e-30
-"""Keeps 0 / 0 out of problems whose residual has become exactly 0."""
+HALVINGS = 50  # of a step at most
+ROUNDING = 1e-14  # relative error of an objective; no fall below it is asked for
+INNER_ITERATIONS = 1000  # conjugate gradients in a Newton step at most; the step is taken however far they came
+TINY = 1e-30  # keeps 0 / 0 out of problems whose residual has become exactly 0
 
 
-@dataclass(frozen=True)
-class Problems:
+class Problems(NamedTuple):
     """Problems not solved yet, those of a part next to each other."""
 
     number: Tensor  # place of each in the results, (p,)
@@ -30,9 +24,6 @@ class Problems:
     c: Tensor  # its C, (p,)
     w: Tensor  # coefficients in the coordinates of its part, the intercept first, (p, k, r)
     scores: Tensor  # w xᵀ, (p, k, n)
-
-    def where(self, mask: Tensor) -> Problems:
-        return Problems(*(getattr(self, field.name)[mask] for field in fields(self)))
 
 
 def solve_newton(data: PaddedParts, c: Tensor, tolerance: float, max_steps: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -48,7 +39,8 @@ def solve_newton(data: PaddedParts, c: Tensor, tolerance: float, max_steps: int)
         left = ~(distance <= tolerance * value)  # what is not a number is not solved
         if step == max_steps or not left.any():
             break
-        problems, p, gradient, value = problems.where(left), p[left], gradient[left], value[left]
+        problems = Problems(*(tensor[left] for tensor in problems))
+        p, gradient, value = p[left], gradient[left], value[left]
         ratio = distance[left] / value
         accuracy = ratio.pow(0.25).clamp_max(0.4).maximum((tolerance / ratio).sqrt() / 2)
         direction = compute_direction(data, problems, p, gradient, accuracy)
@@ -84,9 +76,7 @@ def search_line(data: PaddedParts, problems: Problems, value: Tensor, gradient: 
     """Go along the direction, half as far until the objective falls. No trial needs a product with ``X``."""
     change = multiply_parts(direction, data.x.mT, problems.part)
     slope = dot(gradient, direction)
-    squares, mixed, quadratic = (
-        inner(a, b) for a, b in ((problems.w, problems.w), (problems.w, direction), (direction, direction))
-    )
+    squares, mixed, quadratic = inner(problems.w, problems.w), inner(problems.w, direction), inner(direction, direction)
     t = torch.ones_like(value)
     for _ in range(HALVINGS):
         scores = torch.addcmul(problems.scores, t[:, None, None], change)
@@ -95,8 +85,7 @@ def search_line(data: PaddedParts, problems: Problems, value: Tensor, gradient: 
         if not too_far.any():
             break
         t = torch.where(too_far, t / 2, t)
-    w = torch.addcmul(problems.w, t[:, None, None], direction)
-    return Problems(problems.number, problems.part, problems.c, w, scores)
+    return problems._replace(w=torch.addcmul(problems.w, t[:, None, None], direction), scores=scores)
 
 
 def update_intercepts_(data: PaddedParts, problems: Problems) -> None:
@@ -177,11 +166,13 @@ class Hessian:
     def times_q(self) -> Tensor:
         """Return the product, in a buffer that the next one overwrites."""
         t = self.t
-        multiply_(self.to_scores)
+        for a, b, place in self.to_scores:
+            torch.mm(a, b, out=place)
         t -= t.gather(1, self.labels)  # B 1 = 0, so that this changes digits alone: where p is next to 1, B t cancels
         t *= self.p
         t.addcmul_(self.p, t.sum(1, keepdim=True), value=-1)
-        multiply_(self.to_coefficients)
+        for a, b, place in self.to_coefficients:
+            torch.mm(a, b, out=place)
         return self.h.addcmul_(self.ridge, self.q)
 
 
@@ -192,15 +183,11 @@ def pair_factors(v: Tensor, matrices: Tensor, part: Tensor, out: Tensor) -> list
     return [(rows.flatten(0, 1), matrix, place.flatten(0, 1)) for rows, matrix, place in pieces if len(rows) > 0]
 
 
-def multiply_(products: list[tuple[Tensor, Tensor, Tensor]]) -> None:
-    for a, b, out in products:
-        torch.mm(a, b, out=out)
-
-
 def multiply_parts(v: Tensor, matrices: Tensor, part: Tensor) -> Tensor:
     """Multiply ``v[i]`` by the matrix of its part."""
     out = v.new_empty(*v.shape[:2], matrices.shape[2])
-    multiply_(pair_factors(v, matrices, part, out))
+    for a, b, place in pair_factors(v, matrices, part, out):
+        torch.mm(a, b, out=place)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Online evaluation: a linear classifier trained beside the encoder, which does not notice it."""
+"""Online evaluation: a linear classifier trained beside the encoder, which it does not influence."""
 
 from __future__ import annotations
 
@@ -13,26 +13,22 @@ from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
-from sfa.evaluate.probes.sgd import LinearClassifiers
+from sfa.evaluate.probes.gradient import LinearClassifiers
 from sfa.methods.base import FeatureMaps, Method
 from sfa.modes import evaluating, full_precision
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
 from sfa.tasks import item_word, task_of
 
-MOMENTUM = 0.9
-TOGETHER = 1024
-"""Images that are read and embedded at a time."""
+TOGETHER = 1024  # images that are read and embedded at a time
 
 
 class OnlineProbe:
-    r"""A softmax classifier of the plain features of both views, by SGD with momentum.
+    r"""A softmax classifier of the plain features of both views, trained by SGD with momentum on every batch.
 
-    The online evaluation of solo-learn (da Costa et al., 2022). It takes a step with each batch, or part of one. Its
-    rate falls along a cosine, from epoch to epoch:
-
-    .. math::
-        \eta_e = \tfrac12 \Big( 1 + \cos \frac{\pi e}{\text{epochs}} \Big) \, \eta
+    The online evaluation of `"solo-learn: A Library of Self-supervised Methods for Visual Representation Learning"
+    <https://arxiv.org/abs/2108.01775>`_ (da Costa et al., 2022). Its rate in epoch ``e`` is
+    :math:`\tfrac12 (1 + \cos(\pi e / \text{epochs})) \, \eta`.
 
     It learns from the training part of the first split of :class:`HeldOutSplits`, the one that ``image-linear`` uses,
     and is looked at on that split's validation part; the test part it never sees. Features are detached, and nothing is
@@ -44,7 +40,7 @@ class OnlineProbe:
         data: The image set, with labels.
         lr: ``η``.
         epochs: Epochs of the training that it goes with.
-        every: Epochs between two looks at the validation part, which the last epoch always has.
+        every: Epochs between two looks at the validation part; the last epoch always has one.
         seed: Seed of the first weights.
     """
 
@@ -63,18 +59,18 @@ class OnlineProbe:
         self.learns_from[split.train] = True
         self.classes = torch.unique(data.y[self.learns_from])
         generator = torch.Generator().manual_seed(derive_seed(seed, 7))
-        self.classifier = LinearClassifiers(width, 1, len(self.classes), momentum=MOMENTUM, generator=generator)
+        self.classifier = LinearClassifiers(width, 1, len(self.classes), momentum=0.9, generator=generator)
         self.epochs_done = 0
-        self.right, self.seen = 0, 0  # rows of this epoch told rightly before the step that learns from them, and all
+        self.right, self.seen = 0, 0  # rows of this epoch predicted rightly before the step that learns from them, all
 
     @torch.no_grad()
     def observe(self, maps: FeatureMaps, batch: Data) -> None:
-        """Learn from the features of a step before the spectral map.
-
-        The batch it was taken on has ``y`` and ``images``, the images' numbers in the set, ``(B,)``.
-        """
+        """Learn from the features before the spectral map; the batch has ``y`` and the numbers ``images``, ``(B,)``."""
         views = [view for view in (maps.h_alpha, maps.h_beta) if view is not None]
-        self._move_to(views[0].device)
+        device = views[0].device
+        if self.classes.device != device:
+            self.classes, self.learns_from = self.classes.to(device), self.learns_from.to(device)
+            self.classifier.to(device)
         rows = self.learns_from[batch.images]
         target = torch.searchsorted(self.classes, batch.y[rows]).repeat(len(views))
         with full_precision(torch.cat([view[rows] for view in views]).float()) as (x,):
@@ -83,7 +79,8 @@ class OnlineProbe:
         told = (scores[:, 0].argmax(1) == target).sum()
         right, seen = distributed.all_reduce_sum(torch.stack([told, torch.full_like(told, len(x))])).tolist()
         if seen > 0:
-            self.classifier.step((sums[0] / seen, sums[1] / seen), self._rate())
+            rate = self.lr * (1 + math.cos(math.pi * min(1.0, self.epochs_done / self.epochs))) / 2
+            self.classifier.step((sums[0] / seen, sums[1] / seen), torch.tensor([[rate]], device=device))
         self.right, self.seen = self.right + right, self.seen + seen
 
     def end_of_epoch(self, method: Method, data: Data) -> dict[str, float]:
@@ -107,17 +104,15 @@ class OnlineProbe:
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Go on from what :meth:`state_dict` gave."""
         for name, tensor in self.classifier.tensors().items():
-            if state[name].shape != tensor.shape:
-                raise InputError(
-                    f"This state is of another online probe: {name} of {tuple(state[name].shape)}, not of "
-                    f"{tuple(tensor.shape)}."
-                )
+            given, own = tuple(state[name].shape), tuple(tensor.shape)
+            if given != own:
+                raise InputError(f"This state is of another online probe: {name} of {given}, not of {own}.")
             tensor.copy_(state[name])
         self.epochs_done, self.right, self.seen = (int(state[name]) for name in ("epochs_done", "right", "seen"))
 
     @torch.no_grad()
     def _validate(self, method: Method, data: Data) -> dict[str, float]:
-        """Look at this process's share of the validation part."""
+        """Compute accuracies on the validation part, of which each process looks at its share."""
         own = self.validation.tensor_split(distributed.world_size())[distributed.rank()]
         hits = torch.zeros(2, dtype=torch.int64, device=self.classes.device)
         with evaluating(method):
@@ -127,12 +122,3 @@ class OnlineProbe:
                 hits += torch.stack([right[:, 0].sum(), right.any(1).sum()])
         first, top = (100 * right / len(self.validation) for right in distributed.all_reduce_sum(hits).tolist())
         return {"validation": first, **({f"validation_top{RANKS}": top} if len(self.classes) > RANKS else {})}
-
-    def _rate(self) -> Tensor:
-        share = min(1.0, self.epochs_done / self.epochs)
-        return torch.tensor([[self.lr * (1 + math.cos(math.pi * share)) / 2]], device=self.classes.device)
-
-    def _move_to(self, device: torch.device) -> None:
-        if self.classes.device != device:
-            self.classes, self.learns_from = self.classes.to(device), self.learns_from.to(device)
-            self.classifier.to(device)

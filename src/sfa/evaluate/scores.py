@@ -13,22 +13,16 @@ from scipy import stats
 
 from sfa.errors import InputError
 
-DIGITS = 9
-"""Differences in per cent that agree to so many decimals are the same: the rest is rounding."""
+DIGITS = 9  # decimals to which differences in per cent are compared; the rest is rounding
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a protocol measured of one embedding.
+    """The score of one embedding under a protocol.
 
-    Attributes:
-        name: Name of the embedding.
-        protocol: Name of the protocol.
-        values: For each metric its value on every split or run, in per cent; the main metric is the first.
-        chosen: What was selected on each split (``C``, a step, ``k`` …), where something was.
-        validation: For each metric that a setting was selected by, the value of the selected one on every split, in per
-            cent: on the validation part or, if there is none, by cross-validation within the training part.
-        splits: Digest of the protocol's settings and splits; scores can be paired if theirs is the same.
+    ``values`` has for each metric, the main one first, its value on every split or run, in per cent. ``chosen`` is the
+    setting that was selected on each split (``C``, a step, ``k`` …), by the metrics in ``validation``: on the
+    validation part or, if there is none, by cross-validation within the training part.
     """
 
     name: str
@@ -36,7 +30,7 @@ class Score:
     values: Mapping[str, tuple[float, ...]]
     chosen: tuple[Any, ...] = ()
     validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    splits: str = ""
+    splits: str = ""  # digest of the protocol's settings and splits; scores can be paired if theirs is the same
 
     @property
     def main(self) -> str:
@@ -47,7 +41,7 @@ class Score:
         """Return the values of a metric, by default the main one."""
         if metric is not None and metric not in self.values:
             raise InputError(f"{self.protocol} measures {', '.join(self.values)}, not {metric!r}.")
-        return self.values[self.main if metric is None else metric]
+        return self.values[metric or self.main]
 
     def mean(self, metric: str | None = None) -> float:
         return float(np.mean(self.of(metric)))
@@ -62,17 +56,15 @@ class Score:
         std = self.std(metric)
         return f"{self.mean(metric):.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
 
-    def __str__(self) -> str:
-        return self.text()
+    __str__ = text
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON; ``mean`` and ``std`` are those of the main metric."""
-        std = self.std()
         return {
             "name": self.name,
             "protocol": self.protocol,
             "mean": self.mean(),
-            "std": None if math.isnan(std) else std,
+            "std": None if math.isnan(self.std()) else self.std(),
             "values": {metric: list(values) for metric, values in self.values.items()},
             "chosen": list(self.chosen),
             "validation": {metric: list(values) for metric, values in self.validation.items()},
@@ -120,14 +112,10 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
     """
     values, others = score.of(metric), baseline.of(metric)
     if score.protocol != baseline.protocol or len(values) != len(others) or len(values) < 2:
-        raise InputError(
-            f"Two scores are compared over the same splits, at least two of them, not {len(values)} of "
-            f"{score.protocol} with {len(others)} of {baseline.protocol}."
-        )
+        given = f"{len(values)} of {score.protocol} with {len(others)} of {baseline.protocol}"
+        raise InputError(f"Two scores are compared over the same splits, at least two of them, not {given}.")
     if score.splits != baseline.splits:
-        raise InputError(
-            f"Two scores of {score.protocol} on different splits, or with other settings, cannot be paired."
-        )
+        raise InputError(f"Two scores of {score.protocol} on other splits, or with other settings, cannot be paired.")
     differences = np.subtract(values, others).round(DIGITS)
     mean, error = float(differences.mean()), float(stats.sem(differences))
     half = float(stats.t.ppf(0.975, len(differences) - 1)) * error
@@ -142,13 +130,10 @@ def score_difference(score: Score, baseline: Score, metric: str | None = None) -
 
 
 def signed_rank_p_value(differences: ArrayLike) -> float:
-    r"""Compute the two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
+    """Compute the two-sided p-value of Wilcoxon's signed-rank test (1945), exact also where differences tie.
 
     Differences of 0 are left out; equal sizes share their mean rank. With ``W⁺`` the sum of the ranks of the positive
-    ones, and every sign as likely as its opposite,
-
-    .. math::
-        p = \min\big(1,\; 2 \min\big( P(W \le W^+),\; P(W \ge W^+) \big) \big).
+    ones, and every sign as likely as its opposite, it is ``min(1, 2 min(P(W ≤ W⁺), P(W ≥ W⁺)))``.
     """
     d = np.asarray(differences, dtype=np.float64)
     d = d[d != 0]

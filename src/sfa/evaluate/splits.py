@@ -5,40 +5,37 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.inputs import labels_of, rarest_class
+from sfa.evaluate.inputs import Labels, labeled_items, labels_of, names_of
 from sfa.ranges import check_whole
-from sfa.tasks import Task, item_word
-
-MAX_REDRAWS = 1000
+from sfa.tasks import Task
 
 
 @dataclass(frozen=True)
 class Split:
     """Numbers of the nodes, graphs or images of the three parts; the validation part may be empty."""
 
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: Labels
+    validation: Labels
+    test: Labels
 
 
 class Splits(ABC):
-    """Where the splits of a graph, or of a set of graphs or images, come from.
+    """A source of splits of a graph, or of a set of graphs or images.
 
     Split ``i`` depends on the data's labels and masks, on the settings and on ``i`` alone: all embeddings get the same.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")
-    """What they are made for."""
+    """The tasks whose data it can split."""
 
     @abstractmethod
-    def of(self, graph: Data, count: int) -> list[Split]:
+    def of(self, data: Data, count: int) -> list[Split]:
         """Return at most ``count`` splits; raise if these data do not allow any."""
 
 
@@ -49,19 +46,13 @@ class RandomSplits(Splits):
     train: float
     validation: float
 
-    def of(self, graph: Data, count: int) -> list[Split]:
-        return random_splits(
-            labels_of(graph),
-            train=self.train,
-            validation=self.validation,
-            count=count,
-            class_names=getattr(graph, "class_names", None),
-            items=item_word(graph),
-        )
+    def of(self, data: Data, count: int) -> list[Split]:
+        y, names = labels_of(data), names_of(data)
+        return random_splits(y, train=self.train, validation=self.validation, count=count, **names)
 
 
 def random_splits(
-    y: NDArray[np.int64],
+    y: Labels,
     *,
     train: float,
     validation: float,
@@ -75,27 +66,21 @@ def random_splits(
     Split ``i`` depends on the labels' positions and on ``(seed, i)`` alone. A draw whose training part lacks a class is
     drawn again.
     """
-    known = np.flatnonzero(y >= 0)
-    classes, fewest, rarest = rarest_class(y[known], class_names)
-    sizes = round(train * len(known)), round(validation * len(known))
-    parts = ("training", "validation", "test") if validation > 0 else ("training", "test")
-    if fewest < len(parts):
-        raise InputError(
-            f"Class {rarest} has {fewest} labelled {items}; a split needs at least {len(parts)}, one for each of "
-            f"{', '.join(parts[:-1])} and {parts[-1]}."
-        )
-    if sizes[0] < classes or (validation > 0 and sizes[1] < 1) or sum(sizes) >= len(known):
-        raise InputError(
-            f"{len(known)} labelled {items} give a training part of {sizes[0]}, too few for {classes} classes."
-        )
+    needed, parts = (3, "training, validation and test") if validation > 0 else (2, "training and test")
+    why = f"a split needs at least {needed}, one for each of {parts}"
+    known = labeled_items(y, needed, why, class_names=class_names, items=items)
+    n, classes = len(known), len(np.unique(y[known]))
+    sizes = round(train * n), round(validation * n)
+    if sizes[0] < classes or (validation > 0 and sizes[1] < 1) or sum(sizes) >= n:
+        raise InputError(f"{n} labelled {items} give a training part of {sizes[0]}, too few for {classes} classes.")
 
     def draw(rng: np.random.Generator) -> Split:
-        for _ in range(MAX_REDRAWS):
+        for _ in range(1000):
             split = Split(*np.split(rng.permutation(known), np.cumsum(sizes)))
             if len(np.unique(y[split.train])) == classes:
                 return split
         raise InputError(
-            f"No random training part of {sizes[0]} {items} with all {classes} classes was found: a class is too rare."
+            f"No random training part of {sizes[0]} {items} has all {classes} classes: a class is too rare."
         )
 
     return [draw(np.random.default_rng([seed, i])) for i in range(count)]
@@ -103,13 +88,7 @@ def random_splits(
 
 @dataclass(frozen=True)
 class FewPerClass(Splits):
-    """The same number of every class, however common it is; what is chosen is chosen by few labels too.
-
-    Attributes:
-        train: Items of every class to train on.
-        validation: Items of every class to validate on.
-        seed: Seed of the drawing.
-    """
+    """The same number of items of every class, however common it is, to train on and to validate on."""
 
     train: int = 5
     validation: int = 5
@@ -119,29 +98,17 @@ class FewPerClass(Splits):
         check_whole("train", self.train, 1)
         check_whole("validation", self.validation, 1)
 
-    def of(self, graph: Data, count: int) -> list[Split]:
-        y, items = labels_of(graph), item_word(graph)
-        known = np.flatnonzero(y >= 0)
-        _, fewest, rarest = rarest_class(y[known], getattr(graph, "class_names", None))
-        needed = self.train + self.validation + 1
-        if fewest < needed:
-            raise InputError(
-                f"Class {rarest} has {fewest} labelled {items[:-1] if fewest == 1 else items}; a split needs at least "
-                f"{needed} of every class, {self.train} to train on, {self.validation} to validate on and 1 to test."
-            )
-        sizes = (self.train, self.validation)
+    def of(self, data: Data, count: int) -> list[Split]:
+        y, needed = labels_of(data), self.train + self.validation + 1
+        parts = f"{self.train} to train on, {self.validation} to validate on and 1 to test"
+        known = labeled_items(y, needed, f"a split needs at least {needed} of every class, {parts}", **names_of(data))
         generators = (np.random.default_rng([self.seed, i]) for i in range(count))
-        return [Split(*class_parts(y, known, lambda members: sizes, rng)) for rng in generators]
+        return [Split(*class_parts(y, known, lambda _: (self.train, self.validation), rng)) for rng in generators]
 
 
 @dataclass(frozen=True)
 class StratifiedFolds(Splits):
-    """Fold ``i`` is the test part of split ``i``, all others are its training part; there is no validation part.
-
-    Attributes:
-        folds: How many parts the labeled items are dealt into.
-        seed: Seed of the shuffling.
-    """
+    """Fold ``i`` is the test part of split ``i``, all others are its training part; there is no validation part."""
 
     folds: int = 10
     seed: int = 0
@@ -150,9 +117,8 @@ class StratifiedFolds(Splits):
     def __post_init__(self) -> None:
         check_whole("folds", self.folds, 2)
 
-    def of(self, graph: Data, count: int) -> list[Split]:
-        names, items = getattr(graph, "class_names", None), item_word(graph)
-        folds = stratified_folds(labels_of(graph), folds=self.folds, seed=self.seed, class_names=names, items=items)
+    def of(self, data: Data, count: int) -> list[Split]:
+        folds = stratified_folds(labels_of(data), folds=self.folds, seed=self.seed, **names_of(data))
         nothing = np.empty(0, dtype=np.int64)
         return [
             Split(np.sort(np.concatenate([*folds[:i], *folds[i + 1 :]])), nothing, folds[i])
@@ -160,43 +126,24 @@ class StratifiedFolds(Splits):
         ]
 
 
-def stratified_folds(
-    y: NDArray[np.int64],
-    *,
-    folds: int = 10,
-    seed: int = 0,
-    class_names: Sequence[str] | None = None,
-    items: str = "graphs",
-) -> list[NDArray[np.int64]]:
+def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any) -> list[Labels]:
     """Return the numbers of the items with a label (``y ≥ 0``) in each fold, ascending.
 
     The shuffled items are put in order of their classes and dealt out in turn, like cards: of any class, and in all, no
     fold has two items more than another. (scikit-learn's ``StratifiedKFold`` deals other folds.)
     """
-    known = np.flatnonzero(y >= 0)
-    _, fewest, rarest = rarest_class(y[known], class_names)
-    if fewest < folds:
-        raise InputError(
-            f"Class {rarest} has {fewest} labelled {items}; {folds} folds need at least {folds} of each class."
-        )
+    known = labeled_items(y, folds, f"{folds} folds need at least {folds} of each class", **names)
     shuffled = np.random.default_rng(seed).permutation(known)
     by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
     return [np.sort(by_class[fold::folds]) for fold in range(folds)]
 
 
 def class_parts(
-    y: NDArray[np.int64],
-    items: NDArray[np.int64],
-    sizes: Callable[[int], Sequence[int]],
-    rng: np.random.Generator,
-) -> list[NDArray[np.int64]]:
+    y: Labels, items: Labels, sizes: Callable[[int], Sequence[int]], rng: np.random.Generator
+) -> list[Labels]:
     """Deal some items into random parts, class by class: one for each size, and the rest; each ascending.
 
-    Args:
-        y: Labels of all items.
-        items: The numbers of those to divide.
-        sizes: How many each part but the last gets of a class of so many members; no more in all than there are.
-        rng: Source of randomness.
+    ``sizes`` says how many items each part but the last gets of a class of so many members; ``y`` are all labels.
     """
     shuffled = rng.permutation(items)
     by_class = shuffled[np.argsort(y[shuffled], kind="stable")]

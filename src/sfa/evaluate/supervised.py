@@ -1,4 +1,4 @@
-"""Supervised baselines: what a network trained with the labels reaches on the splits of a protocol."""
+"""Supervised baselines: networks trained with the labels, on the splits of a protocol."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
+from sfa.evaluate.inputs import Labels, labels_of
 from sfa.evaluate.protocols import Classification, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
@@ -55,11 +55,11 @@ def supervised(
 ) -> list[SupervisedResult]:
     """Train a classifier of two layers on the training part of each split, choose its epoch on validation, read test.
 
-    The settings are those of Kipf and Welling (2017), cross entropy of the training nodes, Adam, dropout before both
-    layers, but for the width (theirs is 16), the decay of both layers' weights (theirs is of the first's alone) and a
-    patience of 50 of at most 500 epochs (theirs is 10 of 200). The epoch chosen is that of the highest validation
-    accuracy and, of several, the lowest validation loss. Labels of the test part are looked at when all is chosen, and
-    nowhere else.
+    The settings are those of `"Semi-Supervised Classification with Graph Convolutional Networks"
+    <https://arxiv.org/abs/1609.02907>`_ (Kipf and Welling, 2017), but for the width (theirs is 16), the decay of both
+    layers' weights (theirs is of the first's alone) and a patience of 50 of at most 500 epochs (theirs is 10 of 200).
+    The epoch chosen is that of the highest validation accuracy and, of several, the lowest validation loss. Labels of
+    the test part are read when all is chosen, and nowhere else.
 
     Args:
         graph: Its ``x``, dense or CSR, is taken as given; its ``y`` may be -1, unknown, outside the splits. Nodes of
@@ -71,7 +71,7 @@ def supervised(
         lr: Learning rate of Adam.
         weight_decay: L2 penalty of Adam.
         epochs: Full-batch steps at most.
-        patience: Stop when validation has not improved for so many epochs.
+        patience: Epochs without a better validation score after which it stops.
         seed: Source of all randomness; split ``i`` depends on ``(seed, i)``.
         on_split: Called after each split.
     """
@@ -79,8 +79,13 @@ def supervised(
         raise unknown_name("supervised model", model, get_args(SupervisedModel))
     for name, value in (("hidden", hidden), ("epochs", epochs), ("patience", patience)):
         check_whole(name, value, 1)
-    y = _checked_labels(graph, splits)
-    results = []
+    if task_of(graph) != "node":
+        items = item_word(graph)
+        raise InputError(f"Supervised baselines need the nodes of one graph, and these are {items} of a set.")
+    y, results = labels_of(graph), []
+    for name, part in (item for split in splits for item in vars(split).items()):
+        if len(part) == 0 or (y[part] < 0).any():
+            raise InputError(f"Supervised training needs labeled nodes, and only those, in the {name} part of a split.")
     for number, split in enumerate(splits):
         split_seed, seen = derive_seed(seed, 6, number), np.concatenate([split.train, split.validation])
         known = torch.full((len(y),), -1)  # all that training may look at
@@ -88,9 +93,20 @@ def supervised(
         with seeded_initialisation(split_seed):
             network = _network(model, graph, hidden, int(known.max()) + 1, dropout)
         optimizer = torch.optim.Adam(network.parameters(), lr=lr, weight_decay=weight_decay)
-        best, epoch, labels = _fit(network, optimizer, graph.x, known, split, epochs, patience, split_seed)
+        best, best_epoch, labels = (-1.0, -math.inf), 0, np.empty(0, dtype=np.int64)
+        for epoch in range(1, epochs + 1):
+            network.train()
+            logits = network(graph.x, step_generator(split_seed, epoch))
+            optimizer.zero_grad()
+            cross_entropy(logits[split.train], known[split.train]).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            now, found = _validate(network, graph.x, known, split.validation)
+            if now > best:
+                best, best_epoch, labels = now, epoch, found
+            if epoch - best_epoch >= patience:
+                break
         test = 100 * float((labels[split.test] == y[split.test]).mean())
-        results.append(SupervisedResult(test, 100 * best, epoch))
+        results.append(SupervisedResult(test, 100 * best[0], best_epoch))
         if on_split is not None:
             on_split()
     return results
@@ -101,10 +117,8 @@ class GraphClassifier(nn.Module):
 
     def __init__(self, propagation: Propagation, in_features: int, hidden: int, classes: int, dropout: float) -> None:
         super().__init__()
-        self.propagation = propagation
-        self.first = Convolution(in_features, hidden)
-        self.second = Convolution(hidden, classes)
-        self.dropout = dropout
+        self.propagation, self.dropout = propagation, dropout
+        self.first, self.second = Convolution(in_features, hidden), Convolution(hidden, classes)
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
         rate = self.dropout if self.training else 0.0
@@ -119,74 +133,29 @@ def _network(model: SupervisedModel, graph: Data, hidden: int, classes: int, dro
     return GraphClassifier(propagation_of(graph), graph.num_features, hidden, classes, dropout)
 
 
-def _fit(
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    x: Tensor,
-    known: Tensor,
-    split: Split,
-    epochs: int,
-    patience: int,
-    seed: int,
-) -> tuple[float, int, NDArray[np.int64]]:
-    """Train a network; return the best validation accuracy, its epoch, and what was predicted then for every node."""
-    accuracy, loss, best_epoch, labels = -1.0, math.inf, 0, np.empty(0, dtype=np.int64)
-    for epoch in range(1, epochs + 1):
-        network.train()
-        train_loss = cross_entropy(network(x, step_generator(seed, epoch))[split.train], known[split.train])
-        optimizer.zero_grad()
-        train_loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        now, now_loss, found = _validate(network, x, known, split.validation)
-        if (now, -now_loss) > (accuracy, -loss):
-            accuracy, loss, best_epoch, labels = now, now_loss, epoch, found
-        if epoch - best_epoch >= patience:
-            break
-    return accuracy, best_epoch, labels
-
-
 @torch.no_grad()
-def _validate(
-    network: nn.Module, x: Tensor, known: Tensor, part: NDArray[np.int64]
-) -> tuple[float, float, NDArray[np.int64]]:
-    """Return accuracy and loss on the validation part, and the predicted label of every node."""
+def _validate(network: nn.Module, x: Tensor, known: Tensor, part: Labels) -> tuple[tuple[float, float], Labels]:
+    """Return accuracy and negative loss on the validation part, and the predicted label of every node."""
     network.eval()
     logits = network(x)
     labels = logits.argmax(1)
     accuracy = float((labels[part] == known[part]).double().mean())
-    return accuracy, float(cross_entropy(logits[part], known[part])), labels.numpy()
-
-
-def _checked_labels(graph: Data, splits: Sequence[Split]) -> NDArray[np.int64]:
-    if task_of(graph) != "node":
-        raise InputError(
-            f"Supervised baselines need the nodes of one graph, and these are {item_word(graph)} of a set."
-        )
-    if graph.y is None:
-        raise InputError("Supervised training needs labels, and this graph has none: give them as `y`.")
-    y: NDArray[np.int64] = np.asarray(graph.y, dtype=np.int64)
-    for split in splits:
-        for name, part in (("training", split.train), ("validation", split.validation), ("test", split.test)):
-            if len(part) == 0:
-                raise InputError(f"Supervised training needs splits with a {name} part, and one of these has none.")
-            if (y[part] < 0).any():
-                raise InputError(f"The {name} part of a split holds {int((y[part] < 0).sum())} nodes without a label.")
-    return y
+    return (accuracy, -float(cross_entropy(logits[part], known[part]))), labels.numpy()
 
 
 SETTINGS: dict[str, int | float] = {
     name: parameter.default
     for name, parameter in inspect.signature(supervised).parameters.items()
-    if name not in ("model", "seed", "on_split") and parameter.default is not inspect.Parameter.empty
+    if name not in ("graph", "splits", "model", "seed", "on_split")
 }
 """How the supervised baselines are trained, where nothing else is said."""
 
 
-def can_be_supervised(protocol: Protocol, graph: Data) -> bool:
+def can_be_supervised(protocol: Protocol, data: Data) -> bool:
     """Return whether the splits of a protocol have nodes to classify, and a validation part to choose on."""
-    if task_of(graph) != "node" or not isinstance(protocol, Classification):
+    if task_of(data) != "node" or not isinstance(protocol, Classification):
         return False
-    return all(len(split.validation) > 0 for split in protocol.draw(graph))
+    return all(len(split.validation) > 0 for split in protocol.draw(data))
 
 
 def supervised_score(
@@ -199,12 +168,6 @@ def supervised_score(
     on_split: Callable[[], None] | None = None,
 ) -> Score:
     """Score a supervised baseline on the splits of a protocol; its arguments are those of :func:`supervised`."""
-    results = supervised(graph, protocol.draw(graph), model=model, seed=seed, on_split=on_split)
-    return Score(
-        name,
-        protocol.name,
-        {"accuracy": tuple(result.test for result in results)},
-        chosen=tuple(result.epoch for result in results),
-        validation={"accuracy": tuple(result.validation for result in results)},
-        splits=protocol.digest(graph),
-    )
+    found = supervised(graph, protocol.draw(graph), model=model, seed=seed, on_split=on_split)
+    test, epochs, validation = zip(*((one.test, one.epoch, one.validation) for one in found), strict=True)
+    return Score(name, protocol.name, {"accuracy": test}, epochs, {"accuracy": validation}, protocol.digest(graph))

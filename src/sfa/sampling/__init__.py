@@ -2,11 +2,8 @@
 
 # Samplers register when they are imported, and `sfa list samplers` shows them in this order.
 # isort: off
-from sfa.sampling.base import Sampler
-from sfa.sampling.whole import WholeGraph
-from sfa.sampling.neighbor import Neighbors
-from sfa.sampling.random_walk import RandomWalks
-from sfa.sampling.clusters import Clusters
+from sfa.sampling.base import Sampler, WholeGraph
+from sfa.sampling.neighbor import Clusters, Neighbors, RandomWalks
 from sfa.sampling.items import Graphs, Images, Starts
 
 __all__ = ["Clusters", "Graphs", "Images", "Neighbors", "RandomWalks", "Sampler", "Starts", "WholeGraph"]

@@ -54,7 +54,7 @@ class BatchPlan:
         self.seed, self.device, self.accumulate = seed, torch.device(device), accumulate
         self.sampler = (sampler or (Images if task_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
-            self.sampler.graph = copy.copy(data).to(device)
+            self.sampler.data = copy.copy(data).to(device)
         is_cut = self.sampler.seeds_are == "clusters"
         self._at_least = self.count if is_cut else max(2, self.count)
         if self.sampler.num_seeds < self._at_least:

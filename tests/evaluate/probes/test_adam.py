@@ -10,7 +10,8 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from sfa.evaluate.probes import AdamProbe, Prediction, adam
+from sfa.evaluate.probes import AdamProbe, Prediction
+from sfa.evaluate.probes import gradient as adam
 from sfa.evaluate.splits import Split, random_splits
 
 

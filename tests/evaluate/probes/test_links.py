@@ -8,9 +8,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from sfa.evaluate.links import Pairs
 from sfa.evaluate.protocols import link_prediction as links
-from sfa.evaluate.protocols.link_prediction import predict_links
+from sfa.evaluate.protocols.link_prediction import Pairs, predict_links
 
 
 @pytest.fixture

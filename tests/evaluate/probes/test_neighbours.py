@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from sfa.evaluate.probes import KNNProbe
 from sfa.evaluate.probes import knn as neighbours
-from sfa.evaluate.probes.knn import nearest_votes
+from sfa.evaluate.probes.knn import rank_votes
 from sfa.evaluate.splits import random_splits
 from sfa.matrices import unit_rows
 
@@ -33,8 +33,8 @@ def test_votes_are_scikit_learns(rows: int, classes: int, k: int, together: int,
     y = 2 * torch.randint(classes, (rows,), generator=generator) + 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbours, "BATCH_NUMBERS", together * rows)
-        found = nearest_votes(queries, x, y, [1, k])
-    for votes, count in zip(found, (1, k), strict=True):
+        found = rank_votes(queries, x, y, sorted({1, k}))[..., 0]
+    for votes, count in zip(found, sorted({1, k}), strict=True):
         reference = KNeighborsClassifier(count, algorithm="brute").fit(x.numpy(), y.numpy())
         assert np.array_equal(votes.numpy(), reference.predict(queries.numpy()))
 

@@ -15,8 +15,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.probes import OneVsRestProbe
-from sfa.evaluate.probes import one_vs_rest as module
-from sfa.evaluate.probes.one_vs_rest import one_vs_rest
+from sfa.evaluate.probes import logistic as module
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 
@@ -61,15 +60,9 @@ def test_sparse_rows_are_what_they_are_dense(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_fold_without_a_class_counts_its_rows_as_wrong() -> None:
     """Three of four rows are of class 0; the fold that looks at the other has no class 1 to learn from."""
-    rows = np.array([[0.0], [0.1], [0.2], [0.3], [9.0]])
-    best, validation = OneVsRestProbe(cs=(100.0,)).choose(rows, np.array([0, 0, 0, 0, 1]), 0)
-    assert (best, validation) == (0, pytest.approx(80))
-
-
-def test_scores_of_a_single_class_say_yes() -> None:
-    classes, scores = one_vs_rest(np.ones((3, 2)), np.array([4, 4, 4]), np.ones((2, 2)), 1.0)
-    assert classes.tolist() == [4]
-    assert (scores > 0).all()
+    rows, split = torch.tensor([[0.0], [0.1], [0.2], [0.3], [9.0]]), Split(np.arange(5), np.arange(0), np.arange(5))
+    (found,) = OneVsRestProbe(cs=(100.0,)).predict(rows, np.array([0, 0, 0, 0, 1]), [split], quiet)
+    assert (found.chosen, found.validation) == (100.0, pytest.approx(80))
 
 
 def test_a_training_part_too_small_for_folds_is_named() -> None:

@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate.probes import WeightedKNNProbe
 from sfa.evaluate.probes import knn as neighbours
-from sfa.evaluate.probes.knn import weighted_votes
+from sfa.evaluate.probes.knn import rank_votes
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 
@@ -48,7 +48,7 @@ def test_ranks_are_those_of_the_sums(
     ks = sorted({1, k, 6})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbours, "BATCH_NUMBERS", together * rows)
-        found = weighted_votes(queries, x, y, ks, temperature)
+        found = rank_votes(queries, x, y, ks, temperature)
     assert found.shape == (len(ks), 13, min(5, len(torch.unique(y))))
     for ranked, count in zip(found, ks, strict=True):
         for query, labels in zip(queries, ranked.tolist(), strict=True):
@@ -61,16 +61,16 @@ def test_a_close_one_outvotes_two_that_are_far() -> None:
     """The plain vote of 3 would go to the two."""
     rows = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.6, -0.8], [-1.0, 0.0]])
     query, labels = torch.tensor([[1.0, 0.0]]), torch.tensor([4, 2, 2, 9])
-    assert weighted_votes(query, rows, labels, [3], 0.07)[0, 0].tolist() == [4, 2, -1]
-    assert weighted_votes(query, rows, labels, [3], 10.0)[0, 0].tolist() == [2, 4, -1]
-    assert weighted_votes(query, rows, labels, [3], 1e-4)[0, 0, 0] == 4, "no overflow"
+    assert rank_votes(query, rows, labels, [3], 0.07)[0, 0].tolist() == [4, 2, -1]
+    assert rank_votes(query, rows, labels, [3], 10.0)[0, 0].tolist() == [2, 4, -1]
+    assert rank_votes(query, rows, labels, [3], 1e-4)[0, 0, 0] == 4, "no overflow"
 
 
 def test_nearness_is_of_direction_where_a_row_has_none() -> None:
     """By distance a row of zeros is nearer than one that points some 74 degrees away; by the cosine it is not."""
     rows, query = torch.tensor([[0.0, 0.0], [0.28, 0.96]]), torch.tensor([[1.0, 0.0]])
-    assert neighbours.nearest_votes(query, rows, torch.tensor([0, 1]), [1]).item() == 0
-    assert weighted_votes(query, rows, torch.tensor([0, 1]), [1], 0.07).tolist() == [[[1, -1]]]
+    assert rank_votes(query, rows, torch.tensor([0, 1]), [1]).tolist() == [[[0, -1]]]
+    assert rank_votes(query, rows, torch.tensor([0, 1]), [1], 0.07).tolist() == [[[1, -1]]]
 
 
 def test_k_is_chosen_on_validation_the_smallest_of_equals(blobs: Callable[..., Data]) -> None:

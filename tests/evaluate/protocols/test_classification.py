@@ -119,7 +119,7 @@ def test_pygcl_uses_rows_as_they_are(blobs: Callable[..., Data]) -> None:
         (
             "honest-1-10-89",
             np.array([0] * 3000 + list(range(1, 21)) * 3),
-            "No random training part of 31 nodes with all 21 classes was found: a class is too rare",
+            "No random training part of 31 nodes has all 21 classes: a class is too rare",
         ),
         ("few-5", np.repeat([0, 1], [90, 10]), "Class 1 has 10 labelled nodes; a split needs at least 11 of every"),
         ("grace-10-90", np.array([0] * 49 + [1]), "at least 2, one for each of training and test"),

@@ -80,7 +80,7 @@ def test_sparse_counts_are_scored_and_graphs_without_a_label_are_left_out(
     graphs = blob_set(60)
     counts = np.random.default_rng(0).poisson(np.where(np.arange(9) % 3 == graphs.y[:, None].numpy(), 2.0, 0.3))
     quick = replace(tu(name), probe=replace(tu(name).probe, cs=(0.1, 1.0)), repeats=2)
-    monkeypatch.setattr("sfa.evaluate.protocols.classification.dense_rows", None)
+    monkeypatch.setattr("sfa.evaluate.protocols.base.dense_rows", None)
     score = quick.evaluate(sparse.csr_matrix(counts), graphs)
     assert score.mean() > 60
     more = blob_set(65)
@@ -133,7 +133,7 @@ def test_a_batch_of_torch_geometric_is_a_graph_set(molecule_list: list[Data]) ->
         ("honest-10-10-80", np.repeat([0, 1], [48, 2]), "Class 1 has 2 labelled graphs; a split needs at least 3"),
         ("honest-10-10-80", np.arange(12) % 4, "12 labelled graphs give a training part of 1"),
         ("grace-10-90", np.arange(40) % 2, "A training part of 4 graphs is too small"),
-        ("honest-10-10-80", np.repeat(range(21), [200, *[3] * 20]), "training part of 26 graphs with all 21"),
+        ("honest-10-10-80", np.repeat(range(21), [200, *[3] * 20]), "training part of 26 graphs has all 21"),
         ("clustering", np.zeros(50, int), "at least 2 classes"),
     ],
 )

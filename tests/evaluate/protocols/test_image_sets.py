@@ -15,7 +15,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, paired_difference
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes import KNNProbe, LogisticProbe, SgdProbe, WeightedKNNProbe
-from sfa.evaluate.probes.base import best_labels, top_accuracy
+from sfa.evaluate.probes.base import best_labels
 from sfa.evaluate.supervised import can_be_supervised
 from sfa.matrices import unit_rows
 from sfa.registry import registered, resolve
@@ -92,8 +92,6 @@ def test_the_best_are_found_by_sorting_and_the_first_of_equals_comes_first() -> 
     classes = torch.tensor([10, 20, 30, 40, 50, 60, 70])
     assert best_labels(scores, classes).tolist() == [[20, 40, 50, 70, 30], [70, 10, 20, 30, 40]]
     assert best_labels(scores[:, :3], classes).tolist() == [[20, 30, 10], [10, 20, 30]]
-    ranked = np.array([[1, 2], [3, -1], [4, 5], [6, 7]])
-    assert top_accuracy(ranked, np.array([2, 3, 1, 9])) == 50.0
 
 
 def test_a_probe_that_ranks_nothing_has_no_top_5(blob_images: Callable[..., Data]) -> None:

@@ -15,10 +15,9 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.evaluate import Classification, Clustering, LinkPrediction
-from sfa.evaluate.links import Pairs
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
 from sfa.evaluate.protocols import link_prediction
-from sfa.evaluate.protocols.link_prediction import predict_links
+from sfa.evaluate.protocols.link_prediction import Pairs, predict_links
 from sfa.evaluate.splits import Split, Splits
 from sfa.matrices import unit_rows
 from sfa.registry import registered, resolve

@@ -1,21 +1,10 @@
 """Classifiers on frozen embeddings: each says what it selects and on what, and predicts the test part once."""
 
-from sfa.evaluate.probes.adam import AdamProbe
-from sfa.evaluate.probes.base import Prediction, Probe
+from sfa.evaluate.probes.base import Prediction as Prediction
+from sfa.evaluate.probes.base import Probe as Probe
+from sfa.evaluate.probes.gradient import AdamProbe, SgdProbe
 from sfa.evaluate.probes.knn import KNNProbe, WeightedKNNProbe
-from sfa.evaluate.probes.logistic import LogisticProbe
-from sfa.evaluate.probes.one_vs_rest import OneVsRestProbe
-from sfa.evaluate.probes.sgd import SgdProbe
+from sfa.evaluate.probes.logistic import LogisticProbe, OneVsRestProbe
 from sfa.evaluate.probes.svm import SVMProbe
 
-__all__ = [
-    "AdamProbe",
-    "KNNProbe",
-    "LogisticProbe",
-    "OneVsRestProbe",
-    "Prediction",
-    "Probe",
-    "SVMProbe",
-    "SgdProbe",
-    "WeightedKNNProbe",
-]
+__all__ = ["AdamProbe", "KNNProbe", "LogisticProbe", "OneVsRestProbe", "SVMProbe", "SgdProbe", "WeightedKNNProbe"]

@@ -1,9 +1,8 @@
-"""What a probe is: embeddings, labels and splits in, labels of the test parts out."""
+"""The base class of probes: embeddings, labels and splits in, labels of the test parts out."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,63 +14,47 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from sfa.evaluate.inputs import Labels as Labels
 from sfa.evaluate.splits import Split
 
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
-"""What scikit-learn computes with."""
-Labels: TypeAlias = NDArray[np.int64]
 OnSplit: TypeAlias = Callable[[], None]
-RANKS = 5
-"""Labels that a probe names for an item at most, where it ranks them."""
-ROWS_TOGETHER = 2**14
-"""Rows that are classified at a time."""
+RANKS = 5  # labels of an item that a probe ranks at most
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the classifier that was chosen on a split says.
+    """Predictions of the classifier that was chosen on a split."""
 
-    Attributes:
-        test: Labels it gives to the items of the test part.
-        chosen: What was selected.
-        validation: The accuracy by which it was, in per cent.
-        ranked: For every item of the test part the labels it finds likeliest, best first, ``(test, ≤ RANKS)``; -1 is no
-            label. ``None`` from a probe that does not say.
-    """
-
-    test: Labels
-    chosen: Any
-    validation: float
-    ranked: Labels | None = None
+    test: Labels  # predicted labels of the test part
+    chosen: Any  # the selected setting
+    validation: float  # the accuracy by which it was selected, in per cent
+    ranked: Labels | None = None  # likeliest labels of the test part, best first, (test, ≤ RANKS); -1 is no label
 
 
-class Probe(ABC):
+class Probe:
     """A classifier on frozen embeddings with a way of selecting its setting.
 
-    A probe hands back predictions and not accuracies: labels of the test part are none of its business, and the
-    protocol compares them once.
+    Probes return predictions and not accuracies: only the protocol reads the labels of the test part. A subclass
+    defines :meth:`predict_split` or, to fit several splits at once, :meth:`predict`.
     """
 
-    unit_rows: bool = True
-    """Whether embeddings are brought to rows of length one first."""
-
-    takes_sparse: ClassVar[bool] = False
-    """Whether sparse embeddings come as they are, compressed rows in float64, and not as dense rows."""
+    unit_rows: bool = True  # whether embeddings are brought to rows of length one first
+    takes_sparse: ClassVar[bool] = False  # whether sparse embeddings are passed as compressed rows in float64
 
     def check(self, splits: Sequence[Split], y: Labels, items: str = "nodes") -> None:
         """Raise, before any long work, if these splits of these labels do not allow it."""
-        del splits, y, items  # most probes take any
 
-    @abstractmethod
-    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
-        """Fit, select and predict on each split.
+    def predict(self, z: Any, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
+        """Fit, select and predict on each split of embeddings ``(n, d)`` and labels ``(n,)``."""
+        for number, split in enumerate(splits):
+            prediction = self.predict_split(z, y, split, number)
+            on_split()
+            yield prediction
 
-        Args:
-            z: Embeddings ``(n, d)``.
-            y: Labels ``(n,)``.
-            splits: Which rows train, validate and test.
-            on_split: To be called when a split's fits are done.
-        """
+    def predict_split(self, z: Tensor, y: Labels, split: Split, number: int) -> Prediction:
+        """Fit, select and predict on one split, the ``number``-th."""
+        raise NotImplementedError
 
 
 def best_labels(scores: Tensor, classes: Tensor) -> Tensor:
@@ -79,19 +62,22 @@ def best_labels(scores: Tensor, classes: Tensor) -> Tensor:
     return classes[scores.argsort(dim=1, descending=True, stable=True)[:, :RANKS]]
 
 
-def top_accuracy(ranked: Labels, labels: Labels) -> float:
-    """Return how often the label is one of those ranked, in per cent."""
-    return 100 * float((ranked == labels[:, None]).any(1).mean())
-
-
 def accuracy(predicted: Labels, labels: Labels) -> Any:
     """Return the accuracy in per cent, over the last axis."""
     return 100 * (predicted == labels).mean(-1)
 
 
+def choose(predicted: Labels, labels: Labels) -> tuple[int, float]:
+    """Return the first of ``m`` settings with the best accuracy, and that accuracy, of predictions ``(m, n)``."""
+    accuracies = accuracy(predicted, labels)
+    best = int(accuracies.argmax())
+    return best, float(accuracies[best])
+
+
 @contextmanager
-def ignore_convergence() -> Iterator[None]:
-    """Take what has not converged as it is, as the authors of the protocols do."""
+def ignore_warnings() -> Iterator[None]:
+    """Accept fits that have not converged, or of a fold that lacks a class, as the authors of the protocols do."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "Label .* is present in all training examples")
         yield

@@ -1,18 +1,80 @@
 """Named evaluation protocols: which splits, which classifier, what is selected on what, how often."""
 
-from sfa.evaluate.protocols import builtin as builtin
-from sfa.evaluate.protocols.base import Embedder, Protocol, default_protocol, possible
-from sfa.evaluate.protocols.classification import Classification
-from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.protocols.unsupervised import Clustering, LabelSignal
+from collections.abc import Callable
+from functools import partial
 
-__all__ = [
-    "Classification",
-    "Clustering",
-    "Embedder",
-    "LabelSignal",
-    "LinkPrediction",
-    "Protocol",
-    "default_protocol",
-    "possible",
-]
+from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
+from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe
+from sfa.evaluate.probes.base import Probe
+from sfa.evaluate.probes.knn import WeightedKNNProbe
+from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
+from sfa.evaluate.protocols.base import possible as possible
+from sfa.evaluate.protocols.link_prediction import LinkPrediction
+from sfa.evaluate.splits import FewPerClass, RandomSplits, Splits, StratifiedFolds
+from sfa.registry import register
+
+__all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]
+
+_TENTHS = RandomSplits(train=0.1, validation=0.1)
+_POWERS = tuple(2.0**power for power in range(-10, 11))
+_CLASSIFICATIONS: dict[str, tuple[Splits, Probe, int]] = {  # splits, probe, repeats
+    "honest-10-10-80": (_TENTHS, LogisticProbe(), 20),
+    "honest-10-10-80-sklearn": (_TENTHS, LogisticProbe(solver="scikit-learn"), 20),
+    "honest-1-10-89": (RandomSplits(train=0.01, validation=0.1), LogisticProbe(), 20),
+    "few-5": (FewPerClass(train=5, validation=5), LogisticProbe(), 20),
+    "pygcl-10-80-10": (RandomSplits(train=0.1, validation=0.8), AdamProbe(steps=5000, lr=0.01, every=20), 20),
+    "grace-10-90": (RandomSplits(train=0.1, validation=0), OneVsRestProbe(cs=_POWERS[:-1], selection="5 folds"), 3),
+    "bgrl-20-80": (RandomSplits(train=0.2, validation=0), OneVsRestProbe(cs=_POWERS, selection="5 halves"), 20),
+    "public": (PublicSplits(), LogisticProbe(), 20),
+    "knn": (_TENTHS, KNNProbe(), 20),
+    "tu-svm-10fold": (StratifiedFolds(folds=10), SVMProbe(kernel="rbf"), 10),
+    "tu-linear-10fold": (StratifiedFolds(folds=10), SVMProbe(kernel="linear"), 10),
+    "image-linear": (HeldOutSplits(), LogisticProbe(), 1),
+    "image-sgd": (HeldOutSplits(), SgdProbe(), 1),
+    "image-knn": (HeldOutSplits(), WeightedKNNProbe(), 1),
+}
+_CHOSEN = "logistic regression on unit rows, C chosen on validation, test read once"
+_HONEST = f"20 random splits 10/10/80, {_CHOSEN}"
+_IN_FOLDS = "C from 10^-3 to 10^3 chosen by 5-fold cross-validation on the training part"
+_DESCRIPTIONS = {  # in the order of `sfa list protocols`
+    "honest-10-10-80": _HONEST,
+    "honest-10-10-80-sklearn": f"{_HONEST}; fitted by scikit-learn, one after another",
+    "honest-1-10-89": f"20 random splits 1/10/89, few labels to train on: {_CHOSEN}",
+    "few-5": "20 random splits with 5 labels of every class to train on, 5 of every class to validate on and all "
+    f"others tested: {_CHOSEN}",
+    "pygcl-10-80-10": "20 random splits, 10 % training, 80 % validation and 10 % test as PyGCL has them: logistic "
+    "regression without a penalty, 5000 steps of Adam, the best of every 20th step chosen on the 80 %",
+    "grace-10-90": "3 random splits 10/90 without validation: one-vs-rest liblinear on unit rows, C from 2^-10 to 2^9 "
+    "chosen by 5-fold cross-validation on the training part",
+    "bgrl-20-80": "20 random splits 20/80 without validation: one-vs-rest liblinear on unit rows, C from 2^-10 to 2^10 "
+    "chosen on 5 random halves of the training part",
+    "public": f"the splits that come with the data: {_CHOSEN}",
+    "clustering": "10 runs of k-means on unit rows, as many clusters as classes; labels are read afterwards",
+    "knn": "20 random splits 10/10/80, vote of the k nearest of the training part, k chosen on validation",
+    "label-signal": "no classifier: the share of the differences between classes that the strongest 1, 4 … 256 "
+    "directions of unit rows hold, by chance 1/(n-1) each; all labels are read",
+    "link-prediction": "3 random splits of the edges: 5 % validation and 10 % test held out before embedding, as many "
+    "pairs without an edge, logistic regression on Hadamard products, C chosen on validation",
+    "tu-svm-10fold": f"10 stratified folds of a graph set: SVM with an RBF kernel on the rows as they are, {_IN_FOLDS}",
+    "tu-linear-10fold": "10 stratified folds of a graph set: linear SVM on columns of mean 0 and variance 1, or on "
+    f"sparse counts as they are, {_IN_FOLDS}",
+    "image-linear": "an image set's own test part, or a fifth of it: logistic regression on unit rows, C chosen on a "
+    "tenth held out of the training images, test read once",
+    "image-sgd": "the same parts: a linear classifier on the rows as they are by 100 epochs of SGD as in published "
+    "offline evaluations, its learning rate from 0.01 to 30 chosen on validation",
+    "image-knn": "the same parts: votes of the k nearest training images, weighted by e^(cos / 0.07), k from 10 to 200 "
+    "chosen on validation",
+}
+_OTHERS: dict[str, Callable[[str, str], Protocol]] = {
+    "clustering": partial(Clustering, repeats=10),
+    "label-signal": LabelSignal,
+    "link-prediction": LinkPrediction,
+}
+
+for _name, _description in _DESCRIPTIONS.items():
+    if _name in _CLASSIFICATIONS:
+        _splits, _probe, _repeats = _CLASSIFICATIONS[_name]
+        _made = Classification(name=_name, description=_description, repeats=_repeats, splits=_splits, probe=_probe)
+        register("protocol", _name, _made)
+    else:
+        register("protocol", _name, _OTHERS[_name](_name, _description))

@@ -1,36 +1,45 @@
-"""What a protocol is, which ones the data allow, and which is the default."""
+"""Protocols: their base class, classification, clustering and label signal, and which of them the data allow."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
-from weakref import ReferenceType, ref
+from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.evaluate.diagnostics import label_signal
+from sfa.evaluate.inputs import Labels, dense_rows, is_sparse, labeled_items, labels_of, sparse_rows
+from sfa.evaluate.masked_splits import PublicSplits
+from sfa.evaluate.probes.base import RANKS, Probe, accuracy, ignore_warnings
 from sfa.evaluate.scores import Score
+from sfa.evaluate.splits import Split, Splits
 from sfa.graph.structure import WeakTensorCache
+from sfa.matrices import unit_rows
 from sfa.registry import registered
-from sfa.tasks import DATA, ITEMS, Task, task_of
+from sfa.tasks import DATA, ITEMS, Task, item_word, num_items, task_of
 
-Embedder = Callable[[Data], Tensor]
-"""A graph, a graph set or an image set in, its embeddings ``(n, d)`` out."""
-
+Embedder = Callable[[Data], Tensor]  # from a graph, a graph set or an image set to its embeddings (n, d)
 BY_NAME = {
     "honest-10-10-80-sklearn": "It gives the scores of honest-10-10-80: ask for it by name.",
     "label-signal": "It is a diagnosis and no score: ask for it by name.",
 }
 """Protocols that are not meant by "all", and why."""
-
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
-"""Protocols for nodes, for whole graphs and for images, where none is named."""
+
+DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
 
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
@@ -38,109 +47,212 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Protocol(ABC):
-    """A way to score embeddings, settled before they are seen: same data, same splits, same selection for all.
-
-    Attributes:
-        name: By which it is asked for.
-        description: One line: splits, classifier, what is selected on what.
-        repeats: Splits or runs; of splits that come with the data at most so many.
-        needs: What the data must have.
-        tasks: What it scores: the nodes of one graph, the graphs of a set, images, or several of these.
-    """
+    """A way to score embeddings, settled before they are seen: same data, same splits, same selection for all."""
 
     name: str
-    description: str
-    repeats: int = 20
-    needs: ClassVar[Literal["labels", "masks", "edges"]] = "labels"
-    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")
+    description: str  # one line: splits, classifier, what is selected on what
+    repeats: int = 20  # splits or runs; of splits that come with the data at most so many
+    needs: ClassVar[Literal["labels", "masks", "edges"]] = "labels"  # what the data must have
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")  # what it scores
 
     @abstractmethod
-    def check(self, graph: Data) -> None:
+    def check(self, data: Data) -> None:
         """Raise, before any long work, if these data do not allow it."""
 
-    def check_task(self, graph: Data) -> None:
-        """Raise if it is not for nodes, not for the graphs of a set, or not for images, where these data are such."""
-        task = task_of(graph)
-        if task not in self.tasks:
-            what = getattr(graph, "name", None) or "this"
+    def check_task(self, data: Data) -> None:
+        """Raise if it does not score nodes, graphs or images, where these data are such."""
+        if task_of(data) not in self.tasks:
             scored = " or ".join(ITEMS[own] for own in self.tasks)
-            raise InputError(f"{self.name} scores {scored}, and {what} is {DATA[task]}.")
+            what = getattr(data, "name", None) or "this"
+            raise InputError(f"{self.name} scores {scored}, and {what} is {DATA[task_of(data)]}.")
 
     def evaluate(
-        self,
-        embedding: Any,
-        graph: Data,
-        *,
-        name: str = "embedding",
-        on_split: Callable[[], None] | None = None,
+        self, embedding: Any, data: Data, *, name: str = "embedding", on_split: Callable[[], None] | None = None
     ) -> Score:
         """Score an embedding of a graph's nodes, or of a set's graphs or images.
 
         Args:
             embedding: ``(n, d)``, a tensor or array, dense or sparse; or an :data:`Embedder`, which is called with the
-                graph, or set, that may be seen.
-            graph: The graph, or set, that it is scored on; labels of ``-1`` are unknown and left out.
-            name: What the embedding is called in the score.
+                data that may be seen.
+            data: The graph, or set, that it is scored on; labels of ``-1`` are unknown and left out.
+            name: Name of the score.
             on_split: Called after each split or run.
         """
-        score = self.measure(embedding, graph, on_split or no_news)
-        return replace(score, name=name, splits=self.digest(graph))
+        score = self.measure(embedding, data, on_split or no_news)
+        return replace(score, name=name, splits=self.digest(data))
 
     @abstractmethod
-    def measure(self, embedding: Any, graph: Data, on_split: Callable[[], None]) -> Score:
+    def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
         """Score an embedding as :meth:`evaluate` does, which adds name and digest."""
 
     def with_splits(self: P, count: int) -> P:
         """Return the same with another number of repeats: a quick look, not the protocol."""
         return replace(self, repeats=count)
 
-    def count(self, graph: Data) -> int:
+    def count(self, data: Data) -> int:
         """Return how many splits or runs these data get."""
         return self.repeats
 
     @abstractmethod
-    def parts(self, graph: Data) -> Iterable[NDArray[np.int64]]:
+    def parts(self, data: Data) -> Iterable[Labels]:
         """Return the numbers of the nodes, graphs, images or edges of every part of every split, in order."""
 
-    def digest(self, graph: Data) -> str:
+    def digest(self, data: Data) -> str:
         """Compute the SHA-256 of all settings and splits; scores of the same data can be paired if theirs is equal."""
         settings = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "description"}
         text = repr(settings).replace("KNNProbe(", "NeighbourProbe(")  # as it is called in stored digests
         sha = hashlib.sha256(text.encode())
-        for part in self.parts(graph):
+        for part in self.parts(data):
             sha.update(f";{len(part)}:".encode())
             sha.update(np.ascontiguousarray(part, dtype=np.int64).data)
         return sha.hexdigest()
 
 
-_Drawn = tuple[Protocol, list[tuple[ReferenceType[Tensor], int]], Any]
-_DRAWN: WeakTensorCache[dict[str, _Drawn]] = WeakTensorCache()
+_DRAWN: WeakTensorCache[dict[str, Any]] = WeakTensorCache()
 """Splits of each protocol, as long as a tensor of the data lives and is not written to."""
 
 
-def draw_once(protocol: Protocol, graph: Data, key: Any, draw: Callable[[], S]) -> S:
+def draw_once(protocol: Protocol, data: Data, key: Any, draw: Callable[[], S]) -> S:
     """Return the splits that ``draw`` makes for these data: the same ones as long as no tensor of the data changes.
 
-    Args:
-        protocol: Whose splits they are.
-        graph: The data.
-        key: What is split, labels or edges; the splits are forgotten when it is.
-        draw: Draws them.
+    They are forgotten with ``key``, the labels or edges that are split.
     """
-    tensors = [value for value in graph.to_dict().values() if isinstance(value, Tensor)]
+    tensors = [value for value in data.to_dict().values() if isinstance(value, Tensor)]
     if not isinstance(key, Tensor) or any(value.is_inference() for value in tensors):  # they count no changes
         return draw()
-    known = _DRAWN.get(key, dict)
+    known, now = _DRAWN.get(key, dict), [(id(value), value._version) for value in tensors]
     drawn = known.get(protocol.name)
-    if drawn is None or drawn[0] != protocol or not _are_unchanged(tensors, drawn[1]):
+    if drawn is None or drawn[0] != protocol or [(id(tensor()), version) for tensor, version in drawn[1]] != now:
         drawn = known[protocol.name] = protocol, [(ref(value), value._version) for value in tensors], draw()
     splits: S = drawn[2]
     return splits
 
 
-def _are_unchanged(tensors: Sequence[Tensor], before: Sequence[tuple[ReferenceType[Tensor], int]]) -> bool:
-    pairs = zip(tensors, before, strict=False)
-    return len(tensors) == len(before) and all(t is old() and t._version == version for t, (old, version) in pairs)
+@dataclass(frozen=True, kw_only=True)
+class Classification(Protocol):
+    """Accuracy of a probe on the test part of each split.
+
+    Of images of more than 5 classes, also how often the right one is among the 5 likeliest (``top-5``), where the probe
+    ranks them.
+    """
+
+    splits: Splits
+    probe: Probe
+
+    @property
+    def needs(self) -> Literal["labels", "masks"]:  # type: ignore[override]
+        return "masks" if isinstance(self.splits, PublicSplits) else "labels"
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:  # type: ignore[override]
+        return self.splits.tasks
+
+    def draw(self, data: Data) -> list[Split]:
+        """Return the splits of these data."""
+        self.check_task(data)
+        return draw_once(self, data, data.y, lambda: self.splits.of(data, self.repeats))
+
+    def check(self, data: Data) -> None:
+        self.probe.check(self.draw(data), labels_of(data), item_word(data))
+
+    def count(self, data: Data) -> int:
+        return len(self.draw(data))
+
+    def parts(self, data: Data) -> Iterable[Labels]:
+        return (part for split in self.draw(data) for part in (split.train, split.validation, split.test))
+
+    def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
+        self.check(data)
+        splits, y = self.draw(data), labels_of(data)
+        z = self.rows(embedding(data) if callable(embedding) else embedding, len(y), item_word(data))
+        found = list(self.probe.predict(z, y, splits, on_split))
+        labels = [y[split.test] for split in splits]
+        values = {"accuracy": tuple(float(accuracy(f.test, own)) for f, own in zip(found, labels, strict=True))}
+        ranked = [f.ranked for f in found if f.ranked is not None]
+        if task_of(data) == "image" and len(ranked) == len(splits) and len(np.unique(y[y >= 0])) > RANKS:
+            hits = ((best == own[:, None]).any(1) for best, own in zip(ranked, labels, strict=True))
+            values[f"top-{RANKS}"] = tuple(100 * float(hit.mean()) for hit in hits)
+        chosen, validation = tuple(f.chosen for f in found), tuple(f.validation for f in found)
+        return Score("", self.name, values, chosen, {"accuracy": validation})
+
+    def rows(self, z: Any, count: int, items: str) -> Any:
+        """Return an embedding in the form that the probe takes."""
+        if self.probe.unit_rows:
+            return unit_rows(dense_rows(z, count, items))
+        return (sparse_rows if self.probe.takes_sparse and is_sparse(z) else dense_rows)(z, count, items)
+
+
+@dataclass(frozen=True)
+class UnsupervisedProtocol(Protocol):
+    """A protocol that scores the embeddings of all items with a label at once, without a classifier."""
+
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
+
+    def check(self, data: Data) -> None:
+        labeled_items(labels_of(data))
+
+    def parts(self, data: Data) -> Iterable[Labels]:
+        return [labeled_items(labels_of(data))]
+
+    def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
+        y = labels_of(data)
+        items = labeled_items(y)
+        z = dense_rows(embedding(data) if callable(embedding) else embedding, num_items(data), item_word(data))
+        return Score("", self.name, self.metrics(z[torch.from_numpy(items)], y[items], on_split))
+
+    @abstractmethod
+    def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
+        """Compute each metric in per cent, once for every run, from embeddings ``(n, d)`` and labels ``(n,)``."""
+
+
+@dataclass(frozen=True)
+class Clustering(UnsupervisedProtocol):
+    """k-means with as many clusters as there are classes, ``repeats`` times from other starts; none is preferred.
+
+    Of the labels the clustering sees how many there are and which items have one, nothing else. The solver is part of
+    the digest, as another k-means starts elsewhere.
+    """
+
+    unit_rows: bool = True
+    seed: int = 0
+    solver: Literal["scikit-learn"] = "scikit-learn"
+
+    def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
+        found = []
+        for clusters in self.clusters(z, len(np.unique(y))):
+            metrics = (normalized_mutual_info_score, adjusted_rand_score, assignment_accuracy)
+            found.append([100 * float(metric(y, clusters)) for metric in metrics])
+            on_split()
+        return dict(zip(("nmi", "ari", "accuracy"), zip(*found, strict=True), strict=True))
+
+    def clusters(self, z: Tensor, count: int) -> Iterator[Labels]:
+        """Yield the cluster of each row ``(n,)``, run by run."""
+        rows, starts = (unit_rows(z) if self.unit_rows else z).numpy(), np.random.RandomState(self.seed)
+        for _ in range(self.repeats):
+            with ignore_warnings(), threadpool_limits(1):  # the sums of several threads differ in their last digits
+                yield KMeans(count, n_init=1, random_state=starts).fit_predict(rows)
+
+
+def assignment_accuracy(classes: Labels, clusters: Labels) -> float:
+    """Return the share of points in the right cluster, by the best assignment of clusters to classes."""
+    counts = contingency_matrix(classes, clusters)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return float(counts[rows, columns].sum() / counts.sum())
+
+
+@dataclass(frozen=True)
+class LabelSignal(UnsupervisedProtocol):
+    """The signal (:func:`sfa.evaluate.label_signal`) of the first 1, 4, 16 … directions together.
+
+    It looks at all labels and holds none back: a diagnosis of what an embedding is made of, not a score to choose by.
+    """
+
+    repeats: int = 1
+
+    def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
+        so_far = label_signal(unit_rows(z), y).cumsum(0)
+        on_split()
+        return {f"first {count}": (100 * float(so_far[min(count, len(so_far)) - 1]),) for count in DIRECTIONS}
 
 
 def default_protocol(task: Task) -> str:
@@ -148,16 +260,14 @@ def default_protocol(task: Task) -> str:
     return DEFAULTS[task]
 
 
-def possible(graph: Data) -> tuple[list[Protocol], dict[str, str]]:
+def possible(data: Data) -> tuple[list[Protocol], dict[str, str]]:
     """Return the protocols that these data allow, and why not for each of the others."""
     allowed, refused = [], {}
-    for protocol in registered("protocol").values():
-        name = protocol.name
-        if name in BY_NAME:
-            refused[name] = BY_NAME[name]
-            continue
+    for name, protocol in registered("protocol").items():
         try:
-            protocol.check(graph)
+            if name in BY_NAME:
+                raise InputError(BY_NAME[name])
+            protocol.check(data)
             allowed.append(protocol)
         except InputError as error:
             refused[name] = str(error)
@@ -165,4 +275,4 @@ def possible(graph: Data) -> tuple[list[Protocol], dict[str, str]]:
 
 
 def no_news() -> None:
-    """Where nobody wants to be told."""
+    """Do nothing after a split."""

@@ -1,0 +1,184 @@
+"""Linear classifiers trained by gradient descent: Adam stopped where validation is best, and SGD with momentum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from sfa.evaluate.logistic_regression import BATCH_BYTES, PARTS_TOGETHER, ROWS_TOGETHER
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, accuracy, best_labels, choose
+from sfa.evaluate.splits import Split
+from sfa.ranges import check_number, check_whole
+from sfa.seeding import derive_seed
+
+
+@dataclass(frozen=True)
+class AdamProbe(Probe):
+    r"""PyGCL's probe: softmax regression by full-batch Adam, the first step with the best validation accuracy.
+
+    .. math::
+        \min_{W, b} \; -\frac1n \sum_i \log \operatorname{softmax}(W z_i + b)_{y_i}
+
+    There is no penalty: early stopping is the regularization. ``W`` starts from Xavier's uniform distribution, ``b``
+    from torch's own, both drawn for each split anew. Every ``every`` steps the validation part is predicted.
+    """
+
+    steps: int = 5000
+    lr: float = 0.01
+    every: int = 20
+    unit_rows: bool = False
+    seed: int = 0
+
+    def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
+        z, sizes = z.float(), {len(split.train) for split in splits}
+        together = 1  # training parts that differ in size are no batch
+        if len(sizes) == 1:
+            together = max(1, min(PARTS_TOGETHER, BATCH_BYTES // (4 * max(sizes) * z.shape[1])))
+        for first in range(0, len(splits), together):
+            for prediction in self._predict_batch(z, y, splits[first : first + together], first):
+                on_split()
+                yield prediction
+
+    @torch.no_grad()
+    def _predict_batch(self, z: Tensor, y: Labels, splits: Sequence[Split], first: int) -> list[Prediction]:
+        classes = np.unique(y[y >= 0])
+        x = torch.stack([z[split.train] for split in splits])
+        labels = torch.from_numpy(np.searchsorted(classes, np.stack([y[split.train] for split in splits])))
+        target = one_hot(labels, len(classes)).float()
+        w, b = initial_weights(z.shape[1], len(classes), [(self.seed, first + i) for i in range(len(splits))])
+        optimizer = torch.optim.Adam([w, b], lr=self.lr)
+        chosen = [Prediction(np.empty(0, np.int64), 0, -1.0) for _ in splits]
+        for step in range(1, self.steps + 1):
+            w.grad, b.grad = softmax_gradients(w, b, x, target)
+            optimizer.step()
+            if step % self.every != 0:
+                continue
+            side_by_side = w.movedim(0, 1).flatten(1)  # (d, splits · k): one product for all splits
+            scores = ((rows @ side_by_side).view(-1, *w.shape[::2]) for rows in torch.split(z, ROWS_TOGETHER))
+            likeliest = torch.cat([piece.add_(b[:, 0]).argmax(2) for piece in scores]).mT.numpy()  # (splits, n)
+            for i, (split, found) in enumerate(zip(splits, classes[likeliest], strict=True)):
+                validation = float(accuracy(found[split.validation], y[split.validation]))
+                if validation > chosen[i].validation:
+                    chosen[i] = Prediction(found[split.test], step, validation)
+        return chosen
+
+
+def initial_weights(features: int, classes: int, seeds: Sequence[tuple[int, int]]) -> tuple[Tensor, Tensor]:
+    """Draw weights ``(splits, d, k)`` after Glorot and Bengio (2010), biases ``(splits, 1, k)`` within ``± 1/√d``."""
+    w, b = torch.empty(len(seeds), features, classes), torch.empty(len(seeds), 1, classes)
+    for i, seed in enumerate(seeds):
+        generator = torch.Generator().manual_seed(derive_seed(*seed))
+        torch.nn.init.xavier_uniform_(w[i], generator=generator)
+        b[i].uniform_(-1 / math.sqrt(features), 1 / math.sqrt(features), generator=generator)
+    return w, b
+
+
+def softmax_gradients(w: Tensor, b: Tensor, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the mean cross-entropy, ``Xᵀ (p - y) / n`` and ``1ᵀ (p - y) / n``, a split each.
+
+    Shapes are ``(splits, d, k)``, ``(splits, 1, k)``, ``(splits, n, d)`` and, of one-hot labels, ``(splits, n, k)``.
+    """
+    residual = torch.baddbmm(b, x, w).softmax(2).sub_(target).div_(x.shape[1])
+    return x.mT @ residual, residual.sum(1, keepdim=True)
+
+
+@dataclass(frozen=True)
+class SgdProbe(Probe):
+    """Softmax regression on the rows as they are by SGD with momentum, without a penalty; the last weights count.
+
+    The offline linear evaluation of image encoders with the settings of `"solo-learn: A Library of Self-supervised
+    Methods for Visual Representation Learning" <https://arxiv.org/abs/2108.01775>`_ (da Costa et al., 2022), but on
+    features that are computed once, without augmentation. As the sizes of features differ between methods, all rates
+    are trained side by side on the same batches, from the same weights; of equally good ones the smallest is taken. At
+    each of the ``milestones`` in epochs the rate falls to a tenth.
+    """
+
+    lrs: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    epochs: int = 100
+    batch_size: int = 256
+    momentum: float = 0.9
+    milestones: tuple[int, ...] = (60, 80)
+    unit_rows: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("epochs", self.epochs, 1)
+        check_whole("batch_size", self.batch_size, 1)
+        for lr in self.lrs:
+            check_number("lrs", lr, above=0)
+
+    @torch.no_grad()
+    def predict_split(self, z: Tensor, y: Labels, split: Split, number: int) -> Prediction:
+        z, lrs = z.float(), sorted(self.lrs)
+        classes, target = np.unique(y[split.train], return_inverse=True)
+        generator = torch.Generator().manual_seed(derive_seed(self.seed, number))
+        fitted = self.fit(z[split.train], torch.from_numpy(target), len(classes), lrs, generator)
+        pieces = torch.split(z[split.validation], ROWS_TOGETHER)
+        labels = classes[torch.cat([fitted.scores(piece).argmax(2) for piece in pieces]).mT.numpy()]
+        best, validation = choose(labels, y[split.validation])
+        pieces, known = torch.split(z[split.test], ROWS_TOGETHER), torch.from_numpy(classes)
+        ranked = torch.cat([best_labels(fitted.scores(piece)[:, best], known) for piece in pieces]).numpy()
+        return Prediction(ranked[:, 0], lrs[best], validation, ranked)
+
+    def fit(
+        self, x: Tensor, target: Tensor, classes: int, lrs: Sequence[float], generator: torch.Generator
+    ) -> LinearClassifiers:
+        """Fit a classifier for each rate to rows ``(n, d)`` and their classes ``(n,)``."""
+        fitted = LinearClassifiers(x.shape[1], len(lrs), classes, momentum=self.momentum, generator=generator)
+        for epoch in range(self.epochs):
+            rates = torch.tensor(lrs).unsqueeze(1) * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
+            for batch in torch.split(torch.randperm(len(x), generator=generator), self.batch_size):
+                w, b = fitted.gradients(x[batch], fitted.scores(x[batch]), target[batch])
+                fitted.step((w / len(batch), b / len(batch)), rates)
+        return fitted
+
+
+class LinearClassifiers:
+    r"""Several softmax classifiers of the same rows and the momentum of each; a step of all is two matrix products.
+
+    .. math::
+        v \leftarrow \mu v + \nabla_W \Big( {-\tfrac1n} \sum_i \log \operatorname{softmax}(W^\top x_i + b)_{y_i} \Big),
+        \qquad W \leftarrow W - \eta v,
+
+    and likewise for the biases: the momentum of ``torch.optim.SGD``. All ``count`` classifiers begin with the same
+    weights, uniform within ``± 1/√d`` as those of ``torch.nn.Linear``.
+    """
+
+    def __init__(self, features: int, count: int, classes: int, *, momentum: float, generator: torch.Generator) -> None:
+        bound = 1 / math.sqrt(features)
+        first = torch.empty(features + 1, classes).uniform_(-bound, bound, generator=generator)
+        self.w = first[:-1].unsqueeze(1).repeat(1, count, 1)  # (d, m, k)
+        self.b = first[-1].repeat(count, 1)  # (m, k)
+        self.velocity_w, self.velocity_b = torch.zeros_like(self.w), torch.zeros_like(self.b)
+        self.momentum = momentum
+
+    def scores(self, x: Tensor) -> Tensor:
+        """Return the scores ``(n, m, k)`` of rows ``(n, d)``."""
+        return torch.addmm(self.b.flatten(), x, self.w.flatten(1)).view(-1, *self.b.shape)
+
+    def gradients(self, x: Tensor, scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradients of the summed cross-entropy by weights and biases: ``Xᵀ (p - y)`` and ``1ᵀ (p - y)``."""
+        residual = scores.softmax(2)
+        residual[torch.arange(len(x), device=x.device), :, target] -= 1
+        return (x.mT @ residual.flatten(1)).view_as(self.w), residual.sum(0)
+
+    def step(self, gradients: tuple[Tensor, Tensor], lrs: Tensor) -> None:
+        """Take a step down mean gradients, at a rate for each classifier, ``(m, 1)``."""
+        velocities = self.velocity_w, self.velocity_b
+        for parameter, velocity, gradient in zip((self.w, self.b), velocities, gradients, strict=True):
+            velocity.mul_(self.momentum).add_(gradient)
+            parameter.sub_(lrs * velocity)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors that a step changes, by name."""
+        return {name: getattr(self, name) for name in ("w", "b", "velocity_w", "velocity_b")}
+
+    def to(self, device: torch.device) -> None:
+        for name, tensor in self.tensors().items():
+            setattr(self, name, tensor.to(device))
