@@ -1,6 +1,6 @@
 """LP-Info: bringing your own view, by learned priors (You et al., 2022)."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,11 +11,19 @@ from sfa.losses import info_nce
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
 from sfa.nn.adapt import renewed
-from sfa.nn.view_generator import Objectives, ViewGenerator, rewards
+from sfa.nn.view_generator import ViewGenerator, rewards
 from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
 
 Principle = Literal["min", "bn", "both"]
+
+
+class Objectives(NamedTuple):
+    """Three scalars, each of which has a gradient in weights of its own."""
+
+    contrast: Tensor  # in the encoder and the projector
+    bottleneck: Tensor  # in the bottleneck's encoder and projector; 0 without them
+    prior: Tensor  # in the two generators
 
 
 @register("method", "lp-info")
@@ -30,11 +38,12 @@ class LPInfo(GraphCL):
         \min_{\phi_v} \ \frac1b \sum_g \big( r_g\, \mathcal{R}_g(\phi_v) + \beta\, \mathcal{D}_g(\phi_v) \big),
         \qquad r_g = \begin{cases} 1 & c_g > \tfrac1b \sum_{g'} c_{g'} \\ \delta & \text{otherwise} \end{cases}
 
-    with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, encoder and projector
-    :math:`\theta`, and generators :math:`\phi_v` with a reconstruction :math:`\mathcal{R}` and a divergence
-    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). Hard, by ``principle``, are views that share
-    little (``min``, :math:`c = \ell`), embeddings that keep little of their view (``bn``, :math:`c = \ell^{bn}`, the
-    loss of another encoder that learns to find them), or both. One backward pass gives each part its own gradient.
+    with the loss :math:`\ell` of :class:`~sfa.methods.GraphCL` between both views, and generators :math:`\phi_v` with a
+    reconstruction :math:`\mathcal{R}` and a divergence :math:`\mathcal{D}`
+    (:class:`~sfa.nn.view_generator.ViewGenerator`). Hard, by ``principle``, are views that share little (``min``,
+    :math:`c = \ell`), embeddings that keep little of their view (``bn``, :math:`c = \ell^{bn}`, the loss of another
+    encoder that learns to find them), or both. One backward pass gives each part its own gradient. The weight of the
+    divergence is 1 in the authors' code, with which generators forget their graph.
 
     Args:
         encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
@@ -79,13 +88,13 @@ class LPInfo(GraphCL):
         return contrast + bottleneck + prior
 
     def objectives(self, data: Data, generator: torch.Generator | None, observe: Observer | None = None) -> Objectives:
-        """Compute what each part is trained by, in one step."""
+        """Compute the objectives of all parts in one step."""
         generated = [draw(data, generator) for draw in self.generators]
         networks = [self.encoder] if self.principle == "min" else [self.encoder, self.bottleneck]
         maps = [network(one.view, generator) for network in networks for one in generated]
         h_alpha, h_beta, *h_bottleneck = self.apply_spectral(*maps, generator=generator, observe=observe)
         z_alpha, z_beta = self.head(h_alpha), self.head(h_beta)
-        contrast = self.losses(z_alpha, z_beta)
+        contrast = self.losses(z_alpha, z_beta)  # (b,)
         bottleneck = torch.zeros_like(contrast)
         for h, z in zip(h_bottleneck, (z_alpha, z_beta), strict=False):
             bottleneck = bottleneck + self.losses(self.bottleneck_head(h), z.detach())

@@ -20,19 +20,16 @@ class MVGRL(Method):
     r"""Tell nodes from corrupted ones as DGI does, the nodes of one view by the summary of the other.
 
     From `"Contrastive Multi-View Representation Learning on Graphs" <https://arxiv.org/abs/2006.05582>`_ (Hassani and
-    Khasahmadi, 2020). View alpha is the graph, view beta its diffusion, and each has an encoder of its own. With the
-    scores :math:`D(h, s) = h^\top W s`, :math:`\operatorname{sp}(x) = \log(1 + e^x)` and the corrupted maps
-    :math:`H^-`,
+    Khasahmadi, 2020). View alpha is the graph, view beta its diffusion, and each has an encoder of its own; the
+    embedding is the sum of their outputs. With the scores :math:`D(h, s) = h^\top W s`, the loss is
 
     .. math::
-        \mathcal{L} = \tfrac{1}{4n} \sum_i \operatorname{sp}\big( -D(\tilde h_i^\alpha, s_\beta) \big)
-            + \operatorname{sp}\big( -D(\tilde h_i^\beta, s_\alpha) \big)
-            + \operatorname{sp}\big( D(\tilde h_i^{\alpha-}, s_\beta) \big)
-            + \operatorname{sp}\big( D(\tilde h_i^{\beta-}, s_\alpha) \big).
+        \mathcal{L} = \mathrm{JS}\big( D(\tilde h^\alpha, s_\beta) \Vert D(\tilde h^\beta, s_\alpha),\;
+            D(\tilde h^{\alpha-}, s_\beta) \Vert D(\tilde h^{\beta-}, s_\alpha) \big)
 
-    This is the authors' method for nodes, without projection heads. The embedding is the sum of what both encoders
-    give. Defaults are the authors' for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs,
-    training ends with the weights of the lowest loss.
+    with :func:`~sfa.losses.jensen_shannon` and the corrupted maps :math:`h^-`. This is the authors' method for nodes,
+    without projection heads. Defaults are theirs for Cora, on the whole graph where they crop 2,000 nodes at a time;
+    like theirs, training ends with the weights of the lowest loss.
 
     Args:
         encoder: Any module that embeds nodes and takes a ``propagation``; the second is a copy with weights of its own.
@@ -55,10 +52,10 @@ class MVGRL(Method):
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.diffusion(data, generator)
         corrupted = ShuffleFeatures().view(data, generator, 1)
-        encoders = (self.encoder, self.diffusion_encoder) * 2
-        views = (alpha, beta, corrupted, self.diffusion.diffuse(data, into=corrupted))
-        pairs = zip(encoders, views, strict=True)
-        maps = [self.encode(encoder, [view], data, generator)[0] for encoder, view in pairs]
+        maps = []
+        for view, diffused in ((alpha, beta), (corrupted, self.diffusion.diffuse(data, into=corrupted))):
+            maps += self.encode(self.encoder, [view], data, generator)
+            maps += self.encode(self.diffusion_encoder, [diffused], data, generator)
         h_alpha, h_beta, c_alpha, c_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         s_alpha, s_beta = summary(h_alpha), summary(h_beta)
         return jensen_shannon(
@@ -66,6 +63,5 @@ class MVGRL(Method):
             torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)]),
         )
 
-    def embeddings(self, data: Data) -> Tensor:
-        z: Tensor = self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))
-        return z
+    def embeddings(self, data: Data) -> Any:
+        return self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))

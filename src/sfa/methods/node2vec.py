@@ -16,8 +16,7 @@ class Node2Vec(DeepWalk):
     """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
 
     From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
-    2016). With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the
-    walks are DeepWalk's.
+    2016). With ``p = q = 1``, the authors' defaults, the walks are DeepWalk's; they search ¼, ½, 1, 2 and 4.
 
     Args:
         p: Return parameter.

@@ -16,20 +16,14 @@ from sfa.registry import register
 
 @register("method", "simgrace")
 class SimGRACE(Method):
-    r"""Contrast what the encoder makes of a graph with what a perturbed encoder makes of it; no graph is augmented.
+    r"""Contrast the embedding of a graph with that by a perturbed encoder; no graph is augmented.
 
     From `"SimGRACE: A Simple Framework for Graph Contrastive Learning without Data Augmentation"
-    <https://arxiv.org/abs/2202.03104>`_ (Xia et al., 2022).
-
-    .. math::
-        \mathcal{L} = -\frac1b \sum_i \log \frac{ e^{\cos(z'_i, z_i) / \tau} }
-            { \sum_{j \neq i} e^{\cos(z'_i, z_j) / \tau} }, \qquad
-        z = g(\tilde h_\theta), \quad z' = g(\tilde h_{\theta'}), \quad
-        \theta'_l = \theta_l + \eta\, \epsilon_l, \quad \epsilon_l \sim \mathcal{N}(0, \operatorname{std}(\theta_l)^2)
-
-    with noise drawn anew in each step for each tensor :math:`\theta_l` of the encoder. As in the authors' code the
-    perturbed maps :math:`z'` are constants, and they are the anchors. The perturbed pass leaves the encoder's running
-    statistics alone. Defaults are that code's; it tunes ``eta`` among 0.1, 1, 10 and 100.
+    <https://arxiv.org/abs/2202.03104>`_ (Xia et al., 2022). In each step noise
+    :math:`\eta\, \epsilon, \epsilon \sim \mathcal{N}(0, \operatorname{std}(\theta)^2)` is added to each tensor
+    :math:`\theta` of the encoder's weights. The loss is :class:`~sfa.methods.GraphCL`'s; as in the authors' code the
+    perturbed maps are constants, and they are the anchors. The perturbed pass leaves the encoder's running statistics
+    alone. Defaults are that code's; it tunes ``eta`` among 0.1, 1, 10 and 100.
 
     Args:
         eta: Size of the noise, in standard deviations of each tensor of weights.

@@ -19,11 +19,10 @@ class SimSiam(TwoViewMethod):
 
     .. math::
         \mathcal{L} = \tfrac12 D(q(z_\alpha), \operatorname{sg}(z_\beta)) +
-            \tfrac12 D(q(z_\beta), \operatorname{sg}(z_\alpha)), \qquad
-        D(p, z) = -\frac1b \sum_i \cos(p_i, z_i), \qquad z = g(\tilde h)
+            \tfrac12 D(q(z_\beta), \operatorname{sg}(z_\alpha)), \qquad D(p, z) = -\frac1b \sum_i \cos(p_i, z_i)
 
-    with the projector :math:`g`, three linear layers with batch normalization after each, the predictor :math:`q` and
-    the stop-gradient :math:`\operatorname{sg}`. The predictor's learning rate does not decay.
+    with the predictor :math:`q`, whose learning rate does not decay, and the stop-gradient :math:`\operatorname{sg}`.
+    The projector is three linear layers with batch normalization after each.
 
     Args:
         head_hidden: Width of the projector's two hidden layers.

@@ -30,19 +30,19 @@ class SUGRL(Method):
         \tilde h_i^+ = \tfrac{1}{m} \sum_{j=1}^{m} h_{s_{ij}}
 
     are anchors, structural and neighbor positives, where :math:`s_{ij}` is drawn from node ``i`` and its neighbors;
-    negatives are the anchors in random order. Their distances are in the loss :func:`~sfa.losses.multiplet`. The
-    embeddings are :math:`H^+`, as in the authors' code. Defaults are the authors' for Cora.
+    negatives are the anchors in random order. The loss is :func:`~sfa.losses.multiplet`. The embeddings are
+    :math:`H^+`, as in the authors' code. Defaults are the authors' for Cora.
 
     Args:
         encoder: Any module that embeds nodes; the authors' is an MLP.
         dropout: Rate at which features are dropped.
         structural_dropout: Rate at which anchors are dropped before they are propagated.
         neighbours: Draws ``m`` of a neighbor positive.
-        negatives: Random orders.
+        negatives: Number of random orders.
         alpha: Margin by which positives are nearer than negatives.
         beta: How much farther negatives may lie.
-        weights: Of the structural, the neighbor and the upper-bound loss.
-        form: Of the loss: that of the authors' ``code``, to which their weights belong, or as the ``paper`` prints it.
+        weights: Weights of the structural, the neighbor and the upper-bound loss.
+        form: Form of the loss: that of the authors' ``code``, to which their weights belong, or of the ``paper``.
     """
 
     defaults = {

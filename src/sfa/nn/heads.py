@@ -1,7 +1,5 @@
 """Heads between feature maps and losses: projectors, predictors, discriminators, and the prototypes of SwAV."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -32,12 +30,12 @@ def prelu_head(width: int, hidden: int, out: int) -> nn.Sequential:
 
 
 def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool = False) -> nn.Sequential:
-    """Build linear layers from width to width, with a ReLU after each but the last: ``(b, first)`` to ``(b, last)``.
+    """Build linear layers with a ReLU after each but the last: ``(b, widths[0])`` to ``(b, widths[-1])``.
 
     A bias that batch normalization would take away again is left out.
 
     Args:
-        widths: Of the input and of each layer's output, two or more.
+        widths: Width of the input and of each layer's output, two or more.
         batch_norm: Normalize each layer but the last over the batch, before its ReLU.
         last_norm: Normalize the last layer too, without scale and shift, as in SimSiam's projector.
     """
@@ -56,14 +54,13 @@ def summary(h: Tensor) -> Tensor:
 
 
 class BilinearDiscriminator(nn.Module):
-    r"""Scores :math:`h_i^\top W s` of nodes with the summary of a graph (DGI); their sigmoid is a probability."""
+    r"""Scores :math:`h_i^\top W s` ``(n,)`` of a map ``(n, d)`` with the summary ``(d,)`` of a graph (DGI)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, width)))
 
     def forward(self, h: Tensor, s: Tensor) -> Tensor:
-        """Compute scores ``(n,)`` of a feature map ``(n, d)`` with a summary ``(d,)``."""
         return h @ (self.weight @ s)
 
 
@@ -84,11 +81,10 @@ class ResidualDiscriminator(nn.Module):
 class Prototypes(nn.Linear):
     """Scores ``(..., count)`` of projections ``(..., width)`` with prototypes of length 1.
 
-    Assignments are as soft as ``epsilon`` says, after so many of Sinkhorn's iterations.
+    ``epsilon`` says how soft assignments are, ``iterations`` are those of Sinkhorn.
     """
 
-    across_processes: bool = False
-    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
+    across_processes: bool = False  # whether the rows of all processes are one batch: sfa.distributed
 
     def __init__(self, width: int, count: int, *, epsilon: float, iterations: int) -> None:
         super().__init__(width, count, bias=False)
@@ -102,7 +98,7 @@ class Prototypes(nn.Linear):
 
     @torch.no_grad()
     def assign(self, scores: Tensor, more: Tensor | None = None) -> list[Tensor]:
-        """Compute assignments ``(b, count)`` of each view from the scores ``(2, b, count)`` of both.
+        """Compute the assignments ``(b, count)`` of each view from the scores ``(2, b, count)`` of both.
 
         Projections ``more`` ``(2, m, width)`` are assigned with them, and left out of the result.
         """
@@ -113,16 +109,15 @@ class Prototypes(nn.Linear):
 
 
 class Queue(nn.Module):
-    """The newest ``size`` projections of both views, first in, first out, in buffers that are saved with the method.
+    """The newest ``size`` projections of both views, in buffers that are saved with the method.
 
-    With it a small batch is assigned as part of a large one. Several processes keep the same queue: what each of them
-    pushes is one batch, and between them they add every row of the queue once (:attr:`own_rows`).
+    With it a small batch is assigned as part of a large one. Several processes keep the same queue, to which they push
+    their rows as one batch; each adds its own part of the queue (:attr:`own_rows`) to its assignments.
     """
 
     rows: Tensor  # (2, size, width), view alpha and view beta, the newest first
-    stored: Tensor  # how many of the rows are projections: size once it is full
-    across_processes: bool = False
-    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
+    stored: Tensor  # the number of rows that are projections: size once it is full
+    across_processes: bool = False  # whether the rows of all processes are one batch: sfa.distributed
 
     def __init__(self, size: int, width: int) -> None:
         super().__init__()
@@ -135,7 +130,7 @@ class Queue(nn.Module):
 
     @property
     def own_rows(self) -> Tensor:
-        """The rows that this process adds to its batch."""
+        """Return the rows that this process adds to its batch."""
         if not self.across_processes:
             return self.rows
         return self.rows.tensor_split(distributed.world_size(), dim=1)[distributed.rank()]
