@@ -17,8 +17,6 @@ from sfa.matrices import row_chunks
 from sfa.ranges import Share, check_number
 from sfa.registry import register
 
-TINY = 1e-8  # added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors
-
 Importance = Literal["sink", "mean"]
 
 
@@ -34,8 +32,7 @@ class AdaptiveDrop(Augmentation):
         p = \min\Big( \frac{s_{\max} - s}{s_{\max} - \bar s}\; p_e,\; p_\tau \Big),
 
     so that the rate :math:`p_e` is the mean before the cut-off; see :func:`edge_weights` and :func:`feature_weights`
-    for ``s``. Importances are computed once for a graph, and for each sampled batch from its own edges. Defaults are
-    the authors' for WikiCS.
+    for ``s``. Defaults are the authors' for WikiCS.
 
     Args:
         edge_drop: :math:`p_e` of the edges, in view alpha and beta.
@@ -72,27 +69,23 @@ class AdaptiveDrop(Augmentation):
 def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance = "sink") -> Tensor:
     r"""Compute how likely each edge is to be removed, ``(m,)`` of mean 1: 0 for the most important one.
 
-    .. math::
-        s_{uv} = \log \varphi_v \quad \text{(sink)}, \qquad
-        s_{uv} = \log\big( 1 + \tfrac12 (\varphi_u + \varphi_v) \big) \quad \text{(mean)}
-
-    with centralities :math:`\varphi` ``(n,)``. The first is the authors' code, in which the two directions of an edge
-    differ. The second is ours; the 1 keeps the importance of an edge between nodes without centrality finite.
+    The importance of an edge is :math:`s_{uv} = \log \varphi_v` by the authors' code (``sink``), with centralities
+    :math:`\varphi` ``(n,)``, or :math:`\log( 1 + \tfrac12 (\varphi_u + \varphi_v) )` (``mean``).
     """
     source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
-    if importance == "sink":
-        return _relative((sink + TINY).log(), scale=1.0)  # a logarithm is as exact as its argument, also close to 0
+    if (
+        importance == "sink"
+    ):  # 1e-8 is that of the authors' code; the result is as exact as the argument, also close to 0
+        return _relative((sink + 1e-8).log(), scale=1.0)
     return _relative(torch.log1p((source + sink) / 2))
 
 
 def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
     r"""Compute how likely each feature is to be masked, ``(d,)`` of mean 1: 0 for that of the most central nodes.
 
-    .. math::
-        s_i = \log\Big( 1 + \sum_u |x_{ui}|\, \varphi_u \Big)
-
-    Of sparse features, at least half of them 0, :math:`|x_{ui}|` counts as 1 where it is not 0, whatever their scale.
-    The 1 in the logarithm, which the authors do not have, keeps the importance of a feature that no node has finite.
+    The importance is :math:`s_i = \log( 1 + \sum_u |x_{ui}| \varphi_u )`. Of sparse features, at least half of them 0,
+    :math:`|x_{ui}|` counts as 1 where it is not 0. The 1 in the logarithm, which the authors do not have, keeps the
+    importance of a feature that no node has finite.
     """
     present, absolute, non_zero = _column_sums(x, centrality)
     return _relative(torch.log1p(present if 2 * non_zero <= x.numel() else absolute))

@@ -32,14 +32,11 @@ def pagerank(
     damping: float = 0.85,
     tolerance: float = 1e-10,
 ) -> Tensor:
-    r"""Compute PageRank (Page et al., 1999), the stationary distribution of a walk that restarts at times.
+    r"""Compute PageRank (Page et al., 1999): :math:`p = \alpha A D^{-1} p + (1 - \alpha + \alpha\, p_0) / n`, of sum 1.
 
-    .. math::
-        p = \alpha A D^{-1} p + (1 - \alpha + \alpha\, p_0) \tfrac{1}{n} \mathbf{1}, \qquad \sum_i p_i = 1,
-
-    where the damping :math:`\alpha` is the probability of following an edge, and :math:`p_0` the sum over isolated
-    nodes, from which a walk goes anywhere. Power iteration, whose error shrinks by :math:`\alpha` in each step, ends
-    when the sum of absolute errors is certain to be below the tolerance.
+    The damping :math:`\alpha` is the probability of following an edge, and :math:`p_0` the sum over isolated nodes.
+    Power iteration, whose error shrinks by :math:`\alpha` in each step, ends when the sum of absolute errors is certain
+    to be below the tolerance.
     """
     if num_nodes == 0:
         return torch.empty(0, dtype=torch.float64, device=edge_index.device)
@@ -66,9 +63,9 @@ def eigenvector_centrality(
 ) -> Tensor:
     r"""Compute the leading eigenvector of the adjacency (Bonacich, 1972), :math:`A c = \lambda_{\max} c`, of length 1.
 
-    Power iteration on :math:`A / \bar w + I` starts from equal values and ends when a step changes no entry by more
-    than the tolerance. The shift makes it converge on bipartite graphs too. Of a disconnected graph the component of
-    the largest eigenvalue has all the centrality; components that tie share it. Without any edge all nodes are alike.
+    Power iteration on :math:`A / \bar w + I`, whose shift makes it converge on bipartite graphs too, ends when a step
+    changes no entry by more than the tolerance. Of a disconnected graph the component of the largest eigenvalue has all
+    the centrality; without any edge all nodes are alike.
     """
     c = torch.full((num_nodes,), 1 / math.sqrt(max(1, num_nodes)), dtype=torch.float64, device=edge_index.device)
     weight = _weights(edge_index, edge_weight)

@@ -36,8 +36,7 @@ class Diffusion(Augmentation):
     """Contrast the graph (view alpha) with its diffusion (view beta), as MVGRL and MERIT do.
 
     From `"Diffusion Improves Graph Learning" <https://arxiv.org/abs/1911.05485>`_ (Klicpera et al., 2019). View beta
-    has the diffusion matrix in place of the normalized adjacency, as ``propagation``. Of a sampled batch, the diffusion
-    is that of its subgraph. Defaults are MVGRL's for Cora.
+    has the diffusion matrix in place of the normalized adjacency, as ``propagation``. Defaults are MVGRL's for Cora.
 
     Args:
         diffusion: ``ppr``, personalized PageRank, or ``heat``.
@@ -91,10 +90,7 @@ def require_diffusion(augmentation: object, encoder: object, method: str) -> Dif
 
 
 def personalized_pagerank(data: Data, *, alpha: float, **options: Any) -> Tensor:
-    r"""Compute personalized PageRank: where a walk ends that stops with probability ``alpha`` before every step.
-
-    .. math::
-        S = \alpha \big( I - (1 - \alpha) T \big)^{-1}, \qquad T = \hat D^{-1/2} (A + I) \hat D^{-1/2}
+    r"""Compute :math:`\alpha \big( I - (1 - \alpha) T \big)^{-1}`, personalized PageRank that stops by ``alpha``.
 
     The other arguments and the result are those of :func:`chebyshev_series`.
     """
@@ -105,10 +101,7 @@ def personalized_pagerank(data: Data, *, alpha: float, **options: Any) -> Tensor
 
 
 def heat_kernel(data: Data, *, t: float, **options: Any) -> Tensor:
-    r"""Compute the heat kernel :math:`S = \exp\big( -t (I - T) \big)`: where heat has flowed after a time ``t``.
-
-    The other arguments and the result are those of :func:`chebyshev_series`.
-    """
+    r"""Compute the heat kernel :math:`\exp\big( -t (I - T) \big)`; otherwise as :func:`personalized_pagerank`."""
     check_number("t", t)
     return chebyshev_series(data, lambda k: float(ive(k, t)) * (2 if k else 1), ("heat", t), **options)
 
@@ -125,24 +118,20 @@ def chebyshev_series(
     top_k: int | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
-    r"""Compute a kernel as a Chebyshev series :math:`f(T) = \sum_k c_k T_k(T)` of the normalized adjacency.
+    r"""Compute a series :math:`f(T) = \sum_k c_k T_k(T)` of the normalized adjacency ``T``, symmetric CSR ``(n, n)``.
 
     The eigenvalues of ``T`` lie in ``[-1, 1]``, where no Chebyshev polynomial exceeds 1. For both kernels
     :math:`c_k \ge 0` and :math:`\sum_k c_k = f(1) = 1`, so that 1 minus the sum of the coefficients taken bounds the
-    error of every entry. With alpha 0.05, five digits take 30 products, where a power iteration takes 200.
+    error of every entry. With alpha 0.05, five digits take 30 products, where a power iteration takes 200. The result
+    is computed once, in float64, for tensors of edges and weights that do not change; no dense matrix is ever held.
 
     Args:
         data: An undirected graph, with ``edge_weight`` if it has any.
         coefficient: The function :math:`k \mapsto c_k`.
         kernel: Name and parameter that identify it.
-        tolerance: Greatest error of an entry before rounding. Smaller entries are left out, and the others are within
-            a tenth of it.
+        tolerance: Greatest error of an entry before rounding; smaller entries are left out.
         top_k: Keep the ``k`` largest entries of each row, and those that are among another row's by symmetry.
-        dtype: Of the result; PyTorch's default if not given. The work is done in float64.
-
-    Returns:
-        A symmetric CSR tensor ``(n, n)``, computed once for tensors of edges and weights that do not change. No dense
-        matrix of that shape is ever held.
+        dtype: Of the result; PyTorch's default if not given.
     """
     check_number("tolerance", tolerance, above=1e-10)  # below that float64 cannot tell
     if top_k is not None:
@@ -198,5 +187,4 @@ def _rows(adjacency: Tensor, coefficients: list[float], start: int, stop: int, b
     for coefficient in coefficients[1:]:
         total.add_(now, alpha=coefficient)
         before, now = now, before.addmm_(adjacency, now, beta=-1, alpha=2)
-    rows: Tensor = total.mT
-    return rows
+    return total.mT  # type: ignore[no-any-return]

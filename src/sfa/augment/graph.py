@@ -1,9 +1,4 @@
-"""Views of many small graphs: the augmentations of GraphCL, for all graphs of a batch at once.
-
-A batch is the disjoint union of its graphs, as PyTorch Geometric makes it: ``x`` ``(N, d)``, ``edge_index`` ``(2, m)``
-with both directions, ``ptr`` ``(G + 1,)`` and ``batch`` ``(N,)``. A view is a new batch of as many graphs in the same
-order, which shares with the old one what has not changed.
-"""
+"""Views of many small graphs: the augmentations of GraphCL, for all graphs of a batch at once."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -23,8 +18,7 @@ from sfa.tasks import num_items
 
 AUGMENTATIONS = ("identity", "node-drop", "edge-perturb", "attribute-mask", "subgraph")
 IDENTITY, NODE_DROP, EDGE_PERTURB, ATTRIBUTE_MASK, SUBGRAPH = range(5)
-RANDOM = ("node-drop", "subgraph", "edge-perturb", "attribute-mask")
-"""The kinds that ``random2``, ``random3`` and ``random4`` choose among, in the order of GraphCL's code."""
+RANDOM = ("node-drop", "subgraph", "edge-perturb", "attribute-mask")  # in the order of GraphCL's code
 Kinds = Literal[
     "identity", "node-drop", "edge-perturb", "attribute-mask", "subgraph", "random2", "random3", "random4", "all"
 ]
@@ -72,11 +66,8 @@ class RandomChoice(Augmentation):
     @property
     def probabilities(self) -> Tensor:
         """Return how likely each of the :data:`AUGMENTATIONS` is to be drawn, ``(5,)``."""
-        among: tuple[str, ...] = (self.kinds,)
-        if self.kinds == "all":
-            among = AUGMENTATIONS
-        elif self.kinds.startswith("random"):
-            among = RANDOM[: int(self.kinds[-1])]
+        groups = {"all": AUGMENTATIONS, "random2": RANDOM[:2], "random3": RANDOM[:3], "random4": RANDOM}
+        among = groups.get(self.kinds, (self.kinds,))
         return torch.tensor([float(name in among) / len(among) for name in AUGMENTATIONS])
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
@@ -86,14 +77,11 @@ class RandomChoice(Augmentation):
         return self.apply(data, probabilities.multinomial(num_items(data), True, generator=generator), generator)
 
     def apply(self, data: Data, choices: Tensor, generator: torch.Generator | None = None) -> Data:
-        """Augment each graph by the kind chosen for it, all in one pass; ``(G,)`` are places in :data:`AUGMENTATIONS`.
+        """Augment each graph by the kind chosen for it, a place in :data:`AUGMENTATIONS`: ``choices`` are ``(G,)``.
 
-        - A node drop removes ``floor(rate · n)`` nodes and their edges; one node at least is left, at rate 1 too.
-        - An edge perturbation removes and adds so many of the undirected edges; new ones join different nodes of one
-          graph that had none (:func:`~sfa.graph.rewiring.rewire`).
-        - An attribute mask replaces the features of so many nodes by Gaussian noise of mean and deviation 0.5.
-        - A subgraph is a connected piece of so many nodes, at least one, grown from a random node (:func:`grow`). It
-          stays within a connected component, and has no more nodes than that.
+        A rate is that of ``floor(rate · n)`` nodes or undirected edges; a node drop and a subgraph leave one node at
+        least. New edges join nodes of one graph that had none, noise has mean and deviation 0.5. A view shares with the
+        batch what has not changed.
         """
         batches.check_batch(data)
         nodes, graph = data.ptr.diff(), data.batch
@@ -130,14 +118,9 @@ def grow(data: Data, counts: Tensor, generator: torch.Generator | None = None) -
 
     A piece starts at a node drawn uniformly, and a node drawn uniformly from the neighbors of the piece is added until
     it is large enough or there are none (GraphCL, Section 3.2). Instead of a step for every node, every node :math:`v`
-    has a clock, :math:`e_v \sim \mathrm{Exp}(1)`, which starts when its first neighbor is added:
-
-    .. math::
-        T_{\text{start}} = 0, \qquad T_v = e_v + \min_{u \sim v} T_u .
-
-    An exponential clock forgets how long it has run, so that the next to ring is any of those that run, each as likely,
-    and the nodes of least :math:`T` are the piece exactly as it grows by single nodes. :math:`T` is a shortest path,
-    found by relaxing all edges at once, in fewer than ``k`` rounds for the first ``k`` nodes.
+    has a clock, :math:`e_v \sim \mathrm{Exp}(1)`, which starts when its first neighbor is added, so that it rings at
+    :math:`T_v = e_v + \min_{u \sim v} T_u`. An exponential clock forgets how long it has run: the next to ring is any
+    of those that run, each as likely. :math:`T` is a shortest path, found by relaxing all edges at once.
     """
     nodes = data.batch
     clock = torch.empty(len(nodes), dtype=torch.float64, device=counts.device).exponential_(generator=generator)

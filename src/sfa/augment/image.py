@@ -77,8 +77,7 @@ STRENGTHS: dict[Strength, tuple[Strengths, Strengths]] = {
     "digits": (_DIGITS, _DIGITS),
     "identity": (_IDENTITY, _IDENTITY),
 }
-"""Published strengths of view alpha and of view beta. Crops keep 0.08 of the area or more, as in SimCLR, BYOL and all
-of solo-learn; the papers of SimSiam and SwAV have 0.2 and 0.14 on ImageNet."""
+"""Published strengths of view alpha and of view beta. The papers of SimSiam and SwAV crop to 0.2 and 0.14 or more."""
 
 # How many random numbers an image takes for what, whether it needs them or not.
 _DRAWS = {"tries": 2 * TRIES, "places": 2, "flip": 1, "jitter": 1, "factors": 4, "orders": 4}
@@ -88,9 +87,6 @@ _DRAWS |= {"grey": 1, "blur": 1, "sigma": 1, "solarise": 1}
 @register("augmentation", "image")
 class ImageViews(Augmentation):
     """Crop, flip, jitter, blur and solarize images at random, each with parameters of its own (:func:`random_view`).
-
-    A batch of images ``x`` ``(b, height, width, channels)`` in uint8 becomes two views ``(b, channels, height, width)``
-    in [0, 1].
 
     Args:
         strength: How strongly, by a name of :data:`STRENGTHS`; or a pair of :class:`Strengths`, of view alpha and beta.
@@ -119,17 +115,9 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
     """Make a view of each image: crop, color jitter, grayscale, blur, solarization and flip, in this order.
 
     It is the augmentation of SimCLR, BYOL and Barlow Twins with the conventions of torchvision; see
-    :mod:`sfa.augment.image_ops`. Each image takes a row of random numbers, always as many, so that its view does not
-    depend on the rest of the batch.
-
-    Args:
-        images: ``(B, C, H, W)`` in ``[0, 1]``, floating point, of one channel or three.
-        strengths: What may happen, how likely and how far; see :data:`STRENGTHS`.
-        generator: Source of randomness, on the device of the images.
-
-    Returns:
-        ``(B, C, H, W)`` in ``[0, 1]``, of the type of the images, in memory format channels_last, without gradient; the
-        images themselves if the strengths change nothing.
+    :mod:`sfa.augment.image_ops`. Images are floating point ``(B, C, H, W)`` in ``[0, 1]``, of one channel or three, and
+    so are the views, in memory format channels_last and without gradient. Each image takes a row of random numbers,
+    always as many, so that its view does not depend on the rest of the batch.
     """
     if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
         given = f"{images.dtype} {tuple(images.shape)}"

@@ -97,8 +97,7 @@ def _banded(kernels: Tensor, size: int) -> Tensor:
 def resample(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     r"""Turn every channel :math:`X` of an image into :math:`R X C^\top`, of rows ``(B, S, H)``, columns ``(B, T, W)``.
 
-    Two batched matrix products cost less than gathering neighbors does. The result is contiguous, a plane a channel, as
-    operations on colors need it; no copy is made of images in memory format channels_last.
+    Two batched matrix products cost less than gathering neighbors does, and copy no images in channels_last format.
     """
     count, channels, height, width = images.shape
     pixels = images.permute(0, 2, 3, 1).reshape(count, height, width * channels)
@@ -117,12 +116,11 @@ def luma(images: Tensor) -> Tensor:
 
 
 def to_gray(images: Tensor) -> Tensor:
-    """Remove the color: every channel becomes the :func:`luma`."""
     return luma(images).expand_as(images)
 
 
 def solarize(images: Tensor) -> Tensor:
-    """Invert every value from 0.5 on: 1 less the value is then the smaller of the two."""
+    """Invert every value from 0.5 on."""
     return torch.minimum(images, 1 - images)
 
 
@@ -152,22 +150,16 @@ def jitter_colors(images: Tensor, factors: Tensor, orders: Tensor) -> Tensor:
 
 
 def rotate_hue(images: Tensor, turns: Tensor) -> Tensor:
-    r"""Move the hue of every pixel on by ``turns`` ``(B,)`` of the color circle; saturation and value (HSV) stay.
+    r"""Rotate the hue of every pixel by ``turns`` ``(B,)`` of the color circle; saturation and value (HSV) stay.
 
-    With :math:`M` and :math:`m` the greatest and least channel of a pixel, and its new hue :math:`h \in [0, 6)`,
-
-    .. math::
-        \mathrm{red} = m + (M - m)\,[\,|h - 3| - 1\,]_0^1, \quad
-        \mathrm{green} = m + (M - m)\,[\,2 - |h - 2|\,]_0^1, \quad
-        \mathrm{blue} = m + (M - m)\,[\,2 - |h - 4|\,]_0^1
-
-    which is the way to HSV and back without its six cases.
+    With the greatest and least channel :math:`M` and :math:`m` of a pixel, and its new hue :math:`h \in [0, 6)`, red is
+    :math:`m + (M - m)\,[|h - 3| - 1]_0^1`, green and blue alike with :math:`2 - |h - 2|` and :math:`2 - |h - 4|`: the
+    conversion to HSV and back without its six cases.
     """
     red, green, blue = images.unbind(1)
     least = images.amin(1)
     chroma = images.amax(1).sub_(least)
-    # In sixths of a turn the old hue is 3 ± (2 - q), minus where green exceeds blue, in all six sextants. The hue of a
-    # pixel without chroma, q = 0 / tiny, counts for nothing.
+    # In sixths of a turn the old hue is 3 ± (2 - q), minus where green exceeds blue, in all six sextants.
     q = (green + blue).sub_(red).sub_(least).div_(chroma.clamp_min(torch.finfo(images.dtype).tiny))
     hue = (2 - q).copysign_(blue - green).div_(6).add_(turns[:, None, None] + 0.5)
     hue = hue.sub_(hue.floor()).mul_(6)

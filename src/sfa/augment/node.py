@@ -90,9 +90,9 @@ def random_view(
 ) -> Data:
     """Make a view ``(X~, A~)`` of a graph: the same nodes with fewer edges and features.
 
-    A view shares its graph's features and edges and notes the changes: ``feature_mask`` ``(d,)`` is 0 for the masked
-    columns of ``x``, ``edge_weight`` ``(m,)`` is 0 for the removed edges, and ``directed`` is true if one direction of
-    an edge may be removed without the other. :func:`sfa.nn.materialize` makes a plain graph of it.
+    A view shares its graph's tensors and notes the changes: ``feature_mask`` ``(d,)`` is 0 for masked columns of ``x``,
+    ``edge_weight`` ``(m,)`` is 0 for removed edges, and ``directed`` is true if one direction of an edge may be removed
+    without the other. :func:`sfa.nn.materialize` makes a plain graph of it.
     """
     view = copy.copy(data)
     mask = mask_features(data.num_features, feature_drop, device=data.x.device, generator=generator)
@@ -116,12 +116,10 @@ def remove_edges(
     generator: torch.Generator | None = None,
     directed: bool = False,
 ) -> Tensor | None:
-    """Remove each undirected edge with probability ``rate``; its two directions go or stay together, unless directed.
+    """Return weights ``(m,)`` of the edges, 1 if not given, with 0 for those that are removed.
 
-    The rate is one for all, or one for each edge, ``(m,)``, the same in both directions unless directed.
-
-    Returns:
-        The weights ``(m,)``, 1 if not given, with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
+    The rate is one for all, or one for each edge, ``(m,)``; at rate 0 the result is ``edge_weight`` itself. The two
+    directions of an edge have the same rate and go or stay together, unless ``directed``.
     """
     check_rate("edge_drop", rate, edge_index.shape[1])
     if _is_zero(rate):

@@ -36,12 +36,11 @@ class FeatureMaps(NamedTuple):
     h_tilde_beta: Tensor | None
 
 
-Observer = Callable[[FeatureMaps], None]
-"""A function that is called with the feature maps of a step, which need no second pass."""
+Observer = Callable[[FeatureMaps], None]  # is called with the feature maps of a step
 
 
 class TrainingHooks:
-    """Functions that the training loop calls on a method; they do nothing unless a method overrides them."""
+    """Functions that the training loop calls on a method, and that a method may override."""
 
     def constant_rate(self) -> Iterable[nn.Parameter]:
         """Return the weights whose learning rate stays at its peak, whatever the schedule."""
@@ -75,33 +74,26 @@ class Method(TrainingHooks, nn.Module, ABC):
         width: Width of the feature maps; the encoder's if not given.
     """
 
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the task's
-    (:func:`~sfa.tasks.settings_of`)."""
     task: ClassVar[Task] = "node"
-    """What it embeds: the nodes of one graph, the graphs of a set, or images."""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the task's."""
     takes_augmentation: ClassVar[bool] = False
-    """Whether its constructor takes an augmentation."""
+    samplers: ClassVar[tuple[str, ...]] = ()
+    """The names of the samplers it works with; if empty, any."""
     transductive: ClassVar[bool] = False
     """Whether it has weights for each node in place of an encoder, so that it embeds no other graph."""
     requires_row_identity: ClassVar[bool] = False
     """Whether each row of a feature map must stay one node or graph, so that no spectral map may mix rows."""
-    samplers: ClassVar[tuple[str, ...]] = ()
-    """The names of the samplers it works with; if empty, any."""
     spans_processes: ClassVar[bool] = False
     """Whether the nodes, graphs or images of a step may be spread over several processes."""
 
     encoder: Any
     augmentation: Any
-    postprocess: Sequence[Postprocess]
+    postprocess: Sequence[Postprocess] = ()  # steps that embeddings go through, in order: sfa.postprocess
+    across_processes: bool = False  # whether the rows of all processes are one batch: sfa.distributed
 
     def __init__(
-        self,
-        encoder: nn.Module | None,
-        augmentation: Views = None,
-        *,
-        spectral: Spectral = None,
-        width: int | None = None,
+        self, encoder: Any, augmentation: Views = None, *, spectral: Spectral = None, width: int | None = None
     ) -> None:
         super().__init__()
         self.spectral = as_spectral(spectral)
@@ -118,8 +110,6 @@ class Method(TrainingHooks, nn.Module, ABC):
                 f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
                 f"row a {self.task}: choose another spectral map."
             )
-        self.across_processes = False  # whether the rows of all processes are one batch: sfa.distributed
-        self.postprocess = ()  # steps that embeddings go through, in order: sfa.postprocess
 
     @abstractmethod
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
@@ -127,8 +117,7 @@ class Method(TrainingHooks, nn.Module, ABC):
 
     def embeddings(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""
-        embeddings: Tensor = self.encoder.embed(data)
-        return embeddings
+        return self.encoder.embed(data)  # type: ignore[no-any-return]
 
     def embed(self, data: Data) -> Tensor:
         """Compute :meth:`embeddings`, and apply the steps of :attr:`postprocess`."""
@@ -190,10 +179,9 @@ class BootstrappedMethod(Method):
         \ell(p(g(\tilde H_\beta)), \bar g(\tilde T_\alpha)) \big), \qquad
         \ell(q, z) = \tfrac{1}{n} \sum_i 2 - 2 \cos(q_i, z_i)
 
-    with the online encoder's maps :math:`H`, the target encoder's :math:`T`, which are constants, the predictor
-    :math:`p`, and the projectors :math:`g` and :math:`\bar g`, online and target, which BGRL does without. After each
-    step the target moves towards the online network, with a momentum that rises to 1 along a cosine. A method is a
-    subclass that sets its ``predictor``.
+    with the online encoder's maps :math:`H`, the target encoder's constant maps :math:`T`, the predictor :math:`p`, and
+    projectors :math:`g` and :math:`\bar g`, which BGRL does without. After each step the target moves towards the
+    online network, with a momentum that rises to 1 along a cosine. A subclass sets its ``predictor``.
 
     Args:
         momentum: Momentum of the target network at the start of training.

@@ -20,7 +20,6 @@ class BGRL(BootstrappedMethod):
 
     Args:
         prediction: Hidden width of the predictor.
-        **options: Those of :class:`~sfa.methods.base.BootstrappedMethod`.
     """
 
     defaults = {

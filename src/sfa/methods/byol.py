@@ -23,7 +23,6 @@ class BYOL(BootstrappedMethod):
         head_hidden: Hidden width of the projector.
         head_width: Width of projections and predictions.
         prediction: Hidden width of the predictor.
-        **options: Those of :class:`~sfa.methods.base.BootstrappedMethod`.
     """
 
     task = "image"

@@ -20,23 +20,17 @@ class COSTA(GRACE):
     r"""Contrast random combinations of nodes that keep the covariance of the features on average.
 
     From `"COSTA: Covariance-Preserving Feature Augmentation for Graph Contrastive Learning"
-    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022).
-
-    .. math::
-        \widetilde H_\alpha = P H_\alpha, \quad \widetilde H_\beta = P H_\beta, \qquad
-        P \in \mathbb{R}^{rn \times n}, \quad P_{ij} \sim \mathcal{N}(0, \tfrac{1}{rn}),
-
-    a sketch (:func:`sfa.spectral.costa`) with one ``P`` for both views, drawn anew at each step; then a head, and
-    InfoNCE between the views. The spectral map comes before the sketch. ``single`` contrasts the sketch of one view
-    with itself, as in the authors' figure (their code leaves it out). Defaults are the authors' for Cora; their code
-    masks the features of both views at the first view's rate.
+    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022). It is :class:`~sfa.methods.GRACE` on sketches
+    :math:`P H_\alpha, P H_\beta` (:func:`sfa.spectral.costa`) with one random ``P`` for both views, drawn anew at each
+    step, behind the spectral map. ``single`` contrasts the sketch of one view with itself, as in the authors' figure
+    (their code leaves it out). Defaults are the authors' for Cora; their code masks the features of both views at the
+    first view's rate.
 
     Args:
         views: Number of views of the graph, ``multi`` (two) or ``single``.
         ratio: Combinations for each node, above 0 and at most 1.
         projection: Hidden width of the head.
         intraview: Use negatives from the anchor's own view too, which the authors do without.
-        **options: Those of :class:`~sfa.methods.GRACE`.
     """
 
     defaults = {

@@ -20,13 +20,11 @@ class DeepWalk(Method):
     """Walk at random from every node, and predict from each node on a walk the nodes around it (skip-gram).
 
     From `"DeepWalk: Online Learning of Social Representations" <https://arxiv.org/abs/1403.6652>`_ (Perozzi et al.,
-    2014). A node has two rows of weights, one as a center and one as a context; its embedding is the first. Features
-    play no part, edge weights steer the walks. Negative sampling, as in node2vec, takes the place of the original's
-    hierarchical softmax; negatives come from the nodes' (weighted) degrees to the power 3/4. The feature map that the
-    spectral map sees holds the center embeddings of the nodes that the step's walks visit.
-
-    A batch's walks start from its ``seeds``, or from all nodes if it has none. Width and window are the authors'; the
-    10 walks of 80 nodes are those at which node2vec compares itself with it, where the authors have 80 of 40.
+    2014). A node has two rows of weights, one as a center, its embedding, and one as a context. Features play no part,
+    edge weights steer the walks. Negative sampling (:func:`~sfa.losses.skip_gram`) takes the place of the hierarchical
+    softmax, with negatives by (weighted) degrees to the power 3/4. The spectral map sees the centers that the step's
+    walks visit, which start from a batch's ``seeds`` or from all nodes. Width and window are the authors'; the 10 walks
+    of 80 nodes are those at which node2vec compares itself with it, where the authors have 80 of 40.
 
     Args:
         num_nodes: Number of nodes of the one graph that it is trained on and embeds.

@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.nn.heads import BilinearDiscriminator, summary
+from sfa.nn.heads import BilinearDiscriminator
 from sfa.registry import register
 
 
@@ -37,5 +37,5 @@ class DGI(Method):
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         maps = self.encode(self.encoder, self.augmentation(data, generator), data, generator)
         h, h_corrupted = self.apply_spectral(*maps, generator=generator, observe=observe, views=1)
-        s = summary(h)
+        s = h.mean(0).sigmoid()  # the summary of the graph
         return jensen_shannon(self.discriminator(h, s), self.discriminator(h_corrupted, s))

@@ -14,16 +14,12 @@ from sfa.registry import register
 
 @register("method", "gae")
 class GAE(Method):
-    r"""Encode nodes so that inner products tell which of them are joined.
+    r"""Encode nodes so that inner products tell which of them are joined, :math:`\hat A = \sigma(Z Z^\top)`.
 
-    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016).
-
-    .. math::
-        \hat A = \sigma(Z Z^\top), \qquad Z = \mathrm{GCN}(X, A)
-
-    As in the paper every node counts as joined to itself, and edge weights matter to the encoder only. All ones of the
-    adjacency enter the loss, and in every step a uniform sample of as many zeros, which keeps memory linear. Features
-    whose mean outweighs their differences draw all of ``Z`` into one direction: standardize their columns.
+    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). As in the
+    paper every node counts as joined to itself, and edge weights matter to the encoder only. All ones of the adjacency
+    enter the loss, and in every step a uniform sample of as many zeros, which keeps memory linear. Features whose mean
+    outweighs their differences draw all of ``Z`` into one direction: standardize their columns.
     """
 
     defaults = {
@@ -75,5 +71,4 @@ class VGAE(Method):
         return reconstruction(z, *ones_and_zeros(data, generator)) + divergence
 
     def embeddings(self, data: Data) -> Tensor:
-        means: Tensor = self.encoder.embed(data).chunk(2, dim=1)[0].contiguous()
-        return means
+        return self.encoder.embed(data).chunk(2, dim=1)[0].contiguous()  # type: ignore[no-any-return]

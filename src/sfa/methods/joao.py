@@ -24,23 +24,19 @@ from sfa.tasks import num_items
 class JOAO(GraphCL):
     r"""Learn which augmentations GraphCL draws: the weights minimize its loss, the probabilities maximize it.
 
-    From `"Graph Contrastive Learning Automated" <https://arxiv.org/abs/2106.07594>`_ (You et al., 2021).
+    From `"Graph Contrastive Learning Automated" <https://arxiv.org/abs/2106.07594>`_ (You et al., 2021). After each
+    epoch the probabilities take a step of projected gradient ascent (:func:`~sfa.losses.simplex.ascend`) on
 
     .. math::
-        \min_\theta \ \mathcal{L}(\theta, p), \qquad
-        p = \operatorname*{argmax}_{p' \in \Delta} \ \sum_k p'_k\, \mathcal{L}_k(\theta)
-            - \tfrac{\gamma}{2} \lVert p' - \tfrac15 \mathbf{1} \rVert^2
+        \sum_k p_k\, \mathcal{L}_k(\theta) - \tfrac{\gamma}{2} \lVert p - \tfrac15 \mathbf{1} \rVert^2
 
-    with the loss :math:`\mathcal{L}_k` of :class:`~sfa.methods.GraphCL` when all graphs are augmented by kind ``k`` of
-    the five. After each epoch the probabilities take a step of projected gradient ascent
-    (:func:`~sfa.losses.simplex.ascend`) with the losses over every fifth batch. The authors tune ``gamma`` among 0.01,
-    0.1 and 1.
+    with the loss :math:`\mathcal{L}_k` of :class:`~sfa.methods.GraphCL` over every fifth batch when all graphs are
+    augmented by kind ``k`` of the five. The authors tune ``gamma`` among 0.01, 0.1 and 1.
 
     Args:
         augmentation: A :class:`~sfa.augment.RandomChoice`, with the probabilities to start from.
         gamma: How much uniform probabilities are preferred.
         beta: Length of the step that the probabilities take after each epoch.
-        **options: Those of :class:`~sfa.methods.GraphCL`.
     """
 
     defaults = {"augmentation": {**A_FIFTH, "kinds": "all", "both_views": False}}

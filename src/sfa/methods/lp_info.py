@@ -11,7 +11,7 @@ from sfa.losses import info_nce
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
 from sfa.nn.adapt import renewed
-from sfa.nn.view_generator import ViewGenerator, rewards
+from sfa.nn.view_generator import ViewGenerator
 from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
 
@@ -31,19 +31,18 @@ class LPInfo(GraphCL):
     r"""Contrast two views of each graph that two generators draw, and train these to draw views that are hard.
 
     From `"Bringing Your Own View: Graph Contrastive Learning without Prefabricated Data Augmentations"
-    <https://arxiv.org/abs/2201.01702>`_ (You et al., 2022).
+    <https://arxiv.org/abs/2201.01702>`_ (You et al., 2022). The encoder minimizes the loss of
+    :class:`~sfa.methods.GraphCL` between both views, and each generator
+    (:class:`~sfa.nn.view_generator.ViewGenerator`)
 
     .. math::
-        \min_\theta \ \frac1b \sum_g \ell_g, \qquad
-        \min_{\phi_v} \ \frac1b \sum_g \big( r_g\, \mathcal{R}_g(\phi_v) + \beta\, \mathcal{D}_g(\phi_v) \big),
-        \qquad r_g = \begin{cases} 1 & c_g > \tfrac1b \sum_{g'} c_{g'} \\ \delta & \text{otherwise} \end{cases}
+        \frac1b \sum_g \big( r_g\, \mathcal{R}_g + \beta\, \mathcal{D}_g \big), \qquad
+        r_g = 1 \text{ if } c_g > \tfrac1b \sum_{g'} c_{g'} \text{ else } \delta
 
-    with the loss :math:`\ell` of :class:`~sfa.methods.GraphCL` between both views, and generators :math:`\phi_v` with a
-    reconstruction :math:`\mathcal{R}` and a divergence :math:`\mathcal{D}`
-    (:class:`~sfa.nn.view_generator.ViewGenerator`). Hard, by ``principle``, are views that share little (``min``,
-    :math:`c = \ell`), embeddings that keep little of their view (``bn``, :math:`c = \ell^{bn}`, the loss of another
-    encoder that learns to find them), or both. One backward pass gives each part its own gradient. The weight of the
-    divergence is 1 in the authors' code, with which generators forget their graph.
+    with its reconstruction :math:`\mathcal{R}`, its divergence :math:`\mathcal{D}` and the hardness ``c``: by
+    ``principle``, the loss of the views (``min``), that of another encoder that learns to find the embedding of a view
+    (``bn``), or both. One backward pass gives each part its own gradient. With the authors' weight of the divergence,
+    1, generators forget their graph.
 
     Args:
         encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
@@ -54,7 +53,6 @@ class LPInfo(GraphCL):
         least: Probability of a step; less likely ones are not taken.
         delta: Reward for a graph that was easier than the mean.
         divergence: Weight :math:`\beta` of the generators' divergence.
-        **options: Those of :class:`~sfa.methods.GraphCL`.
     """
 
     takes_augmentation = False  # but draws them itself
@@ -98,7 +96,8 @@ class LPInfo(GraphCL):
         bottleneck = torch.zeros_like(contrast)
         for h, z in zip(h_bottleneck, (z_alpha, z_beta), strict=False):
             bottleneck = bottleneck + self.losses(self.bottleneck_head(h), z.detach())
-        reward = rewards(bottleneck if self.principle == "bn" else contrast + bottleneck, self.delta)
+        hardness = bottleneck if self.principle == "bn" else contrast + bottleneck
+        reward = torch.where(hardness > hardness.mean(), 1.0, self.delta).to(hardness.dtype)
         priors = [reward * one.reconstruction + self.divergence * one.divergence for one in generated]
         return Objectives(contrast.mean(), bottleneck.mean(), torch.stack(priors).sum(0).mean())
 

@@ -11,25 +11,19 @@ from sfa.augment.diffusion import require_diffusion
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.nn.adapt import renewed
-from sfa.nn.heads import BilinearDiscriminator, summary
+from sfa.nn.heads import BilinearDiscriminator
 from sfa.registry import register
 
 
 @register("method", "mvgrl")
 class MVGRL(Method):
-    r"""Tell nodes from corrupted ones as DGI does, the nodes of one view by the summary of the other.
+    """Tell nodes from corrupted ones as DGI does, the nodes of one view by the summary of the other.
 
     From `"Contrastive Multi-View Representation Learning on Graphs" <https://arxiv.org/abs/2006.05582>`_ (Hassani and
     Khasahmadi, 2020). View alpha is the graph, view beta its diffusion, and each has an encoder of its own; the
-    embedding is the sum of their outputs. With the scores :math:`D(h, s) = h^\top W s`, the loss is
-
-    .. math::
-        \mathcal{L} = \mathrm{JS}\big( D(\tilde h^\alpha, s_\beta) \Vert D(\tilde h^\beta, s_\alpha),\;
-            D(\tilde h^{\alpha-}, s_\beta) \Vert D(\tilde h^{\beta-}, s_\alpha) \big)
-
-    with :func:`~sfa.losses.jensen_shannon` and the corrupted maps :math:`h^-`. This is the authors' method for nodes,
-    without projection heads. Defaults are theirs for Cora, on the whole graph where they crop 2,000 nodes at a time;
-    like theirs, training ends with the weights of the lowest loss.
+    embedding is the sum of their outputs. This is the authors' method for nodes, without projection heads. Defaults are
+    theirs for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs, training ends with the
+    weights of the lowest loss.
 
     Args:
         encoder: Any module that embeds nodes and takes a ``propagation``; the second is a copy with weights of its own.
@@ -57,7 +51,7 @@ class MVGRL(Method):
             maps += self.encode(self.encoder, [view], data, generator)
             maps += self.encode(self.diffusion_encoder, [diffused], data, generator)
         h_alpha, h_beta, c_alpha, c_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
-        s_alpha, s_beta = summary(h_alpha), summary(h_beta)
+        s_alpha, s_beta = h_alpha.mean(0).sigmoid(), h_beta.mean(0).sigmoid()  # summaries of the views
         return jensen_shannon(
             torch.cat([self.discriminator(h_alpha, s_beta), self.discriminator(h_beta, s_alpha)]),
             torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)]),

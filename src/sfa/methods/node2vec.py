@@ -16,12 +16,11 @@ class Node2Vec(DeepWalk):
     """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
 
     From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
-    2016). With ``p = q = 1``, the authors' defaults, the walks are DeepWalk's; they search ¼, ½, 1, 2 and 4.
+    2016). With ``p = q = 1``, the authors' defaults, it is :class:`~sfa.methods.DeepWalk`, whose arguments it takes.
 
     Args:
         p: Return parameter.
         q: In-out parameter.
-        **options: Those of :class:`~sfa.methods.DeepWalk`.
     """
 
     def __init__(self, num_nodes: int, *, p: Positive = 1.0, q: Positive = 1.0, **options: Any) -> None:

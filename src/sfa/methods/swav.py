@@ -16,11 +16,10 @@ class SwAV(TwoViewMethod):
     """Predict, from one view, the prototypes that the other is assigned to; the assignments use all of them alike.
 
     From `"Unsupervised Learning of Visual Features by Contrasting Cluster Assignments"
-    <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020). The loss is :func:`~sfa.losses.swapped_prediction`; the
-    assignments are those of Sinkhorn's iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch and, late
-    in training, of earlier batches too. As in the authors' code the prototypes rest at first, and the queue is used
-    once it is full. Widths and epochs are solo-learn's (da Costa et al., 2022) for CIFAR; fewer epochs need an earlier
-    ``queue_from``.
+    <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020). The loss is :func:`~sfa.losses.swapped_prediction`,
+    assignments are those of :func:`~sfa.losses.sinkhorn` on the scores of the batch and, late in training, of earlier
+    batches too. As in the authors' code the prototypes rest at first, and the queue is used once it is full. Widths and
+    epochs are solo-learn's (da Costa et al., 2022) for CIFAR; fewer epochs need an earlier ``queue_from``.
 
     Args:
         head_hidden: Hidden width of the projector.

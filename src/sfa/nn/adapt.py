@@ -48,17 +48,17 @@ def as_encoder(module: nn.Module, task: Task = "node", *, width: int | None = No
 def renewed(encoder: nn.Module) -> nn.Module:
     """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
 
-    def reset(module: nn.Module) -> None:
+    def reset(module: Any) -> None:
         if hasattr(module, "reset_parameters"):
             module.reset_parameters()
-            return
-        if next(module.parameters(recurse=False), None) is not None:
+        elif next(module.parameters(recurse=False), None) is not None:
             raise InputError(
                 f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot "
                 "draw new ones: give it a method reset_parameters()."
             )
-        for child in module.children():
-            reset(child)
+        else:
+            for child in module.children():
+                reset(child)
 
     fresh = copy.deepcopy(encoder)
     reset(fresh)
@@ -111,8 +111,7 @@ class WrappedNodeEncoder(nn.Module):
     @torch.no_grad()
     def embed(self, data: Data) -> Tensor:
         with evaluating(self):
-            z: Tensor = self(data)
-        return z
+            return self(data)  # type: ignore[no-any-return]
 
 
 class WrappedGraphEncoder(GraphEncoder):

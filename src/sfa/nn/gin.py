@@ -27,9 +27,14 @@ class GraphEncoder(nn.Module, ABC):
     .. math::
         g = \Big\Vert_{l=1}^{L} \; \sum_{i} h_i^{(l)}
 
-    A batch is the disjoint union of ``G`` undirected graphs with ``x`` ``(N, d)``, ``edge_index`` ``(2, m)`` in both
-    directions, ``ptr`` ``(G + 1,)``, ``batch`` ``(N,)`` and optionally ``edge_weight`` ``(m,)``, as PyTorch Geometric's
-    ``DataLoader`` makes it. Edges may come in any order; sorted by (row, column) they are read fastest.
+    A batch is the disjoint union of ``G`` undirected graphs, as PyTorch Geometric's ``DataLoader`` makes it: ``x``
+    ``(N, d)``, ``edge_index`` ``(2, m)`` in both directions, ``ptr`` ``(G + 1,)``, ``batch`` ``(N,)`` and optionally
+    ``edge_weight`` ``(m,)``.
+
+    Args:
+        in_features: Number of node features.
+        hidden: Width of a layer; embeddings are ``hidden * layers`` wide.
+        layers: Number of layers.
     """
 
     task: ClassVar[Task] = "graph"
@@ -110,11 +115,6 @@ class GIN(GraphEncoder):
 
     over the neighbors :math:`j` of :math:`i`, with perceptrons Linear–ReLU–Linear, Xavier-initialized with biases of 0.
     Batch normalization is over the nodes of a batch.
-
-    Args:
-        in_features: Number of node features.
-        hidden: Width of a layer; embeddings are ``hidden * layers`` wide.
-        layers: Number of layers.
     """
 
     def __init__(self, in_features: int, hidden: Count = 32, *, layers: Count = 3) -> None:
@@ -147,8 +147,7 @@ class Layer(nn.Module):
             inner = sums @ functional.linear(h, self.inner.weight) + self.inner.bias
         else:
             inner = self.inner(sums @ h)
-        result: Tensor = self.norm(self.outer(inner.relu()).relu())
-        return result
+        return self.norm(self.outer(inner.relu()).relu())  # type: ignore[no-any-return]
 
 
 @register("encoder", "pooled-gcn")
@@ -158,11 +157,6 @@ class PooledGCN(GraphEncoder):
     .. math::
         H^{(l+1)} = \mathrm{BN}\big( \mathrm{ReLU}\big(
         \hat D^{-1/2} \hat A \hat D^{-1/2} H^{(l)} \Theta_l \big) \big), \qquad \hat A = A + I
-
-    Args:
-        in_features: Number of node features.
-        hidden: Width of a layer; embeddings are ``hidden * layers`` wide.
-        layers: Number of convolutions.
     """
 
     def __init__(self, in_features: int, hidden: Count = 32, *, layers: Count = 3) -> None:

@@ -51,11 +51,9 @@ class ImageEncoder(nn.Module, ABC):
     def forward(self, images: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Compute embeddings ``(B, width)`` of float images ``(B, C, H, W)`` in [0, 1]."""
         if images.dim() != 4 or images.shape[1] != self.in_channels or not images.is_floating_point():
-            raise InputError(
-                f"The encoder takes float images (B, {self.in_channels}, height, width), not {images.dtype} of shape "
-                f"{tuple(images.shape)}."
-            )
-        _check_size(*images.shape[2:])
+            given = f"{images.dtype} of shape {tuple(images.shape)}"
+            raise InputError(f"The encoder takes float images (B, {self.in_channels}, height, width), not {given}.")
+        self._check_size(*images.shape[1:])
         check_batch_size(self, len(images), "images in a batch")
         mean, std = self.mean[:, None, None], self.std[:, None, None]
         standardized = (images.to(mean.dtype) - mean) / std
@@ -64,8 +62,9 @@ class ImageEncoder(nn.Module, ABC):
     @torch.no_grad()
     def embed(self, data: Data, *, budget: int = BUDGET) -> Tensor:
         """Compute the output in ``eval()`` for a set, which may lie on disk, in chunks."""
-        self._check_set(data)
-        n, height, width, _ = data.x.shape
+        check_pixels(data.x)
+        n, height, width, channels = data.x.shape
+        self._check_size(channels, height, width)
         # At the largest map a block holds its input, its output and the memory that the convolution works in.
         chunk = max(1, budget // (3 * self.mean.element_size() * self.largest_map(height, width)))
         z = self.mean.new_empty(n, self.width)
@@ -77,31 +76,26 @@ class ImageEncoder(nn.Module, ABC):
     @torch.no_grad()
     def setup(self, data: Data) -> None:
         """Set ``mean`` and ``std`` by the images of ``train_mask``, or by all; a constant channel has ``std`` 1."""
-        self._check_set(data)
+        check_pixels(data.x)
+        self._check_size(data.x.shape[3])
         counts = histograms(data.x, data.get("train_mask")).tolist()
         if not any(counts[0]):
             raise InputError("There are no training images, so the mean and spread of their channels are unknown.")
         for channel, count in enumerate(counts):
             self.mean[channel], self.std[channel] = moments(count)
 
-    def _check_set(self, data: Data) -> None:
-        check_pixels(data.x)
-        _check_size(*data.x.shape[1:3])
-        if data.x.shape[3] != self.in_channels:
-            raise InputError(f"The images have {data.x.shape[3]} channel(s), but the encoder takes {self.in_channels}.")
-
-
-def _check_size(height: int, width: int) -> None:
-    if height < 1 or width < 1:
-        raise InputError(f"Images must have 1 pixel or more, not {height} x {width}.")
+    def _check_size(self, channels: int, height: int = 1, width: int = 1) -> None:
+        if channels != self.in_channels:
+            raise InputError(f"The images have {channels} channel(s), but the encoder takes {self.in_channels}.")
+        if height < 1 or width < 1:
+            raise InputError(f"Images must have 1 pixel or more, not {height} x {width}.")
 
 
 def check_pixels(x: Tensor) -> None:
     """Raise unless ``x`` is ``(n, height, width, channels)`` of uint8, as image sets hold it."""
     if x.dim() != 4 or x.dtype != torch.uint8:
-        raise InputError(
-            f"Images must be a uint8 tensor (n, height, width, channels), not {x.dtype} of shape {tuple(x.shape)}."
-        )
+        given = f"{x.dtype} of shape {tuple(x.shape)}"
+        raise InputError(f"Images must be a uint8 tensor (n, height, width, channels), not {given}.")
 
 
 def to_float(x: Tensor) -> Tensor:

@@ -25,12 +25,7 @@ class RandomizedReLU(nn.Module):
 
 Activation = Literal["relu", "prelu", "rrelu", "elu"]
 
-ACTIVATIONS: dict[Activation, type[nn.Module]] = {
-    "relu": nn.ReLU,
-    "prelu": nn.PReLU,
-    "rrelu": RandomizedReLU,
-    "elu": nn.ELU,
-}
+ACTIVATIONS = {"relu": nn.ReLU, "prelu": nn.PReLU, "rrelu": RandomizedReLU, "elu": nn.ELU}
 
 
 def make_activation(name: Activation) -> nn.Module:
@@ -96,14 +91,9 @@ def check_batch_size(encoder: Any, rows: int, what: str) -> None:
 
 
 class AcrossProcesses(_BatchNorm):
-    r"""A batch normalization of PyTorch that can use the statistics of all processes in training.
+    """A batch normalization of PyTorch that can use the statistics of all processes, some of which may hold no rows.
 
-    .. math::
-        y = \frac{x - \mu}{\sqrt{v + \epsilon}}\, \gamma + \beta, \qquad
-        \mu = \frac{1}{n} \sum_i x_i, \qquad v = \frac{1}{n} \sum_i (x_i - \mu)^2
-
-    with sums over all processes, some of which may hold no rows; the running statistics are then the same on all.
-    ``nn.SyncBatchNorm`` does this on GPUs only.
+    The running statistics are then the same on all. ``nn.SyncBatchNorm`` does this on GPUs only.
     """
 
     across_processes: bool = False  # set by sfa.distributed.enable_cross_rank
@@ -122,21 +112,15 @@ class AcrossProcesses(_BatchNorm):
         mean = distributed.all_reduce_sum(x.sum(over)) / n
         centered = x - mean.view(channels)
         variance = distributed.all_reduce_sum(centered.square().sum(over)) / n
-        self._track(mean.detach(), variance.detach() * n / (n - 1))
+        if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            weight = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+            self.running_mean.lerp_(mean.detach().to(self.running_mean.dtype), weight)
+            self.running_var.lerp_((variance.detach() * n / (n - 1)).to(self.running_var.dtype), weight)
         scale = (variance + self.eps).rsqrt()
         if not self.affine:
             return (centered * scale.view(channels)).to(input.dtype)
         return (centered * (scale * self.weight).view(channels) + self.bias.view(channels)).to(input.dtype)
-
-    @torch.no_grad()
-    def _track(self, mean: Tensor, variance: Tensor) -> None:
-        """Move the running statistics towards those of a batch, as PyTorch does."""
-        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
-            return
-        self.num_batches_tracked.add_(1)
-        weight = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-        self.running_mean.lerp_(mean.to(self.running_mean.dtype), weight)
-        self.running_var.lerp_(variance.to(self.running_var.dtype), weight)
 
 
 class BatchNorm(AcrossProcesses, nn.BatchNorm1d):

@@ -43,11 +43,9 @@ def cosine_momentum(done: float, start: float) -> float:
 @torch.no_grad()
 def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
     """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE)."""
-
-    def add_noise(theta: Tensor) -> Tensor:
-        if theta.numel() < 2:
-            return theta  # one number has no deviation
-        noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
-        return theta + eta * theta.std() * noise
-
-    return {name: add_noise(theta.detach()) for name, theta in network.named_parameters()}
+    noisy = {name: theta.detach() for name, theta in network.named_parameters()}
+    for name, theta in noisy.items():
+        if theta.numel() > 1:  # one number has no deviation
+            noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
+            noisy[name] = theta + eta * theta.std() * noise
+    return noisy

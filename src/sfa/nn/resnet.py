@@ -21,9 +21,7 @@ class Stem(NamedTuple):
     pool: bool = False
 
 
-CIFAR = Stem(padding=2)
-"""The stem of solo-learn's CIFAR recipes (da Costa et al., 2022): small images are not shrunk before the first block,
-and the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
+CIFAR = Stem(padding=2)  # that of solo-learn's recipes (da Costa et al., 2022), for maps of 34 x 34 from 32 x 32 pixels
 IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)  # that of He et al. (2016)
 
 
@@ -75,8 +73,7 @@ class ResNet(ImageEncoder):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def maps(self, images: Tensor) -> Tensor:
-        result: Tensor = self.stages(self.pool(self.norm(self.conv(images)).relu_()))
-        return result
+        return self.stages(self.pool(self.norm(self.conv(images)).relu_()))  # type: ignore[no-any-return]
 
     def largest_map(self, height: int, width: int) -> int:
         kernel, stride, padding, _ = self.stem
@@ -102,8 +99,7 @@ class BasicBlock(nn.Module):
         # A convolution of 1 x 1 with a stride, by slicing: of few channels oneDNN writes past its memory in the
         # backward of one that has the stride itself (https://github.com/uxlfoundation/oneDNN/issues/6035).
         shortcut = self.shortcut(x[..., :: self.stride, :: self.stride])
-        result: Tensor = self.norm2(self.conv2(h)).add_(shortcut).relu_()
-        return result
+        return self.norm2(self.conv2(h)).add_(shortcut).relu_()  # type: ignore[no-any-return]
 
 
 @register("encoder", "small")

@@ -40,14 +40,9 @@ def propagation_of(data: Data, dtype: torch.dtype | None = None) -> Propagation:
 def normalized_adjacency(data: Data, dtype: torch.dtype | None = None, *, directed: bool | None = None) -> Propagation:
     r"""Build :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2}` of a graph or of a view of one (Eq. 1 of the paper).
 
-    A view has the edges of its graph, some with weight 0, so that nothing has to be sorted for it.
-
-    Args:
-        data: A graph; its ``edge_weight`` ``(m,)`` counts if it has any (:func:`~sfa.augment.node.random_view`).
-        dtype: Of the matrix.
-        directed: Whether weights may differ between the two directions of an edge; by default as the graph says. The
-            weight of an edge ``(source, target)`` then counts for the target, and :math:`\hat D` sums the weights that
-            each node receives, as in PyTorch Geometric.
+    A view has the edges of its graph, some with weight 0, so that nothing has to be sorted for it. If ``directed``, by
+    default as the graph says, weights may differ between the two directions of an edge; that of ``(source, target)``
+    then counts for the target, and :math:`\hat D` sums what each node receives, as in PyTorch Geometric.
     """
     structure = csr_structure(data.edge_index, data.num_nodes)
     directed = bool(data.get("directed")) if directed is None else directed
@@ -72,10 +67,7 @@ def normalized_adjacency(data: Data, dtype: torch.dtype | None = None, *, direct
 
 
 def neighbor_sums(data: Data, dtype: torch.dtype) -> Propagation:
-    """Build :math:`A + I` of an undirected graph, or of a batch of them, with its ``edge_weight`` if it has any.
-
-    The product itself adds the identity: views in training have edges of their own, so the set-up must be cheap.
-    """
+    """Build :math:`A + I` of an undirected graph, or of a batch of them, with its ``edge_weight`` if it has any."""
     structure = csr_structure(data.edge_index, data.num_nodes)
     twin = structure.edge_twin  # refuses edges of one direction only
     if data.edge_weight is None:

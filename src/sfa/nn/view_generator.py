@@ -44,18 +44,9 @@ class ViewGenerator(nn.Module):
         p(i \to j) = \frac{e^{s_{ij}}}{\sum_{k \neq i} e^{s_{ik}}}
 
     with perceptrons on the encoder's output for :math:`\mu` and :math:`\sigma`, and another for :math:`f`. A view has
-    the nodes that random walks pass and the steps that they take as its edges; a step goes to any other node of the
-    graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are.
-
-    The authors decode all pairs of a graph; here they are the :func:`candidate_pairs`, so that memory is linear in
-    nodes and edges.
-
-    Args:
-        encoder: An encoder of nodes; their embeddings are ``encoder.width`` wide.
-        hidden: Width of ``z`` and of the perceptrons.
-        walks: Number of walks on each graph.
-        length: Number of steps of a walk.
-        least: Least probability of a step.
+    the nodes that so many ``walks`` of a ``length`` pass and the steps that they take as its edges; a step goes to any
+    other node of the graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are. The
+    authors decode all pairs of a graph; here they are the :func:`candidate_pairs`, so that memory is linear.
     """
 
     def __init__(self, encoder: Any, hidden: int, *, walks: int, length: int, least: float) -> None:
@@ -155,8 +146,3 @@ def divergence_of_each(mu: Tensor, sigma: Tensor, ptr: Tensor) -> Tensor:
     """
     of_node = kl_divergence(Normal(mu, sigma), Normal(torch.zeros_like(mu), torch.ones_like(sigma))).sum(1)
     return sum_pool(of_node, ptr) / ptr.diff().clamp_min(1).square()
-
-
-def rewards(hardness: Tensor, delta: float) -> Tensor:
-    """Return constants ``(b,)``: 1 for a graph that is harder than the mean, ``delta`` for the others."""
-    return torch.where(hardness > hardness.mean(), 1.0, delta).to(hardness.dtype)
