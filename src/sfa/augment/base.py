@@ -49,10 +49,9 @@ class Compose(Augmentation):
     task = None
 
     def __init__(self, transforms: Sequence[Augmentation | View]) -> None:
-        for transform in transforms:
-            if not callable(transform):
-                raise InputError(f"Compose takes augmentations, or functions of data and generator, not {transform!r}.")
         self.transforms = list(transforms)
+        if not all(map(callable, self.transforms)):
+            raise InputError(f"Compose takes augmentations, or functions of data and generator, not {transforms!r}.")
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         for transform in self.transforms:
@@ -84,17 +83,12 @@ class FunctionViews(Augmentation):
     def __call__(self, data: Any, generator: torch.Generator | None = None) -> tuple[Any, Any]:
         views = self.function(data, generator)
         if not isinstance(views, tuple | list) or len(views) != 2:
-            raise InputError(
-                f"An augmentation returns two views, and {self!r} returned {type(views).__name__}: put a function that "
-                "makes one view into sfa.augment.Compose([…])."
-            )
+            given = type(views).__name__
+            raise InputError(f"An augmentation returns two views, and {self!r} returned {given}: use Compose([…]).")
         return views[0], views[1]
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         return self(data, generator)[index]
-
-    def __repr__(self) -> str:
-        return str(getattr(self.function, "__name__", repr(self.function)))
 
 
 def as_augmentation(views: Any, task: Task) -> Augmentation:

@@ -17,20 +17,14 @@ from sfa.matrices import csr_matrix
 Centrality = Literal["degree", "pagerank", "eigenvector"]
 
 
-def degree(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None) -> Tensor:
+def degree(edge_index: Tensor, num_nodes: int, weight: Tensor | None = None) -> Tensor:
     """Count the edges at each node, or sum their weights; 0 for an isolated node."""
-    structure = csr_structure(edge_index, num_nodes)
-    weight = structure.sorted(_weights(edge_index, edge_weight))
-    return torch.segment_reduce(weight, "sum", offsets=structure.edge_rowptr, initial=0)
+    adjacency = _adjacency(edge_index, num_nodes, weight)
+    return torch.segment_reduce(adjacency.values(), "sum", offsets=adjacency.crow_indices(), initial=0)
 
 
 def pagerank(
-    edge_index: Tensor,
-    num_nodes: int,
-    edge_weight: Tensor | None = None,
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-10,
+    edge_index: Tensor, num_nodes: int, weight: Tensor | None = None, damping: float = 0.85, tolerance: float = 1e-10
 ) -> Tensor:
     r"""Compute PageRank (Page et al., 1999): :math:`p = \alpha A D^{-1} p + (1 - \alpha + \alpha\, p_0) / n`, of sum 1.
 
@@ -40,8 +34,8 @@ def pagerank(
     """
     if num_nodes == 0:
         return torch.empty(0, dtype=torch.float64, device=edge_index.device)
-    adjacency = _adjacency(edge_index, num_nodes, edge_weight)
-    sums = degree(edge_index, num_nodes, edge_weight)
+    adjacency = _adjacency(edge_index, num_nodes, weight)
+    sums = degree(edge_index, num_nodes, weight)
     isolated = sums == 0
     p = torch.full_like(sums, 1 / num_nodes)
     for _ in range(math.ceil(math.log(tolerance / 2) / math.log(damping))):  # the error is 2 at most at first
@@ -54,12 +48,7 @@ def pagerank(
 
 
 def eigenvector_centrality(
-    edge_index: Tensor,
-    num_nodes: int,
-    edge_weight: Tensor | None = None,
-    *,
-    tolerance: float = 1e-10,
-    iterations: int = 10_000,
+    edge_index: Tensor, num_nodes: int, weight: Tensor | None = None, tolerance: float = 1e-10, iterations: int = 10_000
 ) -> Tensor:
     r"""Compute the leading eigenvector of the adjacency (Bonacich, 1972), :math:`A c = \lambda_{\max} c`, of length 1.
 
@@ -68,7 +57,7 @@ def eigenvector_centrality(
     the centrality; without any edge all nodes are alike.
     """
     c = torch.full((num_nodes,), 1 / math.sqrt(max(1, num_nodes)), dtype=torch.float64, device=edge_index.device)
-    weight = _weights(edge_index, edge_weight)
+    weight = _weights(edge_index, weight)
     if not bool((weight > 0).any()):
         return c
     adjacency = _adjacency(edge_index, num_nodes, weight / weight.mean())
@@ -87,13 +76,13 @@ CENTRALITIES: dict[Centrality, Callable[[Tensor, int, Tensor | None], Tensor]] =
 }
 
 
-def _weights(edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
-    if edge_weight is None:
+def _weights(edge_index: Tensor, weight: Tensor | None) -> Tensor:
+    if weight is None:
         return torch.ones(edge_index.shape[1], dtype=torch.float64, device=edge_index.device)
-    return edge_weight.detach().double()
+    return weight.detach().double()
 
 
-def _adjacency(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None) -> Tensor:
+def _adjacency(edge_index: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor:
     structure = csr_structure(edge_index, num_nodes)
-    weight = structure.sorted(_weights(edge_index, edge_weight))
-    return csr_matrix(structure.edge_rowptr, structure.edge_col, weight, (num_nodes, num_nodes))
+    values = structure.sorted(_weights(edge_index, weight))
+    return csr_matrix(structure.edge_rowptr, structure.edge_col, values, (num_nodes, num_nodes))

@@ -79,10 +79,8 @@ class Diffusion(Augmentation):
 def require_diffusion(augmentation: object, encoder: object, method: str) -> Diffusion:
     """Return the augmentation of a method that embeds a graph and its diffusion; raise if one of its parts cannot."""
     if not isinstance(augmentation, Diffusion):
-        raise InputError(
-            f"{method} contrasts a graph with its diffusion, and takes the augmentation `diffusion` "
-            f"(sfa.augment.Diffusion), not {augmentation!r}."
-        )
+        needed = "contrasts a graph with its diffusion, and takes the augmentation `diffusion`"
+        raise InputError(f"{method} {needed}, not {augmentation!r}.")
     if not getattr(encoder, "takes_propagation", False):
         name = type(getattr(encoder, "module", encoder)).__name__
         raise InputError(f"{method} embeds the diffusion of a graph, which {name} cannot: take the encoder gcn.")

@@ -133,7 +133,15 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
             view.index_copy_(0, rows, change(view.index_select(0, rows), rows))
 
     with torch.autocast(images.device.type, enabled=False):
-        view = _crop(images.to(torch.promote_types(images.dtype, torch.float32)), draws, strengths)
+        view = images.to(torch.promote_types(images.dtype, torch.float32))
+        height, width = view.shape[2:]
+        boxes = torch.tensor([0, 0, height, width], device=view.device).expand(len(view), 4)
+        if strengths.crop is not None:
+            boxes = crop_boxes(draws["tries"].view(-1, 2, TRIES), draws["places"], (height, width), strengths.crop)
+        if strengths.crop is None and not strengths.flip:
+            view = view.clone(memory_format=torch.contiguous_format)
+        else:  # the flip comes last in effect: here it is free, and commutes with the rest
+            view = crop_images(view, boxes, draws["flip"].squeeze(1) < strengths.flip)
         blends = (strengths.brightness, strengths.contrast, strengths.saturation)
         low = numbers.new_tensor([*(max(0.0, 1 - blend) for blend in blends), -strengths.hue])
         high = numbers.new_tensor([*(1 + blend for blend in blends), strengths.hue])
@@ -145,15 +153,3 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
         change_some("blur", lambda some, i: blur_images(some, sigma[i], reach))
         change_some("solarise", lambda some, _: solarize(some))
     return view.to(images.dtype).contiguous(memory_format=torch.channels_last)
-
-
-def _crop(view: Tensor, draws: dict[str, Tensor], strengths: Strengths) -> Tensor:
-    """Crop and flip into a new tensor. The flip comes last in effect: here it is free, and commutes with the rest."""
-    if strengths.crop is None and not strengths.flip:
-        return view.clone(memory_format=torch.contiguous_format)
-    height, width = view.shape[2:]
-    if strengths.crop is None:
-        boxes = torch.tensor([0, 0, height, width], device=view.device).expand(len(view), 4)
-    else:
-        boxes = crop_boxes(draws["tries"].view(-1, 2, TRIES), draws["places"], (height, width), strengths.crop)
-    return crop_images(view, boxes, draws["flip"].squeeze(1) < strengths.flip)

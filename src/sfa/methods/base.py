@@ -21,10 +21,8 @@ from sfa.spectral import SpectralMap
 from sfa.spectral.base import as_spectral
 from sfa.tasks import ITEMS, Task, num_seed_nodes, settings_of
 
-Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]] | None
-"""An augmentation, ``(data, generator) -> (view, view)``; the authors' if not given."""
-Spectral = SpectralMap | Sequence[SpectralMap] | None
-"""The content of the spectral slot: a map, several that are applied in order, or nothing."""
+Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]] | None  # an augmentation; the authors' if not given
+Spectral = SpectralMap | Sequence[SpectralMap] | None  # a map, several that are applied in order, or nothing
 
 
 class FeatureMaps(NamedTuple):
@@ -106,10 +104,8 @@ class Method(TrainingHooks, nn.Module, ABC):
         self.width = int(self.encoder.width if width is None else width)
         self.spectral.check_width(self.width)
         if self.requires_row_identity and not self.spectral.keeps_rows:
-            raise InputError(
-                f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
-                f"row a {self.task}: choose another spectral map."
-            )
+            names = type(self.spectral).__name__, type(self).__name__
+            raise InputError(f"{names[0]} mixes the rows of a feature map, and {names[1]} needs one row a {self.task}.")
 
     @abstractmethod
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
@@ -172,16 +168,11 @@ class TwoViewMethod(Method):
 
 
 class BootstrappedMethod(Method):
-    r"""Predict, from one view, the target network's feature map of the other: BGRL, of nodes and of graphs, and BYOL.
+    """Predict, from one view, the target network's feature map of the other: BGRL, of nodes and of graphs, and BYOL.
 
-    .. math::
-        \mathcal{L} = \tfrac{1}{2} \big( \ell(p(g(\tilde H_\alpha)), \bar g(\tilde T_\beta)) +
-        \ell(p(g(\tilde H_\beta)), \bar g(\tilde T_\alpha)) \big), \qquad
-        \ell(q, z) = \tfrac{1}{n} \sum_i 2 - 2 \cos(q_i, z_i)
-
-    with the online encoder's maps :math:`H`, the target encoder's constant maps :math:`T`, the predictor :math:`p`, and
-    projectors :math:`g` and :math:`\bar g`, which BGRL does without. After each step the target moves towards the
-    online network, with a momentum that rises to 1 along a cosine. A subclass sets its ``predictor``.
+    The loss is :func:`~sfa.losses.bootstrap_latent`, a mean over both directions. After each step the target moves
+    towards the online network, with a momentum that rises to 1 along a cosine. A subclass sets its ``predictor``, and
+    its projectors if it has any.
 
     Args:
         momentum: Momentum of the target network at the start of training.

@@ -18,9 +18,6 @@ class DGI(Method):
     :func:`~sfa.losses.jensen_shannon` of bilinear scores with the summary, the sigmoid of the mean over nodes. Defaults
     are the authors' for Cora. Training ends with the weights after the epoch of lowest loss, where the authors keep
     those before its step.
-
-    Args:
-        augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.
     """
 
     takes_augmentation = True

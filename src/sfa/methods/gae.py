@@ -48,9 +48,6 @@ class VGAE(Method):
     :class:`~sfa.methods.GAE` from samples of :math:`\mathcal{N}(\mu_i, \operatorname{diag}(\sigma_i^2))` plus their
     divergence from :math:`\mathcal{N}(0, I)`, a mean over nodes divided by :math:`n` once more, as the reconstruction
     is a mean over the :math:`n^2` pairs. The spectral map sees :math:`\mu`, which is also the embedding.
-
-    Args:
-        encoder: Any module that embeds nodes, of an even width.
     """
 
     defaults = {**GAE.defaults, "encoder": {"hidden": 32, "widths": "constant", "activate_last": False}}

@@ -34,7 +34,6 @@ class JOAO(GraphCL):
     augmented by kind ``k`` of the five. The authors tune ``gamma`` among 0.01, 0.1 and 1.
 
     Args:
-        augmentation: A :class:`~sfa.augment.RandomChoice`, with the probabilities to start from.
         gamma: How much uniform probabilities are preferred.
         beta: Length of the step that the probabilities take after each epoch.
     """

@@ -45,7 +45,6 @@ class LPInfo(GraphCL):
     1, generators forget their graph.
 
     Args:
-        encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
         latent: Width of the generators' latent space.
         principle: ``min``, ``bn`` or ``both``.
         walks: Walks by which a view is drawn (the authors take 4, of 10 steps, for the dense graphs of COLLAB).
@@ -77,7 +76,7 @@ class LPInfo(GraphCL):
         walk: dict[str, Any] = {"walks": walks, "length": length, "least": least}
         self.generators = nn.ModuleList(ViewGenerator(renewed(self.encoder), latent, **walk) for _ in range(2))
         if principle != "min":
-            self.bottleneck: Any = renewed(self.encoder)
+            self.bottleneck = renewed(self.encoder)
             self.bottleneck_head = self.make_head()
         self.principle, self.delta, self.divergence = principle, delta, divergence
 

@@ -1,7 +1,5 @@
 """MERIT: multi-scale contrastive Siamese networks for graph representation learning (Jin et al., 2021)."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -27,8 +25,6 @@ class MERIT(Method):
     2,000 nodes, and edges are removed but none added.
 
     Args:
-        encoder: Any module that embeds nodes and takes a ``propagation``.
-        augmentation: A :class:`~sfa.augment.Diffusion`.
         head_hidden: Hidden width of projector and predictor.
         head_width: Width of projections and predictions.
         beta: Weight of the contrast of views; that of networks has the rest.
@@ -80,5 +76,6 @@ class MERIT(Method):
         update_target_(self.target_encoder, self.encoder, self.momentum)
         update_target_(self.target_projector, self.projector, self.momentum)
 
-    def embeddings(self, data: Data) -> Any:
-        return self.encoder.embed(data) + self.encoder.embed(self.diffusion.diffuse(data))
+    def embeddings(self, data: Data) -> Tensor:
+        z: Tensor = self.encoder.embed(data) + self.encoder.embed(self.diffusion.diffuse(data))
+        return z

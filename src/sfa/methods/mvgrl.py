@@ -1,7 +1,5 @@
 """MVGRL: contrastive multi-view representation learning on graphs (Hassani and Khasahmadi, 2020)."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -20,14 +18,10 @@ class MVGRL(Method):
     """Tell nodes from corrupted ones as DGI does, the nodes of one view by the summary of the other.
 
     From `"Contrastive Multi-View Representation Learning on Graphs" <https://arxiv.org/abs/2006.05582>`_ (Hassani and
-    Khasahmadi, 2020). View alpha is the graph, view beta its diffusion, and each has an encoder of its own; the
-    embedding is the sum of their outputs. This is the authors' method for nodes, without projection heads. Defaults are
-    theirs for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs, training ends with the
-    weights of the lowest loss.
-
-    Args:
-        encoder: Any module that embeds nodes and takes a ``propagation``; the second is a copy with weights of its own.
-        augmentation: A :class:`~sfa.augment.Diffusion`.
+    Khasahmadi, 2020). View alpha is the graph, view beta its :class:`~sfa.augment.Diffusion`, and each has an encoder
+    of its own; the embedding is the sum of their outputs. This is the authors' method for nodes, without projection
+    heads. Defaults are theirs for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs, training
+    ends with the weights of the lowest loss.
     """
 
     takes_augmentation = True
@@ -39,7 +33,7 @@ class MVGRL(Method):
 
     def __init__(self, encoder: nn.Module, augmentation: Views = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
-        self.diffusion_encoder: Any = renewed(self.encoder)
+        self.diffusion_encoder = renewed(self.encoder)
         self.discriminator = BilinearDiscriminator(self.width)
         self.diffusion = require_diffusion(self.augmentation, self.encoder, type(self).__name__)
 
@@ -57,5 +51,6 @@ class MVGRL(Method):
             torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)]),
         )
 
-    def embeddings(self, data: Data) -> Any:
-        return self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))
+    def embeddings(self, data: Data) -> Tensor:
+        z: Tensor = self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))
+        return z

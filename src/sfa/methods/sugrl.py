@@ -29,7 +29,6 @@ class SUGRL(Method):
     embeddings are the structural positives, as in the authors' code. Defaults are the authors' for Cora.
 
     Args:
-        encoder: Any module that embeds nodes; the authors' is an MLP.
         dropout: Rate at which features are dropped.
         structural_dropout: Rate at which anchors are dropped before they are propagated.
         neighbours: Draws of a neighbor positive.

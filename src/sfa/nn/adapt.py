@@ -22,10 +22,9 @@ from sfa.tasks import ITEMS, Task, task_attribute
 def as_encoder(module: nn.Module, task: Task = "node", *, width: int | None = None) -> nn.Module:
     """Return a module as an encoder, which maps data to embeddings and has an attribute ``width`` and ``embed(data)``.
 
-    Encoders of :mod:`sfa.nn` for this task are returned as they are. Others are called with the arguments that their
-    ``forward`` takes: ``x, edge_index`` and, if there are any, ``edge_weight`` (PyTorch Geometric's models such as
-    ``GAT``), ``x`` alone, a PyG ``Data``, or images ``(b, channels, height, width)``. Randomness inside them, such as
-    dropout, is seeded from the step's generator.
+    Encoders of :mod:`sfa.nn` for this task are returned as they are. Others are called with the arguments of their
+    ``forward``: ``x, edge_index`` and, if there are any, ``edge_weight`` (models of PyTorch Geometric), ``x`` alone, a
+    PyG ``Data``, or images ``(b, channels, height, width)``. Dropout inside them is seeded from the step's generator.
 
     Args:
         module: The network.
@@ -39,23 +38,19 @@ def as_encoder(module: nn.Module, task: Task = "node", *, width: int | None = No
         return module
     if own in ITEMS and own != task and (own, task) != ("node", "graph"):
         raise InputError(f"The encoder {type(module).__name__} embeds {ITEMS[own]}, not {ITEMS[task]}.")
-    width = output_width(module, task) if width is None else width
-    if task == "image":
-        return WrappedImageEncoder(module, width)
-    return WrappedGraphEncoder(module, width) if task == "graph" else WrappedNodeEncoder(module, width)
+    wrapper: Any = {"node": WrappedNodeEncoder, "graph": WrappedGraphEncoder, "image": WrappedImageEncoder}[task]
+    return wrapper(module, output_width(module, task) if width is None else width)  # type: ignore[no-any-return]
 
 
-def renewed(encoder: nn.Module) -> nn.Module:
+def renewed(encoder: nn.Module) -> Any:
     """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
 
     def reset(module: Any) -> None:
         if hasattr(module, "reset_parameters"):
             module.reset_parameters()
         elif next(module.parameters(recurse=False), None) is not None:
-            raise InputError(
-                f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot "
-                "draw new ones: give it a method reset_parameters()."
-            )
+            name = type(module).__name__
+            raise InputError(f"{name} cannot draw new weights for a second encoder: give it reset_parameters().")
         else:
             for child in module.children():
                 reset(child)
@@ -78,8 +73,7 @@ def read_old_name(module: nn.Module, old: str, new: str) -> None:
 def materialize(view: Data) -> Data:
     """Make a plain graph of a view: masked columns are zeros, removed edges are gone, features are dense.
 
-    Views of :mod:`sfa.augment` share the graph's tensors and only note the changes (``feature_mask``, zeros in
-    ``edge_weight``), which the encoders of :mod:`sfa.nn` understand; other networks need plain graphs.
+    Encoders of :mod:`sfa.nn` read views as they are; other networks need plain graphs.
     """
     plain = copy.copy(view)
     mask, weight = view.get("feature_mask"), view.get("edge_weight")
@@ -125,8 +119,7 @@ class WrappedGraphEncoder(GraphEncoder):
         h = _call_on_view(self, batch, generator, batch.num_nodes, len(batch.ptr) - 1)
         if len(h) != batch.num_nodes:
             raise InputError(
-                f"{type(self.module).__name__} embeds graphs and not their nodes, which this method needs: take an "
-                "encoder without pooling."
+                f"{type(self.module).__name__} embeds graphs and not their nodes, which this method needs."
             )
         yield h
 
@@ -172,10 +165,8 @@ def call(module: nn.Module, data: Data | Tensor) -> Any:
 def _call_on_view(encoder: Any, data: Data, generator: torch.Generator | None, *rows: int) -> Tensor:
     """Call the module of an encoder on a view as a plain graph, for an output of so many rows."""
     if data.get("propagation") is not None:
-        raise InputError(
-            f"The diffusion of a graph cannot be given to {type(encoder.module).__name__}: take an encoder of sfa.nn, "
-            "or another augmentation."
-        )
+        name = type(encoder.module).__name__
+        raise InputError(f"The diffusion of a graph cannot be given to {name}: take an encoder of sfa.nn.")
     with _seeded(encoder.module, generator):
         return _checked(encoder, call(encoder.module, materialize(data)), *rows)
 
@@ -203,10 +194,8 @@ def output_width(module: nn.Module, task: Task) -> int:
     for name in ("width", "out_channels", "num_features", "out_features"):
         if isinstance(width := getattr(module, name, None), int) and width > 0:
             return width
-    raise InputError(
-        f"The width of what {type(module).__name__} gives cannot be found: say it by "
-        "sfa.nn.as_encoder(module, width=…), or give the module an attribute `width`."
-    ) from failure
+    name = type(module).__name__
+    raise InputError(f"The width of {name} is unknown: say it by sfa.nn.as_encoder(module, width=…).") from failure
 
 
 def _input_width(module: nn.Module) -> int | None:

@@ -26,7 +26,6 @@ class GCN(nn.Module):
         \mathrm{GCN}_l(X, A) = \sigma\big( \hat D^{-1/2} \hat A \hat D^{-1/2} X \Theta_l \big), \qquad \hat A = A + I
 
     Args:
-        in_features: Number of node features.
         hidden: Width ``h`` of the output.
         layers: Number of convolutions.
         widths: ``halving`` makes every layer but the last ``2h`` wide (GRACE, GCA, G-BT, BGRL);
@@ -38,8 +37,7 @@ class GCN(nn.Module):
     """
 
     task: ClassVar[Task] = "node"
-    takes_propagation: ClassVar[bool] = True
-    """Whether a matrix ``data.propagation`` may take the place of the normalized adjacency."""
+    takes_propagation: ClassVar[bool] = True  # a matrix data.propagation may take the place of the adjacency
 
     def __init__(
         self,

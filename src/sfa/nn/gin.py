@@ -32,7 +32,6 @@ class GraphEncoder(nn.Module, ABC):
     ``edge_weight`` ``(m,)``.
 
     Args:
-        in_features: Number of node features.
         hidden: Width of a layer; embeddings are ``hidden * layers`` wide.
         layers: Number of layers.
     """
@@ -152,12 +151,7 @@ class Layer(nn.Module):
 
 @register("encoder", "pooled-gcn")
 class PooledGCN(GraphEncoder):
-    r"""The stack of :class:`~sfa.nn.gin.GIN` with the convolution of the paper in place of sum and perceptron.
-
-    .. math::
-        H^{(l+1)} = \mathrm{BN}\big( \mathrm{ReLU}\big(
-        \hat D^{-1/2} \hat A \hat D^{-1/2} H^{(l)} \Theta_l \big) \big), \qquad \hat A = A + I
-    """
+    """The stack of :class:`~sfa.nn.gin.GIN` with the paper's convolution (Eq. 1) in place of sum and perceptron."""
 
     def __init__(self, in_features: int, hidden: Count = 32, *, layers: Count = 3) -> None:
         super().__init__(hidden, layers)

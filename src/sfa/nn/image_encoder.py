@@ -18,13 +18,9 @@ HISTOGRAM_BYTES = 1 << 22  # bytes of images that are counted at a time
 
 
 class ImageEncoder(nn.Module, ABC):
-    r"""A convolutional network on standardized images, averaged over the places of its last feature map.
+    """A convolutional network on standardized images, averaged over the places of its last feature map.
 
-    .. math::
-        z = \frac{1}{h w} \sum_{p} f\Big(\frac{x - \mu}{\sigma}\Big)_p
-
-    with the mean :math:`\mu` and standard deviation :math:`\sigma` of each channel in buffers, which :meth:`setup`
-    takes from the training images of a set.
+    Mean and standard deviation of each channel are buffers that :meth:`setup` takes from the training images of a set.
     """
 
     task: ClassVar[Task] = "image"

@@ -31,7 +31,7 @@ ACTIVATIONS = {"relu": nn.ReLU, "prelu": nn.PReLU, "rrelu": RandomizedReLU, "elu
 def make_activation(name: Activation) -> nn.Module:
     if name not in ACTIVATIONS:
         raise unknown_name("activation", name, ACTIVATIONS)
-    return ACTIVATIONS[name]()
+    return ACTIVATIONS[name]()  # type: ignore[no-any-return]
 
 
 def activate(activation: nn.Module, x: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -21,7 +21,6 @@ class MLP(nn.Module):
     """Linear layers with a ReLU between them and none after the last, Xavier-initialized.
 
     Args:
-        in_features: Number of node features.
         hidden: Width of the output.
         inner: Width of the layers before the last.
         layers: Number of linear layers.

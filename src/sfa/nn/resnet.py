@@ -30,15 +30,10 @@ class ResNet(ImageEncoder):
 
     From `"Deep Residual Learning for Image Recognition" <https://arxiv.org/abs/1512.03385>`_ (He et al., 2016).
 
-    .. math::
-        y = \mathrm{ReLU}\big( \mathrm{BN}(W_2 * \mathrm{ReLU}(\mathrm{BN}(W_1 * x))) + s(x) \big)
-
-    with convolutions of 3 x 3 without bias and a shortcut :math:`s` that is the identity, or BN after a convolution of
-    1 x 1 where a stage begins with other dimensions. Initial weights of convolutions are normal with variance
-    2 / (outputs · kernel²).
+    A block is :math:`\mathrm{ReLU}( \mathrm{BN}(W_2 * \mathrm{ReLU}(\mathrm{BN}(W_1 * x))) + s(x) )` with convolutions
+    of 3 x 3 without bias, and a shortcut :math:`s` that is BN after a convolution of 1 x 1 where dimensions change.
 
     Args:
-        in_channels: Channels of an image.
         hidden: Channels of the first stage, 64 as published; embeddings are ``hidden * 2 ** (len(blocks) - 1)`` wide.
         blocks: Number of blocks of each stage; ResNet-18 has (2, 2, 2, 2).
         stem: The layers before the first stage.
@@ -107,7 +102,6 @@ def small(in_channels: int, hidden: Count = 32) -> ResNet:
     """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide.
 
     Args:
-        in_channels: Channels of the images.
         hidden: Channels of the first stage.
     """
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem())

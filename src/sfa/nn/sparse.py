@@ -10,6 +10,10 @@ from sfa.errors import InputError
 from sfa.graph.structure import WeakTensorCache, csr_structure, some_rows
 from sfa.matrices import csr_matrix
 
+UNUSABLE_WEIGHTS = (
+    "Edge weights are negative, NaN or not the same in both directions: make the graph with sfa.data.as_graph."
+)
+
 
 class Propagation:
     """A CSR matrix ``(n, n)`` that spreads features over a graph, with its transpose for the backward pass.
@@ -52,7 +56,7 @@ def normalized_adjacency(data: Data, dtype: torch.dtype | None = None, *, direct
     if data.edge_weight is not None:
         weight = structure.sorted(data.edge_weight.detach())
         if not bool(((weight >= 0) & (directed | (weight == weight[twin]))).all()):
-            raise _unusable_weights("negative, NaN")
+            raise InputError(UNUSABLE_WEIGHTS)
         # Row i of the matrix holds the weights that node i receives: of a directed edge, that of (j, i).
         values[place] = (weight[twin] if directed else weight).to(values.dtype)
     scale = torch.segment_reduce(values, "sum", offsets=rowptr).rsqrt()
@@ -75,15 +79,9 @@ def neighbor_sums(data: Data, dtype: torch.dtype) -> Propagation:
     else:
         values = structure.sorted(data.edge_weight.detach()).to(dtype)
         if not torch.equal(values, values[twin]):
-            raise _unusable_weights("NaN")
+            raise InputError(UNUSABLE_WEIGHTS)
     shape = (structure.num_nodes, structure.num_nodes)
     return Propagation(csr_matrix(structure.edge_rowptr, structure.edge_col, values, shape), add_identity=True)
-
-
-def _unusable_weights(reasons: str) -> InputError:
-    return InputError(
-        f"The edge weights are {reasons} or not the same in both directions: make the graph with sfa.data.as_graph."
-    )
 
 
 def sparse_product(matrix: Tensor, transposed: Tensor, dense: Tensor, *, add_identity: bool = False) -> Tensor:

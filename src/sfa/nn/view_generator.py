@@ -88,13 +88,10 @@ def candidate_pairs(batch: Data, generator: torch.Generator | None = None) -> Ca
 
 
 def step_chances(candidates: Candidates, scores: Tensor, least: float) -> Tensor:
-    r"""Compute from scores ``s`` ``(k,)`` how likely a walk goes from ``i`` to ``j``, ``(2 k,)`` in both directions.
+    r"""Compute :math:`p(i \to j) \propto w_{ij}\, e^{s_{ij}}` from scores ``(k,)``, ``(2 k,)`` in both directions.
 
-    .. math::
-        p(i \to j) = \frac{w_{ij}\, e^{s_{ij}}}{\sum_k w_{ik}\, e^{s_{ik}}}
-
-    with the number :math:`w` of pairs that a candidate stands for, so that the sum estimates that over all pairs.
-    Pairs that each have less than ``least`` of it are left out, unless a node would be left with none.
+    The number :math:`w` of pairs that a candidate stands for makes the sum an estimate of that over all pairs. Pairs
+    that each have less than ``least`` of it are left out, unless a node would be left with none.
     """
     structure = candidates.structure
     number, n = structure.undirected[0], structure.num_nodes
@@ -127,11 +124,7 @@ def walked_view(
 def reconstruction_of_each(candidates: Candidates, scores: Tensor, graphs: int) -> Tensor:
     r"""Compute how badly the scores ``(k,)`` of its pairs tell each graph's edges from other pairs, ``(G,)``.
 
-    .. math::
-        \operatorname*{mean}_{A_{ij} = 1} \log\big( 1 + e^{-s_{ij}} \big)
-            + \operatorname*{mean}_{A_{ij} = 0} \log\big( 1 + e^{s_{ij}} \big)
-
-    A mean over no pairs is 0.
+    It is the mean of :math:`\log( 1 + e^{-s} )` over edges plus that of :math:`\log( 1 + e^s )` over other pairs.
     """
     graph, joined = candidates.graph, candidates.joined
     kind = 2 * graph + joined
