@@ -50,8 +50,8 @@ class Compose(Augmentation):
 
     def __init__(self, transforms: Sequence[Augmentation | View]) -> None:
         self.transforms = list(transforms)
-        if not all(map(callable, self.transforms)):
-            raise InputError(f"Compose takes augmentations, or functions of data and generator, not {transforms!r}.")
+        for other in (one for one in self.transforms if not callable(one)):
+            raise InputError(f"Compose takes augmentations, or functions of data and generator, not {other!r}.")
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         for transform in self.transforms:

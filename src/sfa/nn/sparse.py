@@ -11,7 +11,7 @@ from sfa.graph.structure import WeakTensorCache, csr_structure, some_rows
 from sfa.matrices import csr_matrix
 
 UNUSABLE_WEIGHTS = (
-    "Edge weights are negative, NaN or not the same in both directions: make the graph with sfa.data.as_graph."
+    "The edge weights are negative, NaN or not the same in both directions: make the graph with sfa.data.as_graph."
 )
 
 
