@@ -23,10 +23,10 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, global_add_pool
 from torch_geometric.utils import subgraph
 
-from sfa.augment.graph import GraphRates
+from sfa.augment import RandomChoice
 from sfa.methods import GraphCL
 
-RATES = GraphRates()
+RATES = RandomChoice()
 """The authors'; GraphCL's own defaults."""
 
 

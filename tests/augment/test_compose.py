@@ -21,7 +21,7 @@ from sfa.augment import (
     ShuffleFeatures,
     UniformDrop,
 )
-from sfa.augment.base import first_view
+from sfa.augment.base import as_augmentation
 from sfa.errors import InputError
 
 
@@ -130,8 +130,8 @@ def test_calling_makes_alpha_first_and_then_beta(planted: Data) -> None:
 def test_the_first_view_of_an_augmentation_and_of_a_function(planted: Data) -> None:
     augmentation = DropEdges((0.3, 0.6))
     alpha = augmentation(planted, seeded())[0]
-    assert torch.equal(first_view(augmentation, planted, seeded()).edge_weight, alpha.edge_weight)
-    assert first_view(lambda data, generator: (data, None), planted, None) is planted
+    assert torch.equal(as_augmentation(augmentation, "node").view(planted, seeded()).edge_weight, alpha.edge_weight)
+    assert as_augmentation(lambda data, generator: (data, None), "node").view(planted) is planted
 
 
 def test_an_augmentation_without_a_view_says_so() -> None:

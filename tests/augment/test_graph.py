@@ -16,14 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
-from sfa.augment.graph import (
-    AUGMENTATIONS,
-    GraphRates,
-    RandomChoice,
-    augment,
-    draw_choices,
-    probabilities_of,
-)
+from sfa.augment.graph import AUGMENTATIONS, RandomChoice
 from sfa.errors import InputError
 from sfa.graph.batches import undirected_edges
 from tests.graph.graph_batches import (
@@ -46,7 +39,7 @@ SEEDS = st.integers(0, 2**31)
 def one_kind(batch: Data, kind: str, seed: int = 0, **rates: float) -> Data:
     """All graphs augmented by one kind."""
     choices = torch.full((len(batch.ptr) - 1,), AUGMENTATIONS.index(kind))
-    return augment(batch, choices, GraphRates(**rates), seeded(seed))
+    return RandomChoice(**rates).apply(batch, choices, seeded(seed))  # type: ignore[arg-type]
 
 
 def floor(percent: int, number: int) -> int:
@@ -147,9 +140,9 @@ class TestAugment:
     def test_each_graph_by_its_own_choice(self, batch: Data, seed: int, data: st.DataObject) -> None:
         kinds = data.draw(st.sets(st.integers(0, 4), min_size=1))
         choices = [data.draw(st.sampled_from(sorted(kinds))) for _ in sizes_of(batch)]
-        rates = GraphRates(node_drop=0.3, edge_drop=0.4, edge_add=0.5, attribute_mask=0.35, subgraph_keep=0.6)
+        augmentation = RandomChoice("all", 0.3, 0.4, 0.5, 0.35, 0.6)
         before_x = batch.x.clone()
-        view = augment(batch, torch.tensor(choices), rates, seeded(seed))
+        view = augmentation.apply(batch, torch.tensor(choices), seeded(seed))
         assert_sound(view, batch)
         assert torch.equal(batch.x, before_x)
         assert type(view) is Data
@@ -163,14 +156,14 @@ class TestAugment:
 
     def test_identity_copies_nothing(self) -> None:
         batch = mixed_batch(weighted=True)
-        view = augment(batch, torch.zeros(6, dtype=torch.int64), GraphRates(), seeded())
+        view = RandomChoice().apply(batch, torch.zeros(6, dtype=torch.int64), seeded())
         assert view is not batch
         assert all(view[key] is batch[key] for key in ("x", "edge_index", "edge_weight", "ptr", "batch"))
 
     def test_it_is_a_function_of_the_generator(self) -> None:
         batch, choices = to_batch(random_graphs(0, [12] * 20)), torch.arange(20) % 5
-        rates = GraphRates(0.3, 0.3, 0.3, 0.3, 0.5)
-        first, again, other = (augment(batch, choices, rates, seeded(s)) for s in (1, 1, 2))
+        augmentation = RandomChoice("all", 0.3, 0.3, 0.3, 0.3, 0.5)
+        first, again, other = (augmentation.apply(batch, choices, seeded(s)) for s in (1, 1, 2))
         for key in ("x", "edge_index", "ptr"):
             assert torch.equal(first[key], again[key])
         assert not torch.equal(first.x, other.x)
@@ -182,24 +175,24 @@ class TestAugment:
             graph.y = torch.tensor([number])
         for batch in DataLoader(graphs, batch_size=3):
             assert isinstance(batch, Batch)
-            view = augment(batch, torch.full((batch.num_graphs,), 1), GraphRates(), seeded())
+            view = RandomChoice().apply(batch, torch.full((batch.num_graphs,), 1), seeded())
             assert_sound(view, batch)
             assert "y" not in view
 
     def test_a_view_of_a_view(self) -> None:
         batch = to_batch(random_graphs(2, [12] * 10))
-        once = augment(batch, torch.arange(10) % 5, GraphRates(), seeded())
-        assert_sound(augment(once, torch.arange(10) % 3 + 2, GraphRates(), seeded()), batch)
+        once = RandomChoice().apply(batch, torch.arange(10) % 5, seeded())
+        assert_sound(RandomChoice().apply(once, torch.arange(10) % 3 + 2, seeded()), batch)
 
     def test_wrong_choices_are_refused(self) -> None:
         batch = mixed_batch()
-        with pytest.raises(InputError, match=r"each of the 6 graphs, not torch.int64 \(5,\)"):
-            augment(batch, torch.zeros(5, dtype=torch.int64), GraphRates())
-        with pytest.raises(InputError, match=r"not torch.float32 \(6,\)"):
-            augment(batch, torch.zeros(6), GraphRates())
+        with pytest.raises(InputError, match="from 0 to 4 for each of the 6 graphs"):
+            RandomChoice().apply(batch, torch.zeros(5, dtype=torch.int64))
+        with pytest.raises(InputError, match="an int64 number from 0 to 4"):
+            RandomChoice().apply(batch, torch.zeros(6))
         for wrong in (-1, 5):
-            with pytest.raises(InputError, match=f"from 0 to 4, not {wrong}"):
-                augment(batch, torch.tensor([0, 1, 2, 3, 4, wrong]), GraphRates())
+            with pytest.raises(InputError, match="from 0 to 4 for each"):
+                RandomChoice().apply(batch, torch.tensor([0, 1, 2, 3, 4, wrong]))
 
 
 def named_by_place(batch: Data) -> Data:
@@ -234,34 +227,16 @@ def assert_augmented(before: nx.Graph, after: nx.Graph, kind: str) -> None:
             assert len(after) == min(max(1, math.floor(0.6 * n + 1e-9)), len(component))
 
 
-class TestDrawChoices:
-    def test_with_the_given_probabilities(self) -> None:
-        probabilities = torch.tensor([0.1, 0.2, 0.0, 0.3, 0.4], dtype=torch.float64)
-        counts = torch.bincount(draw_choices(probabilities, 20_000, seeded()), minlength=5)
-        assert counts[2] == 0
-        possible = probabilities > 0
-        assert chisquare(counts[possible], probabilities[possible] * 20_000).pvalue > 1e-4
-
-    @pytest.mark.parametrize("wrong", [[0.5, 0.5], [0.0] * 5, [1.0, -0.1, 0, 0, 0], [math.nan] * 5, [math.inf] * 5])
-    def test_wrong_probabilities_are_refused(self, wrong: list[float]) -> None:
-        with pytest.raises(InputError, match="5 probabilities"):
-            draw_choices(torch.tensor(wrong), 3)
-
-    def test_none_are_refused(self) -> None:
-        with pytest.raises(InputError, match="count must be a whole number, 1 or more"):
-            draw_choices(torch.ones(5), 0)
-
-
 @pytest.mark.parametrize("name", ["node_drop", "edge_drop", "edge_add", "attribute_mask", "subgraph_keep"])
 def test_wrong_rates_are_refused_by_name(name: str) -> None:
     for rate in (-0.1, 1.5, math.nan):
         with pytest.raises(InputError, match=f"{name} is a probability"):
-            GraphRates(**{name: rate})
+            RandomChoice(**{name: rate})  # type: ignore[arg-type]
 
 
 def test_one_graph_is_no_batch() -> None:
     with pytest.raises(InputError, match="ptr"):
-        augment(to_data(nx.path_graph(4)), torch.tensor([1]), GraphRates())
+        RandomChoice().apply(to_data(nx.path_graph(4)), torch.tensor([1]))
 
 
 class TestRandomChoice:
@@ -269,16 +244,15 @@ class TestRandomChoice:
 
     def test_a_view_is_a_draw_of_kinds_and_their_augmentation(self) -> None:
         batch = to_batch(random_graphs(0, [12] * 20))
-        generator = seeded()
-        for view in RandomChoice("random3", 0.3, 0.4, 0.5, 0.35, 0.6)(batch, seeded()):
-            choices = draw_choices(probabilities_of("random3"), 20, generator)
-            expected = augment(batch, choices, GraphRates(0.3, 0.4, 0.5, 0.35, 0.6), generator)
+        augmentation, generator = RandomChoice("random3", 0.3, 0.4, 0.5, 0.35, 0.6), seeded()
+        for view in augmentation(batch, seeded()):
+            choices = torch.multinomial(augmentation.probabilities, 20, replacement=True, generator=generator)
+            expected = augmentation.apply(batch, choices, generator)
             for key in ("x", "edge_index", "ptr", "batch"):
                 assert torch.equal(view[key], expected[key])
 
     def test_all_draws_each_of_the_five_as_often(self) -> None:
-        probabilities = probabilities_of("all")
-        assert probabilities.tolist() == pytest.approx([0.2] * 5)
+        assert RandomChoice("all").probabilities.tolist() == pytest.approx([0.2] * 5)
         copies = copies_of(nx.cycle_graph(10), 3000)
         view = RandomChoice("all", 0.1, 0.1, 0.0, 0.1, 0.3).view(copies, seeded())
         sizes, edges = torch.tensor(sizes_of(view)), undirected_edges(view)
@@ -307,7 +281,7 @@ class TestRandomChoice:
         batch = mixed_batch()
         augmentation = RandomChoice(kind, 0.3, 0.4, 0.5, 0.35, 0.6)  # type: ignore[arg-type]
         view, generator = augmentation.view(batch, seeded()), seeded()
-        draw_choices(torch.ones(5), 6, generator)
+        torch.multinomial(torch.ones(5), 6, replacement=True, generator=generator)
         expected = augmentation.apply(batch, torch.full((6,), AUGMENTATIONS.index(kind)), generator)
         assert torch.equal(view.x, expected.x)
         assert torch.equal(view.edge_index, expected.edge_index)
@@ -336,9 +310,8 @@ def rings(count: int, size: int) -> Data:
     ],
 )
 def test_a_name_stands_for_augmentations_that_are_as_likely(name: Any, among: set[str]) -> None:
-    found = dict(zip(AUGMENTATIONS, probabilities_of(name).tolist(), strict=True))
+    found = dict(zip(AUGMENTATIONS, RandomChoice(name).probabilities.tolist(), strict=True))
     assert found == pytest.approx({kind: 1 / len(among) if kind in among else 0 for kind in AUGMENTATIONS})
-    assert torch.equal(RandomChoice(name).probabilities, probabilities_of(name))
 
 
 def test_each_graph_is_treated_by_its_own_choice_and_the_rates() -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.augment.graph import AUGMENTATIONS, augment
+from sfa.augment.graph import AUGMENTATIONS
 from sfa.methods import JOAO, JOAOv2
 from sfa.nn import GIN
 from sfa.spectral import SpectralMap, power_iteration
@@ -40,7 +40,7 @@ def row_by_row(method: JOAO, h: Tensor, choices: list[int]) -> Tensor:
 
 def slow_loss(method: JOAO, batch: Data, choices: Tensor, generator: torch.Generator, iterations: int | None) -> float:
     """The graphs as they are against their views, with the draws that come next."""
-    view = augment(batch, choices, method.augmentation.rates, generator)
+    view = method.augmentation.apply(batch, choices, generator)
     maps = [method.encoder(one).detach() for one in (batch, view)]
     if iterations is not None:
         maps = [power_iteration(h, iterations, generator=generator) for h in maps]

@@ -232,10 +232,7 @@ class TestWidth:
     def test_none_is_one_sentence(self) -> None:
         with pytest.raises(InputError) as error:
             as_encoder(self.Unknown())
-        assert str(error.value) == (
-            "The width of what Unknown gives cannot be found: say it by sfa.nn.as_encoder(module, width=…), or give "
-            "the module an attribute `width`."
-        )
+        assert str(error.value) == ("The width of Unknown is unknown: say it by sfa.nn.as_encoder(module, width=…).")
 
     def test_a_wrong_one_is_one_sentence(self, planted: Data) -> None:
         encoder = as_encoder(pyg.GCN(8, 16, 2, 6), width=7)
@@ -401,7 +398,7 @@ class TestMaterialize:
 
 
 def test_a_diffusion_is_refused_by_wrapped_modules(planted: Data, molecules: Data) -> None:
-    message = "The diffusion of a graph cannot be given to {}: take an encoder of sfa.nn, or another augmentation."
+    message = "The diffusion of a graph cannot be given to {}: take an encoder of sfa.nn."
     _, view = Diffusion()(planted, seeded())
     with pytest.raises(InputError) as error:
         as_encoder(pyg.GAT(8, 4, 2))(view)
@@ -537,5 +534,5 @@ def test_weights_that_cannot_be_drawn_anew_are_told_of() -> None:
             super().__init__()
             self.weight = nn.Parameter(torch.ones(5, 3))
 
-    with pytest.raises(InputError, match=r"Own cannot draw new ones: give it a method reset_parameters\(\)"):
+    with pytest.raises(InputError, match=r"Own cannot draw new weights .*: give it reset_parameters\(\)"):
         renewed(nn.Sequential(nn.Linear(5, 5), Own()))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sfa.methods import BYOL, BarlowTwins, SimCLR, SimSiam
 from sfa.nn import graph_projector, mlp_head, projection_head, resnet18, small
-from sfa.nn.heads import BilinearDiscriminator, Queue, ResidualDiscriminator, prelu_head, summary
+from sfa.nn.heads import BilinearDiscriminator, Queue, ResidualDiscriminator, prelu_head
 from sfa.nn.layers import BatchNorm
 
 
@@ -101,11 +101,6 @@ def test_the_heads_of_graph_methods() -> None:
     for layer in graph_projector(96)[::2]:
         assert 0.95 * bound < layer.weight.abs().max() <= bound
         assert not layer.bias.any()
-
-
-def test_the_summary_is_the_sigmoid_of_the_mean() -> None:
-    h = torch.tensor([[0.0, 2.0], [0.0, -4.0]])
-    torch.testing.assert_close(summary(h), torch.tensor([0.5, 1 / (1 + 2.718281828)]))
 
 
 def test_scores_are_bilinear() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.nn import GIN
-from sfa.nn.view_generator import ViewGenerator, candidate_pairs, divergence_of_each, reconstruction_of_each, rewards
+from sfa.nn.view_generator import ViewGenerator, candidate_pairs, divergence_of_each, reconstruction_of_each
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -127,10 +127,3 @@ def test_training_makes_walks_follow_the_edges(molecule_list: list[Data]) -> Non
         found.reconstruction.mean().backward()
         optimizer.step()
     assert share_of_edges(generator, batch) > before + 0.1
-
-
-def test_rewards() -> None:
-    hardness = torch.tensor([1.0, 3.0, 2.0, 2.0], requires_grad=True)
-    found = rewards(hardness, 0.01)
-    assert found.tolist() == pytest.approx([0.01, 1, 0.01, 0.01])
-    assert not found.requires_grad

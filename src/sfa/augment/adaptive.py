@@ -1,7 +1,5 @@
 """GCA's adaptive augmentation: views that remove unimportant edges and mask unimportant features more often."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -11,15 +9,13 @@ from torch.utils.weak import WeakIdRef
 from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation, both
-from sfa.augment.centrality import Centrality, resolve_centrality
+from sfa.augment.centrality import CENTRALITIES, Centrality
 from sfa.augment.node import random_view
 from sfa.errors import unknown_name
 from sfa.graph.structure import WeakTensorCache
 from sfa.matrices import row_chunks
 from sfa.ranges import Share, check_number
 from sfa.registry import register
-
-TINY = 1e-8  # added to a centrality whose logarithm is taken, as in the authors' code for that of eigenvectors
 
 Importance = Literal["sink", "mean"]
 
@@ -35,17 +31,16 @@ class AdaptiveDrop(Augmentation):
     .. math::
         p = \min\Big( \frac{s_{\max} - s}{s_{\max} - \bar s}\; p_e,\; p_\tau \Big),
 
-    so that the rate :math:`p_e` is the mean of all before the cut-off; see :func:`edge_weights` and
-    :func:`feature_weights` for ``s``. The importances are computed once for a graph; those of a sampled batch are
-    the batch's own. Defaults are the authors' for WikiCS.
+    so that the rate :math:`p_e` is the mean before the cut-off; see :func:`edge_weights` and :func:`feature_weights`
+    for ``s``. Defaults are the authors' for WikiCS.
 
     Args:
         edge_drop: :math:`p_e` of the edges, in view alpha and beta.
         feature_drop: :math:`p_e` of the feature columns, in view alpha and beta.
-        centrality: What makes a node important: ``degree``, ``pagerank`` or ``eigenvector``.
-        cut_off: :math:`p_\tau`, the highest rate there is; the authors' is 0.7.
-        importance: Of an edge: ``sink``, that of the node it points to, and each direction is drawn for itself, as in
-            the authors' code; or ``mean``, that of both nodes, and the two directions go or stay together.
+        centrality: Importance of a node: ``degree``, ``pagerank`` or ``eigenvector``.
+        cut_off: :math:`p_\tau`, the highest rate; the authors' is 0.7.
+        importance: Importance of an edge: ``sink``, that of the node it points to, and each direction is drawn
+            independently, as in the authors' code; or ``mean``, that of both nodes, and both directions go together.
     """
 
     edge_drop: tuple[Share, Share] = (0.2, 0.3)
@@ -55,9 +50,9 @@ class AdaptiveDrop(Augmentation):
     importance: Importance = "sink"
 
     def __post_init__(self) -> None:
-        resolve_centrality(self.centrality)
-        if self.importance not in get_args(Importance):
-            raise unknown_name("importance", self.importance, get_args(Importance))
+        for name, kinds in (("centrality", get_args(Centrality)), ("importance", get_args(Importance))):
+            if getattr(self, name) not in kinds:
+                raise unknown_name(name, getattr(self, name), kinds)
         self.edge_drop = both("edge_drop", self.edge_drop)
         self.feature_drop = both("feature_drop", self.feature_drop)
         check_number("cut_off", self.cut_off, at_most=1)
@@ -72,39 +67,32 @@ class AdaptiveDrop(Augmentation):
 
 
 def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance = "sink") -> Tensor:
-    r"""Compute how likely each edge is to be removed, relative to their mean: 0 for the most important one.
+    r"""Compute how likely each edge is to be removed, ``(m,)`` of mean 1: 0 for the most important one.
 
-    .. math::
-        s_{uv} = \log \varphi_v \quad \text{(sink)}, \qquad
-        s_{uv} = \log\big( 1 + \tfrac12 (\varphi_u + \varphi_v) \big) \quad \text{(mean)}
-
-    with centralities :math:`\varphi` ``(n,)``. The first is the authors' code, in which an edge points from ``u`` to
-    ``v`` and its two directions differ. The second is ours; the 1 keeps the importance of an edge between nodes without
-    centrality finite. The result ``(m,)`` has mean 1, and is all 1 where no edge is more important than another.
+    The importance of an edge is :math:`s_{uv} = \log \varphi_v` by the authors' code (``sink``), with centralities
+    :math:`\varphi` ``(n,)``, or :math:`\log( 1 + \tfrac12 (\varphi_u + \varphi_v) )` (``mean``).
     """
     source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
-    if importance == "sink":
-        return _relative((sink + TINY).log(), scale=1.0)  # a logarithm is as exact as its argument, also close to 0
+    if (
+        importance == "sink"
+    ):  # 1e-8 is that of the authors' code; the result is as exact as the argument, also close to 0
+        return _relative((sink + 1e-8).log(), scale=1.0)
     return _relative(torch.log1p((source + sink) / 2))
 
 
 def feature_weights(x: Tensor, centrality: Tensor) -> Tensor:
-    r"""Compute how likely each feature is to be masked, relative to their mean: 0 for that of the most central nodes.
+    r"""Compute how likely each feature is to be masked, ``(d,)`` of mean 1: 0 for that of the most central nodes.
 
-    .. math::
-        s_i = \log\Big( 1 + \sum_u |x_{ui}|\, \varphi_u \Big)
-
-    Sparse features, at least half of them 0, are words that a node has or has not, whatever their scale: they count
-    1 where they are not 0. Dense ones count with their absolute values. The 1 in the logarithm, which the authors do
-    not have, keeps the importance of a feature that no node has finite. Features may be dense or CSR; the result
-    ``(d,)`` has mean 1, and is all 1 where no feature is more important than another.
+    The importance is :math:`s_i = \log( 1 + \sum_u |x_{ui}| \varphi_u )`. Of sparse features, at least half of them 0,
+    :math:`|x_{ui}|` counts as 1 where it is not 0. The 1 in the logarithm, which the authors do not have, keeps the
+    importance of a feature that no node has finite.
     """
     present, absolute, non_zero = _column_sums(x, centrality)
     return _relative(torch.log1p(present if 2 * non_zero <= x.numel() else absolute))
 
 
 def _relative(s: Tensor, scale: float | None = None) -> Tensor:
-    """Return ``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding, which has a scale."""
+    """Return ``(s_max - s) / (s_max - mean)``; 1 everywhere if all are the same but for rounding at this scale."""
     if len(s) == 0:
         return s
     below = s.max() - s
@@ -133,13 +121,12 @@ def _column_sums(x: Tensor, centrality: Tensor) -> tuple[Tensor, Tensor, int]:
 _WEIGHTS: WeakTensorCache[tuple[Tensor, Tensor]] = WeakTensorCache()
 
 
-def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
+def _weights_of(data: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
     """Compute the weights of a graph's edges and features in float32, once while its tensors stay as they are."""
-    x, edge_index, edge_weight = graph.x, graph.edge_index, graph.edge_weight
-    nodes: int = graph.num_nodes
+    x, edge_index, edge_weight, nodes = data.x, data.edge_index, data.edge_weight, int(data.num_nodes)
 
     def make() -> tuple[Tensor, Tensor]:
-        phi = resolve_centrality(centrality)(edge_index, nodes, edge_weight)
+        phi = CENTRALITIES[centrality](edge_index, nodes, edge_weight)
         if centrality == "pagerank":
             phi = phi * nodes  # of mean 1, as in the authors' code: log(1 + φ) needs a scale
         return edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
@@ -148,7 +135,7 @@ def _weights_of(graph: Data, centrality: Centrality, importance: Importance) -> 
 
 
 def _state(tensor: Tensor | None) -> object:
-    """Return what equals the state of a tensor before only if it is that tensor, and was not written to since."""
+    """Return an object that equals an earlier state only if the tensor is the same and was not written to since."""
     if tensor is None:
         return None
     return object() if tensor.is_inference() else (WeakIdRef(tensor), tensor._version)  # the former counts no changes

@@ -1,6 +1,4 @@
-"""What augmentations share: calling one on data gives two random views of them."""
-
-from __future__ import annotations
+"""The base of augmentations: calling one on data makes two random views of them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -17,8 +15,8 @@ View = Callable[[Any, torch.Generator | None], Any]  # a function (data, generat
 class Augmentation:
     """Make two random views, alpha and beta, of a graph, of a batch of graphs, or of images.
 
-    A subclass says in :meth:`view` how one view is made. Any function ``(data, generator) -> (view, view)`` can take
-    the place of an augmentation in a method.
+    A subclass makes one view in :meth:`view`. Any function ``(data, generator) -> (view, view)`` can take the place of
+    an augmentation in a method.
     """
 
     task: ClassVar[Task | None] = "node"
@@ -51,10 +49,9 @@ class Compose(Augmentation):
     task = None
 
     def __init__(self, transforms: Sequence[Augmentation | View]) -> None:
-        for transform in transforms:
-            if not callable(transform):
-                raise InputError(f"Compose takes augmentations, or functions of data and generator, not {transform!r}.")
         self.transforms = list(transforms)
+        for other in (one for one in self.transforms if not callable(one)):
+            raise InputError(f"Compose takes augmentations, or functions of data and generator, not {other!r}.")
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         for transform in self.transforms:
@@ -75,25 +72,10 @@ class Identity(Augmentation):
         return data
 
 
-def first_view(augmentation: Callable[..., Any], data: Any, generator: torch.Generator | None) -> Any:
-    """Make view alpha alone, where a method needs no second one."""
-    if isinstance(augmentation, Augmentation):
-        return augmentation.view(data, generator, 0)
-    return augmentation(data, generator)[0]
+class FunctionViews(Augmentation):
+    """A function ``(data, generator) -> (view, view)`` as an augmentation, checked to make two views."""
 
-
-def as_augmentation(views: Any, task: Task) -> Callable[..., Any]:
-    """Return an augmentation, or a function that makes two views with a check that it does."""
-    if not callable(views):
-        raise InputError(f"An augmentation is a function (data, generator) -> (view, view), not {views!r}.")
-    own = task_attribute(views)
-    if own in DATA and own != task:
-        raise InputError(f"The augmentation {type(views).__name__} is of {DATA[own]}, not of {DATA[task]}.")
-    return views if isinstance(views, Augmentation) else CheckedViews(views)
-
-
-class CheckedViews:
-    """A function ``(data, generator) -> (view, view)``, checked to make two views."""
+    task = None
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -101,14 +83,22 @@ class CheckedViews:
     def __call__(self, data: Any, generator: torch.Generator | None = None) -> tuple[Any, Any]:
         views = self.function(data, generator)
         if not isinstance(views, tuple | list) or len(views) != 2:
-            raise InputError(
-                f"An augmentation returns two views, and {self!r} returned {type(views).__name__}: put a function that "
-                "makes one view into sfa.augment.Compose([…])."
-            )
+            given = type(views).__name__
+            raise InputError(f"An augmentation returns two views, and {self!r} returned {given}: use Compose([…]).")
         return views[0], views[1]
 
-    def __repr__(self) -> str:
-        return str(getattr(self.function, "__name__", repr(self.function)))
+    def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
+        return self(data, generator)[index]
+
+
+def as_augmentation(views: Any, task: Task) -> Augmentation:
+    """Return an augmentation, or a function that makes two views as one."""
+    if not callable(views):
+        raise InputError(f"An augmentation is a function (data, generator) -> (view, view), not {views!r}.")
+    own = task_attribute(views)
+    if own in DATA and own != task:
+        raise InputError(f"The augmentation {type(views).__name__} is of {DATA[own]}, not of {DATA[task]}.")
+    return views if isinstance(views, Augmentation) else FunctionViews(views)
 
 
 def both(name: str, rate: float | tuple[float, float]) -> tuple[float, float]:

@@ -1,12 +1,10 @@
 """Views by graph diffusion: view alpha is the graph, view beta spreads features over many steps at once."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -37,15 +35,15 @@ SERIES_SHARE = 0.1  # of the tolerance, for breaking off the series; the rest is
 class Diffusion(Augmentation):
     """Contrast the graph (view alpha) with its diffusion (view beta), as MVGRL and MERIT do.
 
-    View beta has the diffusion matrix in place of the normalized adjacency, as ``propagation``. Of a sampled batch, the
-    diffusion is that of its subgraph. Defaults are MVGRL's for Cora.
+    From `"Diffusion Improves Graph Learning" <https://arxiv.org/abs/1911.05485>`_ (Klicpera et al., 2019). View beta
+    has the diffusion matrix in place of the normalized adjacency, as ``propagation``. Defaults are MVGRL's for Cora.
 
     Args:
         diffusion: ``ppr``, personalized PageRank, or ``heat``.
-        alpha: Of personalized PageRank: the probability of stopping.
-        t: Of the heat kernel: the time.
-        tolerance: Up to which entries the diffusion is exact; smaller ones are left out.
-        top_k: At most so many entries of each of its rows.
+        alpha: Probability of stopping, of personalized PageRank.
+        t: Time of the heat kernel.
+        tolerance: Greatest error of an entry of the diffusion; smaller entries are left out.
+        top_k: Greatest number of entries of each of its rows.
         edge_drop: Fraction of edges removed in view alpha (MERIT).
         feature_drop: Fraction of feature columns masked in view alpha and beta (MERIT).
     """
@@ -69,7 +67,7 @@ class Diffusion(Augmentation):
         return self.diffuse(data, into=view) if index else view
 
     def diffuse(self, data: Data, *, into: Data | None = None) -> Data:
-        """Return the graph, or a view ``into`` which it goes, with its diffusion in place of its adjacency."""
+        """Return a copy of the graph, or of the view ``into``, with the graph's diffusion as its ``propagation``."""
         view = copy.copy(data if into is None else into)
         if self.diffusion == "ppr":
             view.propagation = personalized_pagerank(data, alpha=self.alpha, tolerance=self.tolerance, top_k=self.top_k)
@@ -81,97 +79,76 @@ class Diffusion(Augmentation):
 def require_diffusion(augmentation: object, encoder: object, method: str) -> Diffusion:
     """Return the augmentation of a method that embeds a graph and its diffusion; raise if one of its parts cannot."""
     if not isinstance(augmentation, Diffusion):
-        raise InputError(
-            f"{method} contrasts a graph with its diffusion, and takes the augmentation `diffusion` "
-            f"(sfa.augment.Diffusion), not {augmentation!r}."
-        )
+        needed = "contrasts a graph with its diffusion, and takes the augmentation `diffusion`"
+        raise InputError(f"{method} {needed}, not {augmentation!r}.")
     if not getattr(encoder, "takes_propagation", False):
         name = type(getattr(encoder, "module", encoder)).__name__
         raise InputError(f"{method} embeds the diffusion of a graph, which {name} cannot: take the encoder gcn.")
     return augmentation
 
 
-def personalized_pagerank(
-    graph: Data,
-    *,
-    alpha: float,
-    tolerance: float = TOLERANCE,
-    top_k: int | None = None,
-    dtype: torch.dtype | None = None,
-) -> Tensor:
-    r"""Compute personalized PageRank: where a walk ends that stops with probability ``alpha`` before every step.
+def personalized_pagerank(data: Data, *, alpha: float, **options: Any) -> Tensor:
+    r"""Compute :math:`\alpha \big( I - (1 - \alpha) T \big)^{-1}`, personalized PageRank that stops by ``alpha``.
 
-    .. math::
-        S = \alpha \big( I - (1 - \alpha) T \big)^{-1}, \qquad T = \hat D^{-1/2} (A + I) \hat D^{-1/2}
-
-    (Klicpera, Weißenberger and Günnemann, 2019), the diffusion of MVGRL and MERIT.
-
-    Args:
-        graph: An undirected graph, with ``edge_weight`` if it has any.
-        alpha: Probability of stopping, above 0 and at most 1.
-        tolerance: No entry is further than this from the exact one. Smaller ones are left out, and those that are kept
-            are within a tenth of it; rounding comes on top.
-        top_k: Of each row no more than its ``k`` largest entries, and those that are among another row's by symmetry.
-        dtype: Of the result; PyTorch's default if not given. The work is done in float64.
-
-    Returns:
-        A symmetric CSR tensor ``(n, n)``, worked out once for a tensor of edges and of weights, as long as they live
-        and are not written to. No dense matrix of that shape is ever held.
+    The other arguments and the result are those of :func:`chebyshev_series`.
     """
     check_number("alpha", alpha, above=0, at_most=1)
     root = math.sqrt(alpha * (2 - alpha))
     ratio = (1 - alpha) / (1 + root)
-    settings = ("ppr", alpha, tolerance, top_k, dtype or torch.get_default_dtype())
-    return _diffusion(graph, lambda k: alpha / root * (2 * ratio**k if k else 1), *settings)
+    return chebyshev_series(data, lambda k: alpha / root * (2 * ratio**k if k else 1), ("ppr", alpha), **options)
 
 
-def heat_kernel(
-    graph: Data, *, t: float, tolerance: float = TOLERANCE, top_k: int | None = None, dtype: torch.dtype | None = None
-) -> Tensor:
-    r"""Compute the heat kernel :math:`S = \exp\big( -t (I - T) \big)`: where heat has flowed after a time ``t``.
-
-    Arguments and result are those of :func:`personalized_pagerank`, with the time ``t``, 0 or more, for ``alpha``.
-    """
+def heat_kernel(data: Data, *, t: float, **options: Any) -> Tensor:
+    r"""Compute the heat kernel :math:`\exp\big( -t (I - T) \big)`; otherwise as :func:`personalized_pagerank`."""
     check_number("t", t)
-    settings = ("heat", t, tolerance, top_k, dtype or torch.get_default_dtype())
-    return _diffusion(graph, lambda k: float(ive(k, t)) * (2 if k else 1), *settings)
+    return chebyshev_series(data, lambda k: float(ive(k, t)) * (2 if k else 1), ("heat", t), **options)
 
 
 _KNOWN: WeakTensorCache[Tensor] = WeakTensorCache()
 
 
-def _diffusion(
-    graph: Data,
+def chebyshev_series(
+    data: Data,
     coefficient: Callable[[int], float],
-    kernel: str,
-    parameter: float,
-    tolerance: float,
-    top_k: int | None,
-    dtype: torch.dtype,
+    kernel: tuple[str, float],
+    *,
+    tolerance: float = TOLERANCE,
+    top_k: int | None = None,
+    dtype: torch.dtype | None = None,
 ) -> Tensor:
-    r"""Compute a kernel as a Chebyshev series :math:`f(T) = \sum_k c_k T_k(T)` of the normalized adjacency.
+    r"""Compute a series :math:`f(T) = \sum_k c_k T_k(T)` of the normalized adjacency ``T``, symmetric CSR ``(n, n)``.
 
-    The eigenvalues of ``T`` lie in ``[-1, 1]``, where no polynomial of Chebyshev's exceeds 1. For both kernels
-    :math:`c_k \ge 0` and :math:`\sum_k c_k = f(1) = 1`, so that what the coefficients taken lack of 1 bounds the error
-    of every entry. With alpha 0.05 that takes 30 products for five digits where a power iteration takes 200.
+    The eigenvalues of ``T`` lie in ``[-1, 1]``, where no Chebyshev polynomial exceeds 1. For both kernels
+    :math:`c_k \ge 0` and :math:`\sum_k c_k = f(1) = 1`, so that 1 minus the sum of the coefficients taken bounds the
+    error of every entry. With alpha 0.05, five digits take 30 products, where a power iteration takes 200. The result
+    is computed once, in float64, for tensors of edges and weights that do not change; no dense matrix is ever held.
+
+    Args:
+        data: An undirected graph, with ``edge_weight`` if it has any.
+        coefficient: The function :math:`k \mapsto c_k`.
+        kernel: Name and parameter that identify it.
+        tolerance: Greatest error of an entry before rounding; smaller entries are left out.
+        top_k: Keep the ``k`` largest entries of each row, and those that are among another row's by symmetry.
+        dtype: Of the result; PyTorch's default if not given.
     """
     check_number("tolerance", tolerance, above=1e-10)  # below that float64 cannot tell
     if top_k is not None:
         check_whole("top_k", top_k, 1)
+    dtype = dtype or torch.get_default_dtype()
 
     def make() -> Tensor:
-        adjacency = normalized_adjacency(graph, torch.float64, directed=False).matrix
+        adjacency = normalized_adjacency(data, torch.float64, directed=False).matrix
         coefficients: list[float] = []
         while not coefficients or 1 - math.fsum(coefficients) > SERIES_SHARE * tolerance:
             coefficients.append(coefficient(len(coefficients)))
         kept = _kept_rows(adjacency, coefficients, (1 - SERIES_SHARE) * tolerance, top_k, dtype)
         symmetric = kept.maximum(kept.T).tocsr()
         rowptr, col, values = map(torch.from_numpy, (symmetric.indptr, symmetric.indices, symmetric.data))
-        return csr_matrix(rowptr, col, values, kept.shape).to(graph.edge_index.device)
+        return csr_matrix(rowptr, col, values, kept.shape).to(data.edge_index.device)
 
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
-    key = graph.edge_index if graph.edge_weight is None else graph.edge_weight
-    return _KNOWN.get(key, make, made_of=(structure, kernel, parameter, tolerance, top_k, dtype))
+    structure = csr_structure(data.edge_index, data.num_nodes)
+    key = data.edge_index if data.edge_weight is None else data.edge_weight
+    return _KNOWN.get(key, make, made_of=(structure, kernel, tolerance, top_k, dtype))
 
 
 def _kept_rows(
@@ -180,7 +157,7 @@ def _kept_rows(
     """Compute the entries that count, of every row on its own if ``top_k`` is given, else of the upper triangle."""
     n = len(adjacency)
     size = min(n, max(1, BLOCK_BYTES // (8 * n)))
-    buffers = adjacency.values().new_empty(3, n * size)  # fresh ones would leave holes among what is kept
+    buffers = adjacency.values().new_empty(3, n * size)  # fresh ones would fragment the memory
     counts, columns, values = [np.zeros(1, np.int64)], [], []
     for start in range(0, n, size):
         rows = _rows(adjacency, coefficients, start, min(start + size, n), buffers)
@@ -208,5 +185,4 @@ def _rows(adjacency: Tensor, coefficients: list[float], start: int, stop: int, b
     for coefficient in coefficients[1:]:
         total.add_(now, alpha=coefficient)
         before, now = now, before.addmm_(adjacency, now, beta=-1, alpha=2)
-    rows: Tensor = total.mT
-    return rows
+    return total.mT  # type: ignore[no-any-return]

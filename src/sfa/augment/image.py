@@ -1,7 +1,5 @@
 """Random views of images, all images of a batch at once, on their device, each with parameters of its own."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,7 +21,7 @@ Strength = Literal["strong", "asymmetric", "weak", "byol", "digits", "identity"]
 
 @dataclass(frozen=True)
 class Strengths:
-    """What may happen to an image, how likely and how far; the defaults are those of SimCLR."""
+    """Probabilities and ranges of the changes of an image; the defaults are those of SimCLR."""
 
     crop: tuple[float, float] | None = (0.08, 1.0)  # share of the area that a crop keeps; None: the whole image
     flip: float = 0.5  # probability of a horizontal flip
@@ -49,17 +47,14 @@ class Strengths:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether no image is ever changed."""
         return self.crop is None and not (self.flip or self.jitter or self.grey or self.blur or self.solarise)
 
 
 def _check_range(name: str, bounds: tuple[float, float], at_most: float | None = None) -> None:
-    if not isinstance(bounds, tuple) or len(bounds) != 2:
-        raise InputError(f"{name} must be a pair of numbers, the least and the greatest, not {bounds!r}.")
-    for bound in bounds:
+    for bound in bounds if isinstance(bounds, tuple) else ():
         check_number(name, bound, above=0, at_most=at_most)
-    if bounds[0] > bounds[1]:
-        raise InputError(f"{name} must be the least number and then the greatest, not {bounds!r}.")
+    if not isinstance(bounds, tuple) or len(bounds) != 2 or bounds[0] > bounds[1]:
+        raise InputError(f"{name} must be a pair of numbers, the least number and then the greatest, not {bounds!r}.")
 
 
 _STRONG = Strengths()
@@ -82,20 +77,16 @@ STRENGTHS: dict[Strength, tuple[Strengths, Strengths]] = {
     "digits": (_DIGITS, _DIGITS),
     "identity": (_IDENTITY, _IDENTITY),
 }
-"""Published strengths of view alpha and of view beta. Crops keep 0.08 of the area or more, as in SimCLR, BYOL and all
-of solo-learn; the papers of SimSiam and SwAV have 0.2 and 0.14 on ImageNet."""
+"""Published strengths of view alpha and of view beta. The papers of SimSiam and SwAV crop to 0.2 and 0.14 or more."""
 
+# How many random numbers an image takes for what, whether it needs them or not.
 _DRAWS = {"tries": 2 * TRIES, "places": 2, "flip": 1, "jitter": 1, "factors": 4, "orders": 4}
 _DRAWS |= {"grey": 1, "blur": 1, "sigma": 1, "solarise": 1}
-"""How many random numbers an image takes for what, whether it needs them or not."""
 
 
 @register("augmentation", "image")
 class ImageViews(Augmentation):
     """Crop, flip, jitter, blur and solarize images at random, each with parameters of its own (:func:`random_view`).
-
-    A batch of images ``x`` ``(b, height, width, channels)`` in uint8 becomes two views ``(b, channels, height, width)``
-    in [0, 1].
 
     Args:
         strength: How strongly, by a name of :data:`STRENGTHS`; or a pair of :class:`Strengths`, of view alpha and beta.
@@ -106,11 +97,10 @@ class ImageViews(Augmentation):
     def __init__(self, strength: Strength | tuple[Strengths, Strengths] = "strong") -> None:
         if isinstance(strength, str) and strength not in STRENGTHS:
             raise unknown_name("strength", strength, STRENGTHS)
-        are_pair = isinstance(strength, tuple | list) and [type(one) for one in strength] == [Strengths, Strengths]
-        if not isinstance(strength, str) and not are_pair:
+        pair = STRENGTHS[strength] if isinstance(strength, str) else strength
+        if not isinstance(pair, tuple | list) or [type(one) for one in pair] != [Strengths, Strengths]:
             raise InputError(f"strength is a name or a pair of Strengths, of view alpha and beta, not {strength!r}.")
-        self.strength = strength
-        self._strengths = STRENGTHS[strength] if isinstance(strength, str) else strength
+        self.strength, self._strengths = strength, pair
 
     def view(self, data: Data | Tensor, generator: torch.Generator | None = None, index: int = 0) -> Tensor:
         images = to_float(data.x) if isinstance(data, Data) else data
@@ -124,25 +114,14 @@ class ImageViews(Augmentation):
 def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator | None = None) -> Tensor:
     """Make a view of each image: crop, color jitter, grayscale, blur, solarization and flip, in this order.
 
-    It is the augmentation of SimCLR, BYOL and Barlow Twins with the conventions of torchvision: see
-    :mod:`sfa.augment.image_ops`. It is drawn for each image alone whether, how far and in which order its colors
-    change. An image takes a row of random numbers, always as many: its view depends on these and on the image, not on
-    what else is in the batch; on a CPU the first images of a batch get the views that they would get without the rest.
-
-    Args:
-        images: ``(B, C, H, W)`` in ``[0, 1]``, floating point, of one channel or three.
-        strengths: What may happen, how likely and how far; see :data:`STRENGTHS`.
-        generator: Source of randomness, on the device of the images.
-
-    Returns:
-        ``(B, C, H, W)`` in ``[0, 1]``, of the type of the images, in memory format channels_last, without gradient; the
-        images themselves if the strengths change nothing.
+    It is the augmentation of SimCLR, BYOL and Barlow Twins with the conventions of torchvision; see
+    :mod:`sfa.augment.image_ops`. Images are floating point ``(B, C, H, W)`` in ``[0, 1]``, of one channel or three, and
+    so are the views, in memory format channels_last and without gradient. Each image takes a row of random numbers,
+    always as many, so that its view does not depend on the rest of the batch.
     """
     if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
-        raise InputError(
-            "Images to augment are floating point (B, C, H, W) with one channel or three, not "
-            f"{images.dtype} {tuple(images.shape)}."
-        )
+        given = f"{images.dtype} {tuple(images.shape)}"
+        raise InputError(f"Images to augment are floating point (B, C, H, W) with one channel or three, not {given}.")
     if strengths.changes_nothing:
         return images
     numbers = torch.rand(len(images), sum(_DRAWS.values()), device=images.device, generator=generator)
@@ -154,7 +133,15 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
             view.index_copy_(0, rows, change(view.index_select(0, rows), rows))
 
     with torch.autocast(images.device.type, enabled=False):
-        view = _crop(images.to(torch.promote_types(images.dtype, torch.float32)), draws, strengths)
+        view = images.to(torch.promote_types(images.dtype, torch.float32))
+        height, width = view.shape[2:]
+        boxes = torch.tensor([0, 0, height, width], device=view.device).expand(len(view), 4)
+        if strengths.crop is not None:
+            boxes = crop_boxes(draws["tries"].view(-1, 2, TRIES), draws["places"], (height, width), strengths.crop)
+        if strengths.crop is None and not strengths.flip:
+            view = view.clone(memory_format=torch.contiguous_format)
+        else:  # the flip comes last in effect: here it is free, and commutes with the rest
+            view = crop_images(view, boxes, draws["flip"].squeeze(1) < strengths.flip)
         blends = (strengths.brightness, strengths.contrast, strengths.saturation)
         low = numbers.new_tensor([*(max(0.0, 1 - blend) for blend in blends), -strengths.hue])
         high = numbers.new_tensor([*(1 + blend for blend in blends), strengths.hue])
@@ -166,15 +153,3 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
         change_some("blur", lambda some, i: blur_images(some, sigma[i], reach))
         change_some("solarise", lambda some, _: solarize(some))
     return view.to(images.dtype).contiguous(memory_format=torch.channels_last)
-
-
-def _crop(view: Tensor, draws: dict[str, Tensor], strengths: Strengths) -> Tensor:
-    """Crop and flip into a new tensor. The flip comes last in effect: here it is free, and commutes with the rest."""
-    if strengths.crop is None and not strengths.flip:
-        return view.clone(memory_format=torch.contiguous_format)
-    height, width = view.shape[2:]
-    if strengths.crop is None:
-        boxes = torch.tensor([0, 0, height, width], device=view.device).expand(len(view), 4)
-    else:
-        boxes = crop_boxes(draws["tries"].view(-1, 2, TRIES), draws["places"], (height, width), strengths.crop)
-    return crop_images(view, boxes, draws["flip"].squeeze(1) < strengths.flip)

@@ -4,29 +4,24 @@ Images are ``(B, C, H, W)`` in ``[0, 1]``, of three channels (red, green, blue) 
 place. Operations are those of Pillow and torchvision, without their rounding to 8 bits in between.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch
 from torch import Tensor
 
 TRIES = 10
-ASPECTS = (3 / 4, 4 / 3)
-"""Least and greatest width over height of a crop."""
-BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
-"""The four parts of a jitter; an order is a permutation of them."""
-LUMA = (0.299, 0.587, 0.114)
-"""Weights of red, green and blue in a gray (ITU-R BT.601)."""
+ASPECTS = (3 / 4, 4 / 3)  # least and greatest width over height of a crop
+BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)  # the four parts of a jitter; an order is a permutation of them
+LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a gray (ITU-R BT.601)
 
 
 def crop_boxes(tries: Tensor, places: Tensor, size: tuple[int, int], scale: tuple[float, float]) -> Tensor:
     """Compute boxes ``(B, 4)`` int64, each ``(top, left, height, width)``, of crops of images of this size.
 
     As in torchvision's RandomResizedCrop: the area is uniform in ``scale`` of the image's, the aspect log-uniform in
-    :data:`ASPECTS`, both sides are rounded; of up to 10 ``tries`` ``(B, 2, 10)`` of area and aspect the first that fits
-    into the image is taken, at one of all ``places`` ``(B, 2)`` of top and left; both are numbers uniform in
-    ``[0, 1)``. If none fits, it is the largest box in the middle whose aspect is allowed.
+    :data:`ASPECTS`, both sides are rounded; of 10 ``tries`` ``(B, 2, 10)`` of area and aspect the first that fits is
+    taken, at ``places`` ``(B, 2)`` of top and left, all uniform in ``[0, 1)``. If none fits, it is the largest box in
+    the middle whose aspect is allowed.
     """
     bounds = places.new_tensor(size)
     area = math.prod(size) * (scale[0] + (scale[1] - scale[0]) * tries[:, 0])
@@ -46,11 +41,10 @@ def crop_boxes(tries: Tensor, places: Tensor, size: tuple[int, int], scale: tupl
 
 
 def crop_images(images: Tensor, boxes: Tensor, flipped: Tensor) -> Tensor:
-    """Enlarge the pieces in the boxes to the size of the images by bicubic interpolation, mirrored where asked.
+    """Enlarge the pieces in the boxes ``(B, 4)`` to the size of the images, mirrored where asked.
 
-    The interpolation is Pillow's (Keys' cubic with a = -1/2; at the border of a box the weights of the pixels inside
-    are scaled to sum 1); nothing outside a box ``(B, 4)`` is looked at. Values are clamped to ``[0, 1]``. A box of the
-    whole image changes nothing.
+    The bicubic interpolation is Pillow's: Keys' cubic with a = -1/2; at the border of a box the weights of the pixels
+    inside are scaled to sum 1. Values are clamped to ``[0, 1]``.
     """
     top, left, height, width = boxes.unbind(1)
     rows = _cubic(top, height, images.shape[2], torch.zeros_like(flipped), images.dtype)
@@ -78,12 +72,11 @@ def _cubic(start: Tensor, length: Tensor, size: int, backwards: Tensor, dtype: t
 
 
 def blur_images(images: Tensor, sigma: Tensor, reach: int) -> Tensor:
-    """Convolve every channel with a Gaussian; beyond its borders an image goes on as the pixels there, as in Pillow.
+    """Convolve every channel with a Gaussian, with the border repeated beyond the image, as in Pillow.
 
-    The kernel is not cut to a tenth of the image's side, as it was in SimCLR's code for images of 224 pixels: of 32
-    pixels that is 3, which makes blurs from ``sigma`` 1 on all alike. The recipes for CIFAR blur by Pillow, uncut.
-    Standard deviations ``sigma`` ``(B,)`` are in pixels; ``reach`` pixels on each side of a pixel count for it: four
-    standard deviations leave out 6e-5 of the weight.
+    Standard deviations ``sigma`` ``(B,)`` are in pixels; ``reach`` pixels on each side of a pixel count for it. The
+    kernel is not cut to a tenth of the image's side as in SimCLR's code: of 32 pixels that is 3, which makes all blurs
+    from ``sigma`` 1 on alike.
     """
     steps = torch.arange(-reach, reach + 1, dtype=images.dtype, device=images.device)
     kernels = (-0.5 * (steps / sigma.to(images.dtype)[:, None]).square()).softmax(1)
@@ -104,9 +97,7 @@ def _banded(kernels: Tensor, size: int) -> Tensor:
 def resample(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     r"""Turn every channel :math:`X` of an image into :math:`R X C^\top`, of rows ``(B, S, H)``, columns ``(B, T, W)``.
 
-    Whatever is linear and separable in the two directions (a crop with interpolation, a Gaussian blur) takes two
-    batched matrix products so, which cost less than gathering neighbors does. The result is contiguous, a plane a
-    channel, as operations on colors like it; no copy is made of images in memory format channels_last.
+    Two batched matrix products cost less than gathering neighbors does, and copy no images in channels_last format.
     """
     count, channels, height, width = images.shape
     pixels = images.permute(0, 2, 3, 1).reshape(count, height, width * channels)
@@ -125,12 +116,11 @@ def luma(images: Tensor) -> Tensor:
 
 
 def to_gray(images: Tensor) -> Tensor:
-    """Remove the color: every channel becomes the :func:`luma`."""
     return luma(images).expand_as(images)
 
 
 def solarize(images: Tensor) -> Tensor:
-    """Invert every value from 0.5 on: 1 less the value is then the smaller of the two."""
+    """Invert every value from 0.5 on."""
     return torch.minimum(images, 1 - images)
 
 
@@ -139,13 +129,8 @@ def jitter_colors(images: Tensor, factors: Tensor, orders: Tensor) -> Tensor:
 
     The first three blend an image with another, :math:`x \leftarrow \mathrm{clamp}(f x + (1 - f) y)`, where :math:`y`
     is black for the brightness, the mean :func:`luma` of the image for the contrast and the luma of each pixel for the
-    saturation. Gray images have neither saturation nor hue.
-
-    Args:
-        images: ``(B, C, H, W)``.
-        factors: ``(B, 4)``, of brightness, contrast and saturation, where 1 changes nothing, and of the hue, which is
-            moved on by its factor, in turns.
-        orders: ``(B, 4)`` int64, permutations of ``0 … 3``: what comes first, second, third, last.
+    saturation. The hue is rotated by its factor, in turns. Gray images have neither saturation nor hue. ``factors`` are
+    ``(B, 4)``, ``orders`` ``(B, 4)`` permutations of ``0 … 3``.
     """
     colored = images.shape[1] == 3
     idle = (orders == HUE) if colored else (orders >= SATURATION)
@@ -165,22 +150,16 @@ def jitter_colors(images: Tensor, factors: Tensor, orders: Tensor) -> Tensor:
 
 
 def rotate_hue(images: Tensor, turns: Tensor) -> Tensor:
-    r"""Move the hue of every pixel on by ``turns`` ``(B,)`` of the color circle; saturation and value (HSV) stay.
+    r"""Rotate the hue of every pixel by ``turns`` ``(B,)`` of the color circle; saturation and value (HSV) stay.
 
-    With :math:`M` and :math:`m` the greatest and least channel of a pixel, and its new hue :math:`h \in [0, 6)`,
-
-    .. math::
-        \mathrm{red} = m + (M - m)\,[\,|h - 3| - 1\,]_0^1, \quad
-        \mathrm{green} = m + (M - m)\,[\,2 - |h - 2|\,]_0^1, \quad
-        \mathrm{blue} = m + (M - m)\,[\,2 - |h - 4|\,]_0^1
-
-    which is the way to HSV and back without its six cases.
+    With the greatest and least channel :math:`M` and :math:`m` of a pixel, and its new hue :math:`h \in [0, 6)`, red is
+    :math:`m + (M - m)\,[|h - 3| - 1]_0^1`, green and blue alike with :math:`2 - |h - 2|` and :math:`2 - |h - 4|`: the
+    conversion to HSV and back without its six cases.
     """
     red, green, blue = images.unbind(1)
     least = images.amin(1)
     chroma = images.amax(1).sub_(least)
-    # In sixths of a turn the old hue is 3 ± (2 - q), minus where green exceeds blue, in all six sextants. The hue of a
-    # pixel without chroma, q = 0 / tiny, counts for nothing.
+    # In sixths of a turn the old hue is 3 ± (2 - q), minus where green exceeds blue, in all six sextants.
     q = (green + blue).sub_(red).sub_(least).div_(chroma.clamp_min(torch.finfo(images.dtype).tiny))
     hue = (2 - q).copysign_(blue - green).div_(6).add_(turns[:, None, None] + 0.5)
     hue = hue.sub_(hue.floor()).mul_(6)

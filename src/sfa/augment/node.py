@@ -1,7 +1,5 @@
 """Views of one graph: edges removed and feature columns masked at random (A_G of the paper)."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 
@@ -23,7 +21,7 @@ class DropEdges(Augmentation):
 
     Args:
         rate: Probability of removal, for both views or ``(alpha, beta)``.
-        directed: Draw the two directions of an edge each for itself, as the code of GRACE, BGRL, CCA-SSG and COSTA
+        directed: Draw the two directions of an edge independently, as the code of GRACE, BGRL, CCA-SSG and COSTA
             does: messages may then go one way only. By default they go or stay together.
     """
 
@@ -32,7 +30,7 @@ class DropEdges(Augmentation):
         self.directed = directed
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
-        return drop_edges(data, self.rate[index], generator, directed=self.directed)
+        return random_view(data, self.rate[index], 0.0, generator, directed=self.directed)
 
 
 @register("augmentation", "mask-features")
@@ -47,7 +45,7 @@ class MaskFeatures(Augmentation):
         self.rate = both("rate", rate)
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
-        return mask_columns(data, self.rate[index], generator)
+        return random_view(data, 0.0, self.rate[index], generator)
 
 
 @register("augmentation", "uniform")
@@ -60,8 +58,7 @@ class UniformDrop(Augmentation):
     Args:
         edge_drop: Fraction of edges removed in view alpha and beta.
         feature_drop: Fraction of feature columns masked in view alpha and beta.
-        directed: Draw the two directions of an edge each for itself, as the authors' code of GRACE does; see
-            :class:`DropEdges`.
+        directed: Draw the two directions of an edge independently; see :class:`DropEdges`.
     """
 
     edge_drop: tuple[Share, Share] = (0.2, 0.4)
@@ -78,10 +75,7 @@ class UniformDrop(Augmentation):
 
 @register("augmentation", "shuffle")
 class ShuffleFeatures(Augmentation):
-    """Give each node the features of another: view alpha is the graph, view beta its corruption (DGI).
-
-    Edges stay as they are, and all nodes swap features in one random order.
-    """
+    """Give each node the features of another: view alpha is the graph, view beta its corruption (DGI)."""
 
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         if index == 0:
@@ -92,35 +86,22 @@ class ShuffleFeatures(Augmentation):
 
 
 def random_view(
-    graph: Data, edge_drop: Rate, feature_drop: Rate, generator: torch.Generator | None = None, directed: bool = False
+    data: Data, edge_drop: Rate, feature_drop: Rate, generator: torch.Generator | None = None, directed: bool = False
 ) -> Data:
     """Make a view ``(X~, A~)`` of a graph: the same nodes with fewer edges and features.
 
-    A view shares its graph's features and edges and says what is gone: ``feature_mask`` ``(d,)`` is 0 for the masked
-    columns of ``x``, ``edge_weight`` ``(m,)`` is 0 for the removed edges, and ``directed`` is true if one direction of
-    an edge may be removed without the other. Nothing of their size is copied; :func:`sfa.nn.materialize` makes a plain
-    graph of it.
+    A view shares its graph's tensors and notes the changes: ``feature_mask`` ``(d,)`` is 0 for masked columns of ``x``,
+    ``edge_weight`` ``(m,)`` is 0 for removed edges, and ``directed`` is true if one direction of an edge may be removed
+    without the other. :func:`sfa.nn.materialize` makes a plain graph of it.
     """
-    return drop_edges(mask_columns(graph, feature_drop, generator), edge_drop, generator, directed=directed)
-
-
-def mask_columns(graph: Data, rate: Rate, generator: torch.Generator | None = None) -> Data:
-    """Make a view whose ``feature_mask`` is 0, with probability ``rate``, for a column of the features."""
-    view = copy.copy(graph)
-    mask = mask_features(graph.num_features, rate, device=graph.x.device, generator=generator)
-    before = graph.get("feature_mask")
+    view = copy.copy(data)
+    mask = mask_features(data.num_features, feature_drop, device=data.x.device, generator=generator)
     if mask is not None:
+        before = data.get("feature_mask")
         view.feature_mask = mask if before is None else mask & before.bool()
-    return view
-
-
-def drop_edges(graph: Data, rate: Rate, generator: torch.Generator | None = None, *, directed: bool = False) -> Data:
-    """Make a view whose ``edge_weight`` is 0, with probability ``rate``, for an edge; see :func:`remove_edges`."""
-    view = copy.copy(graph)
-    options = {"edge_weight": graph.edge_weight, "generator": generator, "directed": directed}
-    weight = remove_edges(graph.edge_index, graph.num_nodes, rate, **options)
-    if weight is not None:
-        view.edge_weight = weight
+    if not _is_zero(edge_drop):
+        options = {"edge_weight": data.edge_weight, "generator": generator, "directed": directed}
+        view.edge_weight = remove_edges(data.edge_index, data.num_nodes, edge_drop, **options)
     if directed:
         view.directed = True
     return view
@@ -135,12 +116,10 @@ def remove_edges(
     generator: torch.Generator | None = None,
     directed: bool = False,
 ) -> Tensor | None:
-    """Remove each undirected edge with probability ``rate``; its two directions go or stay together, unless directed.
+    """Return weights ``(m,)`` of the edges, 1 if not given, with 0 for those that are removed.
 
-    The rate is one for all, or one for each edge, ``(m,)``, the same in both directions unless directed.
-
-    Returns:
-        The weights ``(m,)``, 1 if not given, with 0 for removed edges; ``edge_weight`` itself if no rate is above 0.
+    The rate is one for all, or one for each edge, ``(m,)``; at rate 0 the result is ``edge_weight`` itself. The two
+    directions of an edge have the same rate and go or stay together, unless ``directed``.
     """
     check_rate("edge_drop", rate, edge_index.shape[1])
     if _is_zero(rate):

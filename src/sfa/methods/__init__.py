@@ -1,4 +1,4 @@
-"""Published methods, each in a file that reads like its paper's section."""
+"""Published methods, one a file."""
 
 from sfa.registry import import_modules, registered
 from sfa.tasks import Task
@@ -21,8 +21,7 @@ from sfa.methods.deepwalk import DeepWalk as DeepWalk
 from sfa.methods.node2vec import Node2Vec as Node2Vec
 from sfa.methods.gae import GAE as GAE, VGAE as VGAE
 from sfa.methods.graphcl import GraphCL as GraphCL
-from sfa.methods.joao import JOAO as JOAO
-from sfa.methods.joao_v2 import JOAOv2 as JOAOv2
+from sfa.methods.joao import JOAO as JOAO, JOAOv2 as JOAOv2
 from sfa.methods.simgrace import SimGRACE as SimGRACE
 from sfa.methods.infograph import InfoGraph as InfoGraph
 from sfa.methods.lp_info import LPInfo as LPInfo
@@ -35,7 +34,7 @@ from sfa.methods.byol import BYOL as BYOL
 # isort: on
 
 DEFAULTS: dict[Task, str] = {"node": "grace", "graph": "graphcl", "image": "simclr"}
-"""The method that is meant where none is named."""
+"""The method of each task where none is named."""
 
 import_modules(__name__, __path__)
 

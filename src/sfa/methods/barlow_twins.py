@@ -11,23 +11,17 @@ from sfa.registry import register
 
 @register("method", "barlow-twins")
 class BarlowTwins(TwoViewMethod):
-    r"""Make the cross-correlation of the two views' projections the identity; no negatives.
+    """Make the cross-correlation of the two views' projections the identity; no negatives.
 
     From `"Barlow Twins: Self-Supervised Learning via Redundancy Reduction" <https://arxiv.org/abs/2103.03230>`_
-    (Zbontar et al., 2021).
-
-    .. math::
-        \mathcal{L} = s \Big( \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2 \Big), \qquad
-        C = \tfrac1b \hat Z_\alpha^\top \hat Z_\beta, \qquad Z = g(\tilde H)
-
-    with every column of :math:`Z` standardized over the batch and the projector :math:`g`, three linear layers with
-    batch normalization. Its widths and the scale are solo-learn's (da Costa et al., 2022) for CIFAR.
+    (Zbontar et al., 2021). The loss is :func:`~sfa.losses.barlow_twins` behind a projector of three linear layers with
+    batch normalization. Widths and scale are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:
         head_hidden: Width of the projector's two hidden layers.
-        head_width: Width of what it gives.
-        off_diagonal: ``λ``, the weight of the redundancy term.
-        scale: ``s``; it matters where the optimizer does not scale the gradient itself.
+        head_width: Width of its output.
+        off_diagonal: Weight of the redundancy term.
+        scale: Factor of the loss; it matters where the optimizer does not scale the gradient itself.
     """
 
     task = "image"

@@ -1,6 +1,4 @@
-"""What every method shares: an encoder, an augmentation, a spectral slot, a loss, and plain embeddings."""
-
-from __future__ import annotations
+"""The base classes of methods: an encoder, an augmentation, a spectral slot, a loss, and plain embeddings."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,36 +10,35 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import as_augmentation
 from sfa.errors import InputError
+from sfa.losses import bootstrap_latent
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
+from sfa.nn.momentum import cosine_momentum, make_target, update_target_
 from sfa.postprocess import Postprocess
+from sfa.ranges import Share
 from sfa.registry import build
 from sfa.spectral import SpectralMap
 from sfa.spectral.base import as_spectral
 from sfa.tasks import ITEMS, Task, num_seed_nodes, settings_of
 
-Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]] | None
-"""An augmentation, ``(data, generator) -> (view, view)``; the authors' if not given."""
-Spectral = SpectralMap | Sequence[SpectralMap] | None
-"""What goes into the spectral slot: a map, several that are applied in order, or nothing."""
+Views = Callable[[Any, torch.Generator | None], tuple[Any, Any]] | None  # an augmentation; the authors' if not given
+Spectral = SpectralMap | Sequence[SpectralMap] | None  # a map, several that are applied in order, or nothing
 
 
 class FeatureMaps(NamedTuple):
-    """The feature maps of one step, before and after the spectral map; to look at, not to differentiate."""
+    """The feature maps of one step, before and after the spectral map, without gradient."""
 
     h_alpha: Tensor
-    h_beta: Tensor | None
-    """``None``, as :attr:`h_tilde_beta`, in a method of a single view."""
+    h_beta: Tensor | None  # None, as h_tilde_beta, in a method of a single view
     h_tilde_alpha: Tensor
     h_tilde_beta: Tensor | None
 
 
-Observer = Callable[[FeatureMaps], None]
-"""Is shown the feature maps of a step while it is taken: they cost no second pass."""
+Observer = Callable[[FeatureMaps], None]  # is called with the feature maps of a step
 
 
 class TrainingHooks:
-    """What the training loop calls on a method at each stage of training; nothing, unless a method overrides it."""
+    """Functions that the training loop calls on a method, and that a method may override."""
 
     def constant_rate(self) -> Iterable[nn.Parameter]:
         """Return the weights whose learning rate stays at its peak, whatever the schedule."""
@@ -57,79 +54,66 @@ class TrainingHooks:
         """Follow up on the optimizer's step; ``done`` is the fraction of training that is done, in ``(0, 1]``."""
 
     def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
-        """Look at the batches of an epoch once more, made as they are asked for; what is learned lives in buffers."""
+        """Use the batches of an epoch once more; they are made on demand, and results must be kept in buffers."""
 
 
 class Method(TrainingHooks, nn.Module, ABC):
     """A self-supervised method: calling it on data gives the loss of a step, :meth:`embed` the embeddings.
 
     The data are a graph, a batch of graphs (their disjoint union, with ``ptr`` and ``batch``), or a batch of images
-    (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`task` says.
-
-    Every feature map that enters the loss goes through :meth:`apply_spectral`, the one slot for a spectral map, so that
-    every method works with every map. All methods take the arguments below, unless they say otherwise.
+    (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`task` says. Every feature map that enters the loss goes
+    through :meth:`apply_spectral`, so that every method works with every spectral map.
 
     Args:
         encoder: Any module that embeds nodes, graphs (or their nodes, which are summed) or images; see
             :func:`sfa.nn.as_encoder`.
         augmentation: Makes two views of the data, ``(data, generator) -> (view, view)``; by default the authors'.
         spectral: The map applied to the feature maps while training, or several in order; none if not given.
-        width: Of the feature maps; the encoder's if not given.
+        width: Width of the feature maps; the encoder's if not given.
     """
 
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the task's
-    (:func:`~sfa.tasks.settings_of`)."""
     task: ClassVar[Task] = "node"
-    """What it embeds: the nodes of one graph, the graphs of a set, or images."""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the task's."""
     takes_augmentation: ClassVar[bool] = False
-    """Whether its constructor takes an augmentation."""
-    transductive: ClassVar[bool] = False
-    """It has weights for each node in place of an encoder: built for a number of nodes, it embeds no other graph."""
-    requires_row_identity: ClassVar[bool] = False
-    """Its loss looks for nodes among the rows of a feature map, which no spectral map may then mix."""
     samplers: ClassVar[tuple[str, ...]] = ()
-    """The samplers it works with, by name; any, if there are none here."""
+    """The names of the samplers it works with; if empty, any."""
+    transductive: ClassVar[bool] = False
+    """Whether it has weights for each node in place of an encoder, so that it embeds no other graph."""
+    requires_row_identity: ClassVar[bool] = False
+    """Whether each row of a feature map must stay one node or graph, so that no spectral map may mix rows."""
     spans_processes: ClassVar[bool] = False
     """Whether the nodes, graphs or images of a step may be spread over several processes."""
 
     encoder: Any
-    postprocess: Sequence[Postprocess]
+    augmentation: Any
+    postprocess: Sequence[Postprocess] = ()  # steps that embeddings go through, in order: sfa.postprocess
+    across_processes: bool = False  # whether the rows of all processes are one batch: sfa.distributed
 
     def __init__(
-        self,
-        encoder: nn.Module | None,
-        augmentation: Views = None,
-        *,
-        spectral: Spectral = None,
-        width: int | None = None,
+        self, encoder: Any, augmentation: Views = None, *, spectral: Spectral = None, width: int | None = None
     ) -> None:
         super().__init__()
         self.spectral = as_spectral(spectral)
         self.encoder = None if encoder is None else as_encoder(encoder, self.task)
         if augmentation is None and self.takes_augmentation:
             augmentation = build("augmentation", settings_of(self)["augmentation"])
-        self.augmentation: Any = None if augmentation is None else as_augmentation(augmentation, self.task)
+        self.augmentation = None if augmentation is None else as_augmentation(augmentation, self.task)
         if encoder is None and width is None:
             raise InputError(f"{type(self).__name__} needs an encoder, a module that embeds {ITEMS[self.task]}.")
         self.width = int(self.encoder.width if width is None else width)
         self.spectral.check_width(self.width)
         if self.requires_row_identity and not self.spectral.keeps_rows:
-            raise InputError(
-                f"{type(self.spectral).__name__} mixes the rows of a feature map, and {type(self).__name__} needs one "
-                f"row a {self.task}: choose another spectral map."
-            )
-        self.across_processes = False  # whether the rows of all processes are one batch: sfa.distributed
-        self.postprocess = ()  # steps that embeddings go through, in order: sfa.postprocess
+            names = type(self.spectral).__name__, type(self).__name__
+            raise InputError(f"{names[0]} mixes the rows of a feature map, and {names[1]} needs one row a {self.task}.")
 
     @abstractmethod
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         """Compute the loss of one step on a graph or on a batch, a scalar to minimize."""
 
     def embeddings(self, data: Data) -> Tensor:
-        """Compute embeddings ``(n, width)`` of the uncorrupted items, as the encoder alone gives them."""
-        embeddings: Tensor = self.encoder.embed(data)
-        return embeddings
+        """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""
+        return self.encoder.embed(data)  # type: ignore[no-any-return]
 
     def embed(self, data: Data) -> Tensor:
         """Compute :meth:`embeddings`, and apply the steps of :attr:`postprocess`."""
@@ -139,7 +123,7 @@ class Method(TrainingHooks, nn.Module, ABC):
         return z
 
     def setup(self, data: Data) -> None:
-        """Look at the data once, before training; what a method notes of them lives in buffers."""
+        """Look at the data once, before training, and keep the results in buffers."""
         if hasattr(self.encoder, "setup"):
             self.encoder.setup(data)
 
@@ -155,14 +139,14 @@ class Method(TrainingHooks, nn.Module, ABC):
         return tilde
 
     def encode(self, encoder: nn.Module, views: Iterable[Any], data: Data, generator: torch.Generator | None) -> Any:
-        """Compute the feature maps ``(n, width)`` of views, of the seed nodes of a sampled batch alone."""
+        """Compute the feature maps ``(n, width)`` of views, for a sampled batch those of its seed nodes alone."""
         return [encoder(view, generator)[: num_seed_nodes(data)] for view in views]
 
 
 class TwoViewMethod(Method):
     """Views → encoder → spectral map → head → loss (the paper's framework figure).
 
-    A method is a subclass that says what its :meth:`loss` is, and sets its ``head`` if it has one.
+    A method is a subclass that defines its :meth:`loss`, and sets its ``head`` if it has one.
     """
 
     takes_augmentation = True
@@ -181,3 +165,52 @@ class TwoViewMethod(Method):
         h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
             return self.loss(z_alpha, z_beta)
+
+
+class BootstrappedMethod(Method):
+    """Predict, from one view, the target network's feature map of the other: BGRL, of nodes and of graphs, and BYOL.
+
+    The loss is :func:`~sfa.losses.bootstrap_latent`, a mean over both directions. After each step the target moves
+    towards the online network, with a momentum that rises to 1 along a cosine. A subclass sets its ``predictor``, and
+    its projectors if it has any.
+
+    Args:
+        momentum: Momentum of the target network at the start of training.
+    """
+
+    takes_augmentation = True
+    spans_processes = True
+    predictor: nn.Module
+
+    def __init__(
+        self, encoder: nn.Module, augmentation: Views = None, *, momentum: Share = 0.99, spectral: Spectral = None
+    ) -> None:
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.momentum = momentum
+        self.target = make_target(self.encoder)
+        self.projector: nn.Module = nn.Identity()
+        self.target_projector: nn.Module = nn.Identity()
+
+    def setup(self, data: Data) -> None:
+        super().setup(data)
+        self.target.load_state_dict(self.encoder.state_dict())
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = self.augmentation(data, generator)
+        online = self.encode(self.encoder, views, data, generator)
+        with torch.no_grad():
+            target = self.encode(self.target, views, data, generator)
+        h_alpha, h_beta, t_alpha, t_beta = self.apply_spectral(*online, *target, generator=generator, observe=observe)
+        return (self.loss(h_alpha, t_beta) + self.loss(h_beta, t_alpha)) / 2
+
+    def loss(self, h: Tensor, t: Tensor) -> Tensor:
+        """Compute how badly the online map ``h`` of one view predicts the target's map ``t`` of the other."""
+        with torch.no_grad():
+            z = self.target_projector(t)
+        with full_precision(self.predictor(self.projector(h)), z) as (q, z):
+            return bootstrap_latent(q, z, across_processes=self.across_processes)
+
+    def after_step(self, done: float) -> None:
+        momentum = cosine_momentum(done, self.momentum)
+        update_target_(self.target, self.encoder, momentum)
+        update_target_(self.target_projector, self.projector, momentum)

@@ -1,26 +1,25 @@
 """BGRL: bootstrapped graph latents (Thakoor et al., 2022)."""
 
+from typing import Any
+
 from torch import nn
 
-from sfa.methods.base import Spectral, Views
-from sfa.methods.bootstrapped import BootstrappedMethod
+from sfa.methods.base import BootstrappedMethod, Views
 from sfa.nn.heads import projection_head
-from sfa.ranges import Count, Share
+from sfa.ranges import Count
 from sfa.registry import register
 
 
 @register("method", "bgrl")
 class BGRL(BootstrappedMethod):
-    """Predict, from one view, what a slowly following copy of the encoder makes of the other; no negatives.
+    """Predict, from one view, the embedding of the other by a slowly following copy of the encoder; no negatives.
 
     From `"Large-Scale Representation Learning on Graphs via Bootstrapping" <https://arxiv.org/abs/2102.06514>`_
-    (Thakoor et al., 2022). :class:`~sfa.methods.bootstrapped.BootstrappedMethod` says how. The target starts as a copy
-    of the online encoder, where the authors' code draws it anew. Defaults are the authors' for WikiCS, their first data
-    set.
+    (Thakoor et al., 2022). The loss is that of :class:`~sfa.methods.base.BootstrappedMethod`. The target starts as a
+    copy of the online encoder, where the authors' code draws it anew. Defaults are the authors' for WikiCS.
 
     Args:
         prediction: Hidden width of the predictor.
-        momentum: Of the target at the start of training.
     """
 
     defaults = {
@@ -38,13 +37,7 @@ class BGRL(BootstrappedMethod):
     }
 
     def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views = None,
-        *,
-        prediction: Count = 512,
-        momentum: Share = 0.99,
-        spectral: Spectral = None,
+        self, encoder: nn.Module, augmentation: Views = None, *, prediction: Count = 512, **options: Any
     ) -> None:
-        super().__init__(encoder, augmentation, momentum=momentum, spectral=spectral)
+        super().__init__(encoder, augmentation, **options)
         self.predictor = projection_head(self.width, prediction, "prelu")

@@ -1,9 +1,11 @@
 """CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et al., 2021)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from sfa.losses import cca
-from sfa.methods.base import Spectral, TwoViewMethod, Views
+from sfa.methods.base import TwoViewMethod, Views
 from sfa.ranges import NonNegative
 from sfa.registry import register
 
@@ -28,14 +30,9 @@ class CCASSG(TwoViewMethod):
     spans_processes = True
 
     def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views = None,
-        *,
-        decorrelation: NonNegative = 2e-3,
-        spectral: Spectral = None,
+        self, encoder: nn.Module, augmentation: Views = None, *, decorrelation: NonNegative = 2e-3, **options: Any
     ) -> None:
-        super().__init__(encoder, augmentation, spectral=spectral)
+        super().__init__(encoder, augmentation, **options)
         self.decorrelation = decorrelation
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:

@@ -7,7 +7,6 @@ from annotated_types import Interval
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.augment.base import first_view
 from sfa.errors import InputError
 from sfa.methods.base import Observer, Views
 from sfa.methods.grace import GRACE
@@ -21,26 +20,17 @@ class COSTA(GRACE):
     r"""Contrast random combinations of nodes that keep the covariance of the features on average.
 
     From `"COSTA: Covariance-Preserving Feature Augmentation for Graph Contrastive Learning"
-    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022).
-
-    .. math::
-        \widetilde H_\alpha = P H_\alpha, \quad \widetilde H_\beta = P H_\beta, \qquad
-        P \in \mathbb{R}^{rn \times n}, \quad P_{ij} \sim \mathcal{N}(0, \tfrac{1}{rn}),
-
-    a sketch (:func:`sfa.spectral.costa`) with one ``P`` for both views, drawn anew at each step; then a head, and
-    InfoNCE between the views, whose rows are no nodes but the same combinations of nodes.
-
-    ``multi`` encodes two views of the graph, ``single`` one, whose sketch is contrasted with itself as in the authors'
-    figure (their code leaves it out): all that is learned comes from pushing different combinations apart. The spectral
-    map comes before the sketch. Defaults are the authors' for Cora; their code masks the features of both views at the
+    <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022). It is :class:`~sfa.methods.GRACE` on sketches
+    :math:`P H_\alpha, P H_\beta` (:func:`sfa.spectral.costa`) with one random ``P`` for both views, drawn anew at each
+    step, behind the spectral map. ``single`` contrasts the sketch of one view with itself, as in the authors' figure
+    (their code leaves it out). Defaults are the authors' for Cora; their code masks the features of both views at the
     first view's rate.
 
     Args:
-        views: ``multi`` or ``single``.
+        views: Number of views of the graph, ``multi`` (two) or ``single``.
         ratio: Combinations for each node, above 0 and at most 1.
         projection: Hidden width of the head.
-        intraview: Negatives from the anchor's own view too, which the authors do without.
-        **options: Those of :class:`~sfa.methods.GRACE`.
+        intraview: Use negatives from the anchor's own view too, which the authors do without.
     """
 
     defaults = {
@@ -64,14 +54,12 @@ class COSTA(GRACE):
         if views not in ("multi", "single"):
             raise InputError(f"The views of COSTA are 'multi' or 'single', not {views!r}.")
         super().__init__(encoder, augmentation, projection=projection, intraview=intraview, **options)
-        self.sketch = Costa(ratio)
-        self.views = views
+        self.sketch, self.views = Costa(ratio), views
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        if self.views == "multi":
-            views = self.augmentation(data, generator)
-        else:
-            views = [first_view(self.augmentation, data, generator)]
+        views = (
+            self.augmentation(data, generator) if self.views == "multi" else [self.augmentation.view(data, generator)]
+        )
         maps = self.encode(self.encoder, views, data, generator)
         tilde = self.apply_spectral(*maps, generator=generator, observe=observe, views=len(maps))
         z = [self.head(h) for h in self.sketch.forward_all(*tilde, generator=generator)]

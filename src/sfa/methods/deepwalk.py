@@ -14,29 +14,23 @@ from sfa.methods.base import Method, Observer, Spectral
 from sfa.ranges import Count, check_whole
 from sfa.registry import register
 
-NOISE_PER_NEGATIVE = 4
-"""Nodes drawn for a walk for each negative of a pair: its positions share them, and a mean over more is steadier."""
-
 
 @register("method", "deepwalk")
 class DeepWalk(Method):
     """Walk at random from every node, and predict from each node on a walk the nodes around it (skip-gram).
 
     From `"DeepWalk: Online Learning of Social Representations" <https://arxiv.org/abs/1403.6652>`_ (Perozzi et al.,
-    2014). A node has two rows of weights, one as a center and one as a context; its embedding is the first. Features
-    play no part, edge weights steer the walks. The skip-gram is that of negative sampling, as in node2vec, in place of
-    the original's hierarchical softmax; negatives come from the nodes' (weighted) degrees to the power 3/4. The feature
-    map that the spectral map sees holds the center embeddings of the nodes that the step's walks visit, one row a node.
-
-    A batch's walks start from its ``seeds``, or from all nodes if it has none. An epoch of the sampler ``starts`` is
-    one walk from every node. Width and window are the authors'; the 10 walks of 80 nodes are those at which node2vec
-    compares itself with it, where the authors have 80 of 40.
+    2014). A node has two rows of weights, one as a center, its embedding, and one as a context. Features play no part,
+    edge weights steer the walks. Negative sampling (:func:`~sfa.losses.skip_gram`) takes the place of the hierarchical
+    softmax, with negatives by (weighted) degrees to the power 3/4. The spectral map sees the centers that the step's
+    walks visit, which start from a batch's ``seeds`` or from all nodes. Width and window are the authors'; the 10 walks
+    of 80 nodes are those at which node2vec compares itself with it, where the authors have 80 of 40.
 
     Args:
-        num_nodes: Of the one graph that it can be trained on and asked for.
+        num_nodes: Number of nodes of the one graph that it is trained on and embeds.
         hidden: Width of the embeddings.
         length: Nodes of a walk.
-        window: How far from the centre on a walk a context may be.
+        window: How far from the center on a walk a context may be.
         negatives: Random nodes that each context is told from.
     """
 
@@ -78,11 +72,11 @@ class DeepWalk(Method):
         transitions = transitions_of(data, len(self.centre), self.graph_digest, type(self).__name__)
         self.graph_digest.copy_(transitions.digest)
         starts = data.get("seeds", torch.arange(data.num_nodes, device=self.centre.device))
-        walks = self.walks(transitions, starts, generator).T
+        walks = self.walks(transitions, starts, generator).T  # (k, length)
         visited, row = torch.unique(walks, return_inverse=True)
         (h,) = self.apply_spectral(embedding(visited, self.centre), generator=generator, observe=observe, views=1)
-        shape = (len(walks), NOISE_PER_NEGATIVE * self.negatives)
-        noise = draw_nodes(transitions.strength**0.75, shape, generator)
+        # All positions of a walk share four times as many negatives as a pair has: a mean over more is steadier.
+        noise = draw_nodes(transitions.strength**0.75, (len(walks), 4 * self.negatives), generator)
         contexts, negatives = embedding(walks, self.context), embedding(noise, self.context)
         return skip_gram(embedding(row, h), contexts, negatives, window=self.window, negatives=self.negatives)
 

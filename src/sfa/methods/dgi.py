@@ -6,27 +6,18 @@ from torch_geometric.data import Data
 
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.nn.heads import BilinearDiscriminator, summary
+from sfa.nn.heads import BilinearDiscriminator
 from sfa.registry import register
 
 
 @register("method", "dgi")
 class DGI(Method):
-    r"""Tell the nodes of the graph from those of one with shuffled features, by a summary of the graph.
+    """Tell the nodes of the graph from those of one with shuffled features, by a summary of the graph.
 
-    From `"Deep Graph Infomax" <https://arxiv.org/abs/1809.10341>`_ (Veličković et al., 2019).
-
-    .. math::
-        \mathcal{L} = -\tfrac{1}{2n} \sum_i \Big[ \log \sigma\big( \tilde h_i^\top W s \big)
-            + \log\big( 1 - \sigma( \tilde h_i^{-\top} W s ) \big) \Big], \qquad
-        s = \sigma\Big( \tfrac1n \sum_i \tilde h_i \Big)
-
-    with the maps :math:`H` of the graph and :math:`H^-` of the corrupted one; the summary is that of the augmented map.
-    Defaults are the authors' for Cora. Training ends with the weights after the epoch of lowest loss, where the authors
-    keep those before its step.
-
-    Args:
-        augmentation: Makes the graph and a corrupted one; by default :class:`~sfa.augment.ShuffleFeatures`.
+    From `"Deep Graph Infomax" <https://arxiv.org/abs/1809.10341>`_ (Veličković et al., 2019). The loss is
+    :func:`~sfa.losses.jensen_shannon` of bilinear scores with the summary, the sigmoid of the mean over nodes. Defaults
+    are the authors' for Cora. Training ends with the weights after the epoch of lowest loss, where the authors keep
+    those before its step.
     """
 
     takes_augmentation = True
@@ -41,8 +32,7 @@ class DGI(Method):
         self.discriminator = BilinearDiscriminator(self.width)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        views = self.augmentation(data, generator)
-        maps = self.encode(self.encoder, views, data, generator)
+        maps = self.encode(self.encoder, self.augmentation(data, generator), data, generator)
         h, h_corrupted = self.apply_spectral(*maps, generator=generator, observe=observe, views=1)
-        s = summary(h)
+        s = h.mean(0).sigmoid()  # the summary of the graph
         return jensen_shannon(self.discriminator(h, s), self.discriminator(h_corrupted, s))

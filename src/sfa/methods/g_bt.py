@@ -1,9 +1,11 @@
 """G-BT: Graph Barlow Twins (Bielak, Kajdanowicz and Chawla, 2022)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from sfa.losses import barlow_twins
-from sfa.methods.base import Spectral, TwoViewMethod, Views
+from sfa.methods.base import TwoViewMethod, Views
 from sfa.ranges import NonNegative
 from sfa.registry import register
 
@@ -13,9 +15,8 @@ class GBT(TwoViewMethod):
     """Decorrelate the embedding's columns across two views; no negatives and no head.
 
     From `"Graph Barlow Twins" <https://arxiv.org/abs/2106.02466>`_ (Bielak et al., 2022). With
-    ``spectral=SpectralFeatureAugmentation()`` this is the paper's SFA with the Barlow Twins loss, which then acts
-    on the encoder's output. The default encoder is the authors': batch normalization with a momentum of 0.01 and PReLU
-    after the first convolution, and a second convolution that is linear.
+    ``spectral=SpectralFeatureAugmentation()`` this is the paper's SFA with the Barlow Twins loss. The default encoder
+    is the authors': batch normalization and PReLU after the first convolution, and a second one that is linear.
 
     Args:
         off_diagonal: Weight of the redundancy term; one over the width if not given.
@@ -35,14 +36,9 @@ class GBT(TwoViewMethod):
     spans_processes = True
 
     def __init__(
-        self,
-        encoder: nn.Module,
-        augmentation: Views = None,
-        *,
-        off_diagonal: NonNegative | None = None,
-        spectral: Spectral = None,
+        self, encoder: nn.Module, augmentation: Views = None, *, off_diagonal: NonNegative | None = None, **options: Any
     ) -> None:
-        super().__init__(encoder, augmentation, spectral=spectral)
+        super().__init__(encoder, augmentation, **options)
         self.off_diagonal = off_diagonal
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:

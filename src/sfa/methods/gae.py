@@ -14,16 +14,12 @@ from sfa.registry import register
 
 @register("method", "gae")
 class GAE(Method):
-    r"""Encode nodes so that inner products tell which of them are joined.
+    r"""Encode nodes so that inner products tell which of them are joined, :math:`\hat A = \sigma(Z Z^\top)`.
 
-    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016).
-
-    .. math::
-        \hat A = \sigma(Z Z^\top), \qquad Z = \mathrm{GCN}(X, A)
-
-    As in the paper every node counts as joined to itself, and an edge weight is the encoder's affair only. All ones of
-    the adjacency enter the loss, and a uniform sample of as many zeros, anew in every step, which keeps memory linear.
-    Features whose mean outweighs their differences draw all of ``Z`` into one direction: standardize their columns.
+    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). As in the
+    paper every node counts as joined to itself, and edge weights matter to the encoder only. All ones of the adjacency
+    enter the loss, and in every step a uniform sample of as many zeros, which keeps memory linear. Features whose mean
+    outweighs their differences draw all of ``Z`` into one direction: standardize their columns.
     """
 
     defaults = {
@@ -47,19 +43,11 @@ class GAE(Method):
 class VGAE(Method):
     r"""Learn a Gaussian for every node, samples of which tell by inner products which nodes are joined.
 
-    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016).
-
-    .. math::
-        q(z_i \mid X, A) = \mathcal{N}\big(\mu_i, \operatorname{diag}(\sigma_i^2)\big), \qquad
-        \mathcal{L} = \mathcal{L}_\text{reconstruction}(Z) + \frac{1}{n} \cdot \frac{1}{n} \sum_i
-            \mathrm{KL}\big( q(z_i \mid X, A) \,\|\, \mathcal{N}(0, I) \big)
-
-    The encoder's output is :math:`\mu` and :math:`\log \sigma` side by side: embeddings are half as wide as it. The
-    reconstruction is :class:`~sfa.methods.GAE`'s; as it is a mean over the :math:`n^2` pairs, the divergence is divided
-    by :math:`n` once more. The feature map that the spectral map sees is :math:`\mu`, which is also the embedding.
-
-    Args:
-        encoder: Any module that embeds nodes, of an even width.
+    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). The encoder's
+    output is :math:`\mu` and :math:`\log \sigma` side by side. The loss is the reconstruction of
+    :class:`~sfa.methods.GAE` from samples of :math:`\mathcal{N}(\mu_i, \operatorname{diag}(\sigma_i^2))` plus their
+    divergence from :math:`\mathcal{N}(0, I)`, a mean over nodes divided by :math:`n` once more, as the reconstruction
+    is a mean over the :math:`n^2` pairs. The spectral map sees :math:`\mu`, which is also the embedding.
     """
 
     defaults = {**GAE.defaults, "encoder": {"hidden": 32, "widths": "constant", "activate_last": False}}
@@ -80,6 +68,4 @@ class VGAE(Method):
         return reconstruction(z, *ones_and_zeros(data, generator)) + divergence
 
     def embeddings(self, data: Data) -> Tensor:
-        """Compute the means ``(n, width)``."""
-        means: Tensor = self.encoder.embed(data).chunk(2, dim=1)[0].contiguous()
-        return means
+        return self.encoder.embed(data).chunk(2, dim=1)[0].contiguous()  # type: ignore[no-any-return]

@@ -15,9 +15,8 @@ class GCA(GRACE):
     """Contrast views as GRACE does, which keep important edges and features more often than others.
 
     From `"Graph Contrastive Learning with Adaptive Augmentation" <https://arxiv.org/abs/2010.14945>`_ (Zhu et al.,
-    2021). Edges that point to central nodes, and features of central nodes, are seldom dropped
-    (:class:`~sfa.augment.AdaptiveDrop`); all else is :class:`~sfa.methods.GRACE`, whose arguments it takes. Defaults
-    are the authors' for WikiCS.
+    2021). It is :class:`~sfa.methods.GRACE`, whose arguments it takes, with the augmentation
+    :class:`~sfa.augment.AdaptiveDrop`. Defaults are the authors' for WikiCS.
     """
 
     defaults = {

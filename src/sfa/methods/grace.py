@@ -1,10 +1,12 @@
 """GRACE: deep graph contrastive representation learning (Zhu et al., 2020)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from sfa.losses import nt_xent
 from sfa.losses.nt_xent import Precision, check_temperature
-from sfa.methods.base import Spectral, TwoViewMethod, Views
+from sfa.methods.base import TwoViewMethod, Views
 from sfa.nn.heads import projection_head
 from sfa.nn.layers import Activation
 from sfa.ranges import Count, Positive
@@ -22,8 +24,8 @@ class GRACE(TwoViewMethod):
         projection: Hidden width of the head.
         head_activation: ``elu`` in the authors' code, ``prelu`` in the paper's text.
         tau: Temperature.
-        intraview: Negatives from the anchor's own view too (Eq. 2).
-        precision: Of the similarities in the loss: ``full``, or ``bfloat16`` where speed counts for more.
+        intraview: Use negatives from the anchor's own view too (Eq. 2).
+        precision: Precision of the similarities in the loss: ``full``, or ``bfloat16``, which is faster.
     """
 
     spans_processes = True
@@ -38,19 +40,13 @@ class GRACE(TwoViewMethod):
         tau: Positive = 0.4,
         intraview: bool = True,
         precision: Precision = "full",
-        spectral: Spectral = None,
+        **options: Any,
     ) -> None:
         check_temperature(tau, precision)
-        super().__init__(encoder, augmentation, spectral=spectral)
+        super().__init__(encoder, augmentation, **options)
         self.head = projection_head(self.width, projection, head_activation)
         self.tau, self.intraview, self.precision = tau, intraview, precision
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        return nt_xent(
-            z_alpha,
-            z_beta,
-            tau=self.tau,
-            intraview=self.intraview,
-            precision=self.precision,
-            across_processes=self.across_processes,
-        )
+        options: dict[str, Any] = {"tau": self.tau, "intraview": self.intraview, "precision": self.precision}
+        return nt_xent(z_alpha, z_beta, **options, across_processes=self.across_processes)

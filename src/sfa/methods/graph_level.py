@@ -16,9 +16,9 @@ from sfa.registry import register
 class GraphBT(GBT):
     """Decorrelate the columns of the projected embeddings across two random views of every graph; no negatives.
 
-    It is :class:`~sfa.methods.GBT` behind the projector of GraphCL, and takes its arguments. Nobody has published it
-    for these sets: encoder and training are GraphCL's, and so are the views, both of them augmented and at a ratio of
-    0.2 as in GraphCL's semi-supervised experiments.
+    It is :class:`~sfa.methods.GBT`, whose arguments it takes, behind the projector of GraphCL. Nobody has published it
+    for these sets: encoder and training are GraphCL's, and so are the views, both of them augmented at the rate of 0.2
+    of GraphCL's semi-supervised experiments.
     """
 
     task = "graph"
@@ -31,11 +31,10 @@ class GraphBT(GBT):
 
 @register("method", "graph-bgrl")
 class GraphBGRL(BGRL):
-    """Predict, from one view of a graph, what a slowly following encoder makes of another; no negatives.
+    """Predict, from one view of a graph, the embedding of another by a slowly following encoder; no negatives.
 
-    It is :class:`~sfa.methods.BGRL` with pooled feature maps, and takes its arguments. Nobody has published it for
-    these sets: the predictor and the target's momentum are BGRL's, encoder and training GraphCL's, and so are the
-    views, both of them augmented and at a ratio of 0.2 as in GraphCL's semi-supervised experiments.
+    It is :class:`~sfa.methods.BGRL`, whose arguments it takes, with pooled feature maps. Nobody has published it for
+    these sets: encoder, training and views are those of :class:`~sfa.methods.GraphBT`.
     """
 
     task = "graph"

@@ -11,18 +11,12 @@ from sfa.registry import register
 
 @register("method", "graphcl")
 class GraphCL(TwoViewMethod):
-    r"""Contrast each graph with an augmented view of itself, against the views of the other graphs of the batch.
+    """Contrast each graph with an augmented view of itself, against the views of the other graphs of the batch.
 
-    From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020).
-
-    .. math::
-        \mathcal{L} = -\frac1b \sum_i \log \frac{ e^{\cos(z_i, z_i^+) / \tau} }
-            { \sum_{j \neq i} e^{\cos(z_i, z_j^+) / \tau} }, \qquad z = g(\tilde h)
-
-    with the pooled map of the graphs :math:`h`, that of their views :math:`h^+`, and the projector :math:`g`. This is
-    the authors' code for the sets of TU Dortmund: view alpha is the graphs as they are, the loss has one direction, and
-    the positive is not in the denominator. The paper's text augments both views. The authors' rule of thumb for
-    molecules and proteins is the augmentation ``kinds: random2``.
+    From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020). The
+    loss is :func:`~sfa.losses.info_nce` behind a projector. As in the authors' code for the sets of TU Dortmund view
+    alpha is the graphs as they are, the loss has one direction, and the positive is not in the denominator; the paper's
+    text augments both views. Their rule for molecules and proteins is the augmentation ``kinds: random2``.
 
     Args:
         tau: Temperature.
@@ -40,7 +34,7 @@ class GraphCL(TwoViewMethod):
         self.tau = tau
 
     def make_head(self) -> nn.Module:
-        """Build what is between pooled feature maps and the loss."""
+        """Build the projector between pooled feature maps and the loss."""
         return graph_projector(self.width)
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:

@@ -13,20 +13,13 @@ from sfa.registry import register
 
 @register("method", "infograph")
 class InfoGraph(Method):
-    r"""Tell the nodes of a graph from those of all other graphs in the batch, by the graph's pooled embedding.
+    """Tell the nodes of a graph from those of all other graphs in the batch, by the graph's pooled embedding.
 
     From `"InfoGraph: Unsupervised and Semi-supervised Graph-Level Representation Learning via Mutual Information
-    Maximization" <https://arxiv.org/abs/1908.01000>`_ (Sun et al., 2020).
-
-    .. math::
-        \mathcal{L} = \tfrac12 \Big( \frac1n \sum_i \operatorname{sp}\big( -t_{i\, g(i)} \big) + \frac{1}{n (b - 1)}
-            \sum_i \sum_{g \neq g(i)} \operatorname{sp}\big( t_{i g} \big) \Big), \qquad
-            t_{i g} = \phi(h_i)^\top \psi(\tilde H_g)
-
-    with the node maps :math:`h`, the outputs of all layers side by side, their sums :math:`H` over the nodes of each
-    graph, and two perceptrons :math:`\phi, \psi`: the loss of the authors' code but for its scale. The spectral map
-    acts on :math:`H`, a row a graph, and not on the nodes. The authors try 3, 5, 8 and 16 layers and learning rates of
-    0.01 and 0.001.
+    Maximization" <https://arxiv.org/abs/1908.01000>`_ (Sun et al., 2020). The loss is
+    :func:`~sfa.losses.local_global_jensen_shannon` of the node maps, the outputs of all layers side by side, and their
+    sums over each graph, behind a perceptron each: that of the authors' code but for its scale. The spectral map acts
+    on the sums. The authors try 3, 5, 8 and 16 layers and learning rates of 0.01 and 0.001.
     """
 
     task = "graph"

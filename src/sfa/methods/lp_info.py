@@ -1,6 +1,6 @@
 """LP-Info: bringing your own view, by learned priors (You et al., 2022)."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,11 +11,19 @@ from sfa.losses import info_nce
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
 from sfa.nn.adapt import renewed
-from sfa.nn.view_generator import Objectives, ViewGenerator, rewards
+from sfa.nn.view_generator import ViewGenerator
 from sfa.ranges import Count, NonNegative, Share
 from sfa.registry import register
 
 Principle = Literal["min", "bn", "both"]
+
+
+class Objectives(NamedTuple):
+    """Three scalars, each of which has a gradient in weights of its own."""
+
+    contrast: Tensor  # in the encoder and the projector
+    bottleneck: Tensor  # in the bottleneck's encoder and projector; 0 without them
+    prior: Tensor  # in the two generators
 
 
 @register("method", "lp-info")
@@ -23,21 +31,20 @@ class LPInfo(GraphCL):
     r"""Contrast two views of each graph that two generators draw, and train these to draw views that are hard.
 
     From `"Bringing Your Own View: Graph Contrastive Learning without Prefabricated Data Augmentations"
-    <https://arxiv.org/abs/2201.01702>`_ (You et al., 2022).
+    <https://arxiv.org/abs/2201.01702>`_ (You et al., 2022). The encoder minimizes the loss of
+    :class:`~sfa.methods.GraphCL` between both views, and each generator
+    (:class:`~sfa.nn.view_generator.ViewGenerator`)
 
     .. math::
-        \min_\theta \ \frac1b \sum_g \ell_g, \qquad
-        \min_{\phi_v} \ \frac1b \sum_g \big( r_g\, \mathcal{R}_g(\phi_v) + \beta\, \mathcal{D}_g(\phi_v) \big),
-        \qquad r_g = \begin{cases} 1 & c_g > \tfrac1b \sum_{g'} c_{g'} \\ \delta & \text{otherwise} \end{cases}
+        \frac1b \sum_g \big( r_g\, \mathcal{R}_g + \beta\, \mathcal{D}_g \big), \qquad
+        r_g = 1 \text{ if } c_g > \tfrac1b \sum_{g'} c_{g'} \text{ else } \delta
 
-    with :math:`\ell` the loss of :class:`~sfa.methods.GraphCL` between both views, encoder and projector
-    :math:`\theta`, and generators :math:`\phi_v` with a reconstruction :math:`\mathcal{R}` and a divergence
-    :math:`\mathcal{D}` (:class:`~sfa.nn.view_generator.ViewGenerator`). Hard, by ``principle``, are views that share
-    little (``min``, :math:`c = \ell`), embeddings that keep little of their view (``bn``, :math:`c = \ell^{bn}`, the
-    loss of another encoder that learns to find them), or both. One backward pass gives each part its own gradient.
+    with its reconstruction :math:`\mathcal{R}`, its divergence :math:`\mathcal{D}` and the hardness ``c``: by
+    ``principle``, the loss of the views (``min``), that of another encoder that learns to find the embedding of a view
+    (``bn``), or both. One backward pass gives each part its own gradient. With the authors' weight of the divergence,
+    1, generators forget their graph.
 
     Args:
-        encoder: Any module that embeds nodes of graphs; the generators have copies with weights of their own.
         latent: Width of the generators' latent space.
         principle: ``min``, ``bn`` or ``both``.
         walks: Walks by which a view is drawn (the authors take 4, of 10 steps, for the dense graphs of COLLAB).
@@ -45,7 +52,6 @@ class LPInfo(GraphCL):
         least: Probability of a step; less likely ones are not taken.
         delta: Reward for a graph that was easier than the mean.
         divergence: Weight :math:`\beta` of the generators' divergence.
-        **options: Those of :class:`~sfa.methods.GraphCL`.
     """
 
     takes_augmentation = False  # but draws them itself
@@ -70,7 +76,7 @@ class LPInfo(GraphCL):
         walk: dict[str, Any] = {"walks": walks, "length": length, "least": least}
         self.generators = nn.ModuleList(ViewGenerator(renewed(self.encoder), latent, **walk) for _ in range(2))
         if principle != "min":
-            self.bottleneck: Any = renewed(self.encoder)
+            self.bottleneck = renewed(self.encoder)
             self.bottleneck_head = self.make_head()
         self.principle, self.delta, self.divergence = principle, delta, divergence
 
@@ -79,17 +85,18 @@ class LPInfo(GraphCL):
         return contrast + bottleneck + prior
 
     def objectives(self, data: Data, generator: torch.Generator | None, observe: Observer | None = None) -> Objectives:
-        """Compute what each part is trained by, in one step."""
+        """Compute the objectives of all parts in one step."""
         generated = [draw(data, generator) for draw in self.generators]
         networks = [self.encoder] if self.principle == "min" else [self.encoder, self.bottleneck]
         maps = [network(one.view, generator) for network in networks for one in generated]
         h_alpha, h_beta, *h_bottleneck = self.apply_spectral(*maps, generator=generator, observe=observe)
         z_alpha, z_beta = self.head(h_alpha), self.head(h_beta)
-        contrast = self.losses(z_alpha, z_beta)
+        contrast = self.losses(z_alpha, z_beta)  # (b,)
         bottleneck = torch.zeros_like(contrast)
         for h, z in zip(h_bottleneck, (z_alpha, z_beta), strict=False):
             bottleneck = bottleneck + self.losses(self.bottleneck_head(h), z.detach())
-        reward = rewards(bottleneck if self.principle == "bn" else contrast + bottleneck, self.delta)
+        hardness = bottleneck if self.principle == "bn" else contrast + bottleneck
+        reward = torch.where(hardness > hardness.mean(), 1.0, self.delta).to(hardness.dtype)
         priors = [reward * one.reconstruction + self.divergence * one.divergence for one in generated]
         return Objectives(contrast.mean(), bottleneck.mean(), torch.stack(priors).sum(0).mean())
 

@@ -15,27 +15,18 @@ from sfa.registry import register
 
 @register("method", "merit")
 class MERIT(Method):
-    r"""Contrast a node's two views with each other, and each with what a slowly following network makes of the other.
+    """Contrast a node's two views with each other, and each with a slowly following network's map of the other.
 
     From `"Multi-Scale Contrastive Siamese Networks for Self-Supervised Graph Representation Learning"
     <https://arxiv.org/abs/2105.05682>`_ (Jin et al., 2021). View alpha lacks edges, view beta is the graph's diffusion,
-    and both lack features. With the predictions :math:`P = q(p(\tilde H))` of the online network, the projections
-    :math:`Z` of the target network, and cosines in InfoNCE without a temperature, the loss is the mean over both
-    directions of
-
-    .. math::
-        \mathcal{L}_\alpha = \beta \big( \ell_\text{inter}(P_\alpha, P_\beta) + \ell_\text{intra}(P_\alpha, P_\beta)
-            \big) + (1 - \beta)\, \ell_\text{inter}(P_\alpha, Z_\beta),
-
-    where negatives are the other rows of the second view (inter) or of the first (intra); the authors' code takes both
-    in one sum. The embedding is the sum of what the online encoder makes of the graph and of its diffusion. Defaults
-    are theirs for Cora, on the whole graph where they crop 2,000 nodes, and edges are removed but none added.
+    and both lack features. InfoNCE is of cosines without a temperature, a mean over both directions; negatives are the
+    rows of the second view and, between views, those of the first too. The embedding is the sum of the online encoder's
+    outputs for the graph and for its diffusion. Defaults are the authors' for Cora, on the whole graph where they crop
+    2,000 nodes, and edges are removed but none added.
 
     Args:
-        encoder: Any module that embeds nodes and takes a ``propagation``.
-        augmentation: A :class:`~sfa.augment.Diffusion`.
         head_hidden: Hidden width of projector and predictor.
-        head_width: Width of what they give.
+        head_width: Width of projections and predictions.
         beta: Weight of the contrast of views; that of networks has the rest.
         momentum: Fraction of itself that the target network keeps at each step.
     """

@@ -1,7 +1,5 @@
 """MVGRL: contrastive multi-view representation learning on graphs (Hassani and Khasahmadi, 2020)."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -11,32 +9,19 @@ from sfa.augment.diffusion import require_diffusion
 from sfa.losses import jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.nn.adapt import renewed
-from sfa.nn.heads import BilinearDiscriminator, summary
+from sfa.nn.heads import BilinearDiscriminator
 from sfa.registry import register
 
 
 @register("method", "mvgrl")
 class MVGRL(Method):
-    r"""Tell nodes from corrupted ones as DGI does, the nodes of one view by the summary of the other.
+    """Tell nodes from corrupted ones as DGI does, the nodes of one view by the summary of the other.
 
     From `"Contrastive Multi-View Representation Learning on Graphs" <https://arxiv.org/abs/2006.05582>`_ (Hassani and
-    Khasahmadi, 2020). View alpha is the graph, view beta its diffusion, and each has an encoder of its own. With the
-    scores :math:`D(h, s) = h^\top W s`, :math:`\operatorname{sp}(x) = \log(1 + e^x)` and the corrupted maps
-    :math:`H^-`,
-
-    .. math::
-        \mathcal{L} = \tfrac{1}{4n} \sum_i \operatorname{sp}\big( -D(\tilde h_i^\alpha, s_\beta) \big)
-            + \operatorname{sp}\big( -D(\tilde h_i^\beta, s_\alpha) \big)
-            + \operatorname{sp}\big( D(\tilde h_i^{\alpha-}, s_\beta) \big)
-            + \operatorname{sp}\big( D(\tilde h_i^{\beta-}, s_\alpha) \big).
-
-    This is the authors' method for nodes, without projection heads. The embedding is the sum of what both encoders
-    give. Defaults are the authors' for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs,
-    training ends with the weights of the lowest loss.
-
-    Args:
-        encoder: Any module that embeds nodes and takes a ``propagation``; the second is a copy with weights of its own.
-        augmentation: A :class:`~sfa.augment.Diffusion`.
+    Khasahmadi, 2020). View alpha is the graph, view beta its :class:`~sfa.augment.Diffusion`, and each has an encoder
+    of its own; the embedding is the sum of their outputs. This is the authors' method for nodes, without projection
+    heads. Defaults are theirs for Cora, on the whole graph where they crop 2,000 nodes at a time; like theirs, training
+    ends with the weights of the lowest loss.
     """
 
     takes_augmentation = True
@@ -48,19 +33,19 @@ class MVGRL(Method):
 
     def __init__(self, encoder: nn.Module, augmentation: Views = None, *, spectral: Spectral = None) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)
-        self.diffusion_encoder: Any = renewed(self.encoder)
+        self.diffusion_encoder = renewed(self.encoder)
         self.discriminator = BilinearDiscriminator(self.width)
         self.diffusion = require_diffusion(self.augmentation, self.encoder, type(self).__name__)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         alpha, beta = self.diffusion(data, generator)
         corrupted = ShuffleFeatures().view(data, generator, 1)
-        encoders = (self.encoder, self.diffusion_encoder) * 2
-        views = (alpha, beta, corrupted, self.diffusion.diffuse(data, into=corrupted))
-        pairs = zip(encoders, views, strict=True)
-        maps = [self.encode(encoder, [view], data, generator)[0] for encoder, view in pairs]
+        maps = []
+        for view, diffused in ((alpha, beta), (corrupted, self.diffusion.diffuse(data, into=corrupted))):
+            maps += self.encode(self.encoder, [view], data, generator)
+            maps += self.encode(self.diffusion_encoder, [diffused], data, generator)
         h_alpha, h_beta, c_alpha, c_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
-        s_alpha, s_beta = summary(h_alpha), summary(h_beta)
+        s_alpha, s_beta = h_alpha.mean(0).sigmoid(), h_beta.mean(0).sigmoid()  # summaries of the views
         return jensen_shannon(
             torch.cat([self.discriminator(h_alpha, s_beta), self.discriminator(h_beta, s_alpha)]),
             torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)]),

@@ -16,13 +16,11 @@ class Node2Vec(DeepWalk):
     """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
 
     From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
-    2016). With ``p = q = 1``, the authors' defaults and the middle of the grid ¼, ½, 1, 2, 4 that they search, the
-    walks are DeepWalk's.
+    2016). With ``p = q = 1``, the authors' defaults, it is :class:`~sfa.methods.DeepWalk`, whose arguments it takes.
 
     Args:
         p: Return parameter.
         q: In-out parameter.
-        **options: Those of :class:`~sfa.methods.DeepWalk`.
     """
 
     def __init__(self, num_nodes: int, *, p: Positive = 1.0, q: Positive = 1.0, **options: Any) -> None:

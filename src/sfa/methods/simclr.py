@@ -12,21 +12,15 @@ from sfa.registry import register
 
 @register("method", "simclr")
 class SimCLR(TwoViewMethod):
-    r"""Find the other view of an image among the views of all images of the batch (NT-Xent).
+    """Find the other view of an image among the views of all images of the batch (NT-Xent).
 
     From `"A Simple Framework for Contrastive Learning of Visual Representations" <https://arxiv.org/abs/2002.05709>`_
-    (Chen et al., 2020).
-
-    .. math::
-        \mathcal{L} = \frac{1}{2b} \sum_{i=1}^{2b} -\log \frac{ e^{\cos(z_i, z_{i^+}) / \tau} }
-            { \sum_{j \neq i} e^{\cos(z_i, z_j) / \tau} }, \qquad z = g(\tilde h)
-
-    over the ``2b`` views of ``b`` images, where :math:`i^+` is the other view of the image of :math:`i`. The projector
-    :math:`g` is two linear layers; its widths and the temperature are solo-learn's (da Costa et al., 2022) for CIFAR.
+    (Chen et al., 2020). The loss is :func:`~sfa.losses.nt_xent` behind a projector of two linear layers. Widths and
+    temperature are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:
         head_hidden: Hidden width of the projector.
-        head_width: Width of what it gives.
+        head_width: Width of its output.
         tau: Temperature.
     """
 

@@ -1,52 +1,40 @@
 """SimGRACE: graph contrastive learning without data augmentation (Xia et al., 2022)."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch_geometric.data import Data
 
-from sfa.losses import info_nce
-from sfa.methods.base import Method, Observer, Spectral
+from sfa.methods.base import Observer
+from sfa.methods.graphcl import GraphCL
 from sfa.modes import kept_buffers
-from sfa.nn.heads import graph_projector
 from sfa.nn.momentum import perturbed
-from sfa.ranges import NonNegative, Positive, check_number
+from sfa.ranges import NonNegative, check_number
 from sfa.registry import register
 
 
 @register("method", "simgrace")
-class SimGRACE(Method):
-    r"""Contrast what the encoder makes of a graph with what a perturbed encoder makes of it; no graph is augmented.
+class SimGRACE(GraphCL):
+    """Contrast the embedding of a graph with that by a perturbed encoder; no graph is augmented.
 
     From `"SimGRACE: A Simple Framework for Graph Contrastive Learning without Data Augmentation"
-    <https://arxiv.org/abs/2202.03104>`_ (Xia et al., 2022).
-
-    .. math::
-        \mathcal{L} = -\frac1b \sum_i \log \frac{ e^{\cos(z'_i, z_i) / \tau} }
-            { \sum_{j \neq i} e^{\cos(z'_i, z_j) / \tau} }, \qquad
-        z = g(\tilde h_\theta), \quad z' = g(\tilde h_{\theta'}), \quad
-        \theta'_l = \theta_l + \eta\, \epsilon_l, \quad \epsilon_l \sim \mathcal{N}(0, \operatorname{std}(\theta_l)^2)
-
-    with noise drawn anew in each step for each tensor :math:`\theta_l` of the encoder. As in the authors' code the
-    perturbed maps :math:`z'` are constants, and they are the anchors. The perturbed pass leaves the encoder's running
-    statistics alone. Defaults are that code's; it tunes ``eta`` among 0.1, 1, 10 and 100.
+    <https://arxiv.org/abs/2202.03104>`_ (Xia et al., 2022). The loss is :class:`~sfa.methods.GraphCL`'s; as in the
+    authors' code the perturbed maps are constants, and they are the anchors. The perturbed pass leaves the encoder's
+    running statistics alone. Defaults are that code's; it tunes ``eta`` among 0.1, 1, 10 and 100.
 
     Args:
         eta: Size of the noise, in standard deviations of each tensor of weights.
-        tau: Temperature.
     """
 
-    task = "graph"
+    takes_augmentation = False
     defaults = {"encoder": {"layers": 5}}
 
-    def __init__(
-        self, encoder: nn.Module, *, eta: NonNegative = 1.0, tau: Positive = 0.2, spectral: Spectral = None
-    ) -> None:
+    def __init__(self, encoder: nn.Module, *, eta: NonNegative = 1.0, **options: Any) -> None:
         check_number("eta", eta)
-        check_number("tau", tau, above=0)
-        super().__init__(encoder, spectral=spectral)
-        self.head = graph_projector(self.width)
-        self.eta, self.tau = eta, tau
+        super().__init__(encoder, **options)
+        self.eta = eta
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         h = self.encoder(data, generator)
@@ -56,4 +44,4 @@ class SimGRACE(Method):
         h, h_perturbed = self.apply_spectral(h, h_perturbed, generator=generator, observe=observe)
         with torch.no_grad():
             anchors = self.head(h_perturbed)
-        return info_nce(anchors, self.head(h), positive_in_denominator=False, tau=self.tau)
+        return self.loss(anchors, self.head(h))

@@ -13,17 +13,11 @@ from sfa.registry import register
 
 @register("method", "simsiam")
 class SimSiam(TwoViewMethod):
-    r"""Predict the projection of one view from that of the other, which counts as a constant; no negatives.
+    """Predict the projection of one view from that of the other, which counts as a constant; no negatives.
 
     From `"Exploring Simple Siamese Representation Learning" <https://arxiv.org/abs/2011.10566>`_ (Chen and He, 2021).
-
-    .. math::
-        \mathcal{L} = \tfrac12 D(q(z_\alpha), \operatorname{sg}(z_\beta)) +
-            \tfrac12 D(q(z_\beta), \operatorname{sg}(z_\alpha)), \qquad
-        D(p, z) = -\frac1b \sum_i \cos(p_i, z_i), \qquad z = g(\tilde h)
-
-    with the projector :math:`g`, three linear layers with batch normalization after each, the predictor :math:`q` and
-    the stop-gradient :math:`\operatorname{sg}`. The predictor's learning rate does not decay.
+    The loss is minus the mean cosine of predictions and projections, over both directions. The projector is three
+    linear layers with batch normalization after each; the predictor's learning rate does not decay.
 
     Args:
         head_hidden: Width of the projector's two hidden layers.

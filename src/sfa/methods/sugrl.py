@@ -23,26 +23,20 @@ from sfa.tasks import num_seed_nodes
 class SUGRL(Method):
     r"""Draw a node's own embedding to that of its surroundings, away from other nodes': no views, no discriminator.
 
-    From "Simple Unsupervised Graph Representation Learning" (Mo et al., AAAI 2022).
-
-    .. math::
-        H = \mathrm{MLP}(X), \qquad H^+ = \hat D^{-1/2} (A + I) \hat D^{-1/2} H, \qquad
-        \tilde h_i^+ = \tfrac{1}{m} \sum_{j=1}^{m} h_{s_{ij}}
-
-    are anchors, structural and neighbor positives, where :math:`s_{ij}` is drawn from node ``i`` and its neighbors;
-    negatives are the anchors in random order. Their distances are in the loss :func:`~sfa.losses.multiplet`. The
-    embeddings are :math:`H^+`, as in the authors' code. Defaults are the authors' for Cora.
+    From "Simple Unsupervised Graph Representation Learning" (Mo et al., AAAI 2022). Anchors are the encoder's output
+    :math:`H`, structural positives :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2} H`, neighbor positives means over draws
+    from a node and its neighbors, negatives the anchors in random order; the loss is :func:`~sfa.losses.multiplet`. The
+    embeddings are the structural positives, as in the authors' code. Defaults are the authors' for Cora.
 
     Args:
-        encoder: Any module that embeds nodes; the authors' is an MLP.
         dropout: Rate at which features are dropped.
         structural_dropout: Rate at which anchors are dropped before they are propagated.
-        neighbours: Draws ``m`` of a neighbor positive.
-        negatives: Random orders.
+        neighbours: Draws of a neighbor positive.
+        negatives: Number of random orders.
         alpha: Margin by which positives are nearer than negatives.
         beta: How much farther negatives may lie.
-        weights: Of the structural, the neighbor and the upper-bound loss.
-        form: Of the loss: that of the authors' ``code``, to which their weights belong, or as the ``paper`` prints it.
+        weights: Weights of the structural, the neighbor and the upper-bound loss.
+        form: Form of the loss: that of the authors' ``code``, to which their weights belong, or of the ``paper``.
     """
 
     defaults = {
@@ -71,18 +65,16 @@ class SUGRL(Method):
         read_old_name(self, "mlp", "encoder")
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        rates = (self.dropout, self.structural_dropout) if self.training else (0.0, 0.0)
         count, dropped = num_seed_nodes(data), copy.copy(data)
-        dropped.x = self._drop(data.x, self.dropout, generator)
+        dropped.x = drop_entries(data.x, rates[0], generator)
         h = self.encoder(dropped, generator)
-        structural = propagation_of(data, h.dtype) @ self._drop(h, self.structural_dropout, generator)
+        structural = propagation_of(data, h.dtype) @ drop_entries(h, rates[1], generator)
         neighbor = sampled_means(h, data, count, self.neighbours, generator)
         maps = (h[:count], structural[:count], neighbor)
         h, structural, neighbor = self.apply_spectral(*maps, generator=generator, observe=observe)
         orders = [torch.randperm(len(h), generator=generator, device=h.device) for _ in range(self.negatives)]
         return multiplet(h, structural, neighbor, torch.stack(orders), **self.margins)
-
-    def _drop(self, x: Tensor, rate: float, generator: torch.Generator | None) -> Tensor:
-        return drop_entries(x, rate, generator) if self.training else x
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:

@@ -13,29 +13,21 @@ from sfa.registry import register
 
 @register("method", "swav")
 class SwAV(TwoViewMethod):
-    r"""Predict, from one view, the prototypes that the other is assigned to; the assignments use all of them alike.
+    """Predict, from one view, the prototypes that the other is assigned to; the assignments use all of them alike.
 
     From `"Unsupervised Learning of Visual Features by Contrasting Cluster Assignments"
-    <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020).
-
-    .. math::
-        \mathcal{L} = -\frac{1}{2b} \sum_i \sum_k \big( q^\beta_{ik} \log p^\alpha_{ik} +
-            q^\alpha_{ik} \log p^\beta_{ik} \big), \qquad
-        p_{ik} \propto e^{z_i^\top c_k / \tau}, \qquad z = \frac{g(\tilde h)}{\lVert g(\tilde h) \rVert}
-
-    with the projector :math:`g` and the prototypes :math:`c_k`, which are trained and of length 1. The assignments
-    :math:`q`, constants, are those of Sinkhorn's iterations (:func:`~sfa.losses.sinkhorn`) on the scores of the batch
-    and, late in training, of earlier batches too. As in the authors' code the prototypes rest at first, and the queue
-    is used once it is full; solo-learn (da Costa et al., 2022), whose widths and epochs for CIFAR these are, fills it
-    from the first step. Fewer epochs need an earlier ``queue_from``.
+    <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020). The loss is :func:`~sfa.losses.swapped_prediction`,
+    assignments are those of :func:`~sfa.losses.sinkhorn` on the scores of the batch and, late in training, of earlier
+    batches too. As in the authors' code the prototypes rest at first, and the queue is used once it is full. Widths and
+    epochs are solo-learn's (da Costa et al., 2022) for CIFAR; fewer epochs need an earlier ``queue_from``.
 
     Args:
         head_hidden: Hidden width of the projector.
         head_width: Width of projections and prototypes.
-        prototypes: How many.
+        prototypes: Number of prototypes.
         tau: Temperature of the predictions.
-        epsilon: How soft the assignments are.
-        iterations: Sinkhorn's.
+        epsilon: Softness of the assignments.
+        iterations: Number of Sinkhorn's iterations.
         queue: Projections of each view that are kept for the assignments; none, if 0.
         queue_from: Epochs before the queue is filled.
         frozen_epochs: Epochs before the prototypes are trained.

@@ -1,6 +1,4 @@
-"""Any network as an encoder: PyTorch Geometric's models, torchvision's and timm's, or a module of one's own."""
-
-from __future__ import annotations
+"""Any network as an encoder: models of PyTorch Geometric, torchvision or timm, or a module of one's own."""
 
 import copy
 import inspect
@@ -22,46 +20,40 @@ from sfa.tasks import ITEMS, Task, task_attribute
 
 
 def as_encoder(module: nn.Module, task: Task = "node", *, width: int | None = None) -> nn.Module:
-    """Return a module as an encoder: one that maps data to embeddings, says its ``width`` and can ``embed``.
+    """Return a module as an encoder, which maps data to embeddings and has an attribute ``width`` and ``embed(data)``.
 
-    Encoders of :mod:`sfa.nn` for this task are returned as they are. Of others, the arguments of ``forward`` decide
-    what they are called with: ``x, edge_index`` and, if there are any, ``edge_weight`` (PyTorch Geometric's models such
-    as ``GAT``), ``x`` alone, a PyG ``Data``, or images ``(b, channels, height, width)``. Randomness inside them, such
-    as dropout, is seeded from the step's generator.
+    Encoders of :mod:`sfa.nn` for this task are returned as they are. Others are called with the arguments of their
+    ``forward``: ``x, edge_index`` and, if there are any, ``edge_weight`` (models of PyTorch Geometric), ``x`` alone, a
+    PyG ``Data``, or images ``(b, channels, height, width)``. Dropout inside them is seeded from the step's generator.
 
     Args:
         module: The network.
         task: What is embedded: ``node``, ``graph`` (node embeddings are summed over each graph) or ``image``.
-        width: Of its output; found by a trial if not given.
+        width: Width of its output; found by a trial if not given.
     """
     if not isinstance(module, nn.Module):
         raise InputError(f"An encoder is a torch.nn.Module, not {module!r}.")
     own = task_attribute(module)
     if own == task and hasattr(module, "embed") and hasattr(module, "width"):
         return module
-    if own in ITEMS and own not in (task, "node" if task == "graph" else task):
+    if own in ITEMS and own != task and (own, task) != ("node", "graph"):
         raise InputError(f"The encoder {type(module).__name__} embeds {ITEMS[own]}, not {ITEMS[task]}.")
-    width = output_width(module, task) if width is None else width
-    if task == "image":
-        return WrappedImageEncoder(module, width)
-    return WrappedGraphEncoder(module, width) if task == "graph" else WrappedNodeEncoder(module, width)
+    wrapper: Any = {"node": WrappedNodeEncoder, "graph": WrappedGraphEncoder, "image": WrappedImageEncoder}[task]
+    return wrapper(module, output_width(module, task) if width is None else width)  # type: ignore[no-any-return]
 
 
-def renewed(encoder: nn.Module) -> nn.Module:
+def renewed(encoder: nn.Module) -> Any:
     """Return a copy of an encoder with newly drawn weights, for methods that train several of a kind."""
 
-    def reset(module: nn.Module) -> None:
-        own = getattr(module, "reset_parameters", None)
-        if own is not None:
-            own()
-            return
-        if next(module.parameters(recurse=False), None) is not None:
-            raise InputError(
-                f"This method trains several encoders with weights of their own, and {type(module).__name__} cannot "
-                "draw new ones: give it a method reset_parameters()."
-            )
-        for child in module.children():
-            reset(child)
+    def reset(module: Any) -> None:
+        if hasattr(module, "reset_parameters"):
+            module.reset_parameters()
+        elif next(module.parameters(recurse=False), None) is not None:
+            name = type(module).__name__
+            raise InputError(f"{name} cannot draw new weights for a second encoder: give it reset_parameters().")
+        else:
+            for child in module.children():
+                reset(child)
 
     fresh = copy.deepcopy(encoder)
     reset(fresh)
@@ -81,8 +73,7 @@ def read_old_name(module: nn.Module, old: str, new: str) -> None:
 def materialize(view: Data) -> Data:
     """Make a plain graph of a view: masked columns are zeros, removed edges are gone, features are dense.
 
-    Views of :mod:`sfa.augment` share the graph's tensors and only note what is gone (``feature_mask``, zeros in
-    ``edge_weight``), which the encoders of :mod:`sfa.nn` understand; others need this.
+    Encoders of :mod:`sfa.nn` read views as they are; other networks need plain graphs.
     """
     plain = copy.copy(view)
     mask, weight = view.get("feature_mask"), view.get("edge_weight")
@@ -100,51 +91,42 @@ def materialize(view: Data) -> Data:
 
 
 class WrappedNodeEncoder(nn.Module):
-    """A module that embeds nodes, called with what its ``forward`` takes; its output is ``width`` wide."""
+    """A module that embeds nodes."""
 
     task: ClassVar[Task] = "node"
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__()
-        self.module = module
-        self.width = width
+        self.module, self.width = module, width
 
     def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Compute embeddings ``(n, width)`` of the nodes of a graph or of a view of one."""
-        return _call_on_view(self.module, data, generator, (data.num_nodes,), self.width)
+        return _call_on_view(self, data, generator, data.num_nodes)
 
     @torch.no_grad()
     def embed(self, data: Data) -> Tensor:
-        """Compute embeddings ``(n, width)`` of the nodes of a graph in ``eval()``."""
         with evaluating(self):
-            z: Tensor = self(data)
-        return z
+            return self(data)  # type: ignore[no-any-return]
 
 
 class WrappedGraphEncoder(GraphEncoder):
-    """A module that embeds nodes, whose output is summed over each graph; or one that embeds graphs itself."""
+    """A module that embeds nodes, whose output is summed over each graph, or one that embeds graphs itself."""
 
     def __init__(self, module: nn.Module, width: int) -> None:
         super().__init__(width, layers=1)
         self.module = module
 
     def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
-        h = self._outputs(batch, generator)
+        h = _call_on_view(self, batch, generator, batch.num_nodes, len(batch.ptr) - 1)
         if len(h) != batch.num_nodes:
             raise InputError(
-                f"{type(self.module).__name__} embeds graphs and not their nodes, which this method needs: take an "
-                "encoder without pooling."
+                f"{type(self.module).__name__} embeds graphs and not their nodes, which this method needs."
             )
         yield h
 
     def forward(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Compute embeddings ``(G, width)`` of the graphs of a batch."""
         self._check(batch)
-        h = self._outputs(batch, generator)
+        h = _call_on_view(self, batch, generator, batch.num_nodes, len(batch.ptr) - 1)
         return sum_pool(h, batch.ptr) if len(h) == batch.num_nodes else h
-
-    def _outputs(self, batch: Data, generator: torch.Generator | None) -> Tensor:
-        return _call_on_view(self.module, batch, generator, (batch.num_nodes, len(batch.ptr) - 1), self.width)
 
 
 class WrappedImageEncoder(ImageEncoder):
@@ -155,10 +137,9 @@ class WrappedImageEncoder(ImageEncoder):
         self.module = module
 
     def maps(self, images: Tensor) -> Tensor:
-        return _checked(call(self.module, images), (len(images),), self.width, self.module)[:, :, None, None]
+        return _checked(self, self.module(images), len(images))[:, :, None, None]
 
     def forward(self, images: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Compute embeddings ``(b, width)`` of images in [0, 1]."""
         with _seeded(self.module, generator):
             return super().forward(images, generator)
 
@@ -167,89 +148,79 @@ class WrappedImageEncoder(ImageEncoder):
 
 
 def call(module: nn.Module, data: Data | Tensor) -> Any:
-    """Call a module with what its ``forward`` takes: features and edges, features alone, or all of the data."""
+    """Call a module with the arguments of its ``forward``: features and edges, features alone, or all of the data."""
     if isinstance(data, Tensor):
         return module(data)
-    # A compiled module has the signature of what it was made of, PyG's `Sequential` one that it declares itself.
+    # A compiled module has the signature of the original, PyG's `Sequential` one that it declares itself.
     plain = getattr(module, "_orig_mod", module)
     declared = getattr(getattr(plain, "signature", None), "param_dict", None)
     names = list(inspect.signature(plain.forward).parameters if declared is None else declared)
     if "edge_index" not in names:
         return module(data.x if names and names[0] in ("x", "input", "features") else data)
-    given: dict[str, Any] = {"edge_index": data.edge_index}
-    for name in ("edge_weight", "batch"):
-        if name in names and data.get(name) is not None:
-            given[name] = data[name]
+    given = {name: data[name] for name in ("edge_weight", "batch") if name in names and data.get(name) is not None}
+    given["edge_index"] = data.edge_index
     return module(x=data.x, **given) if "x" in names else module(data.x, **given)
 
 
-def _call_on_view(
-    module: nn.Module, data: Data, generator: torch.Generator | None, rows: tuple[int, ...], width: int
-) -> Tensor:
-    """Call a module on a view as a plain graph, which has no diffusion in place of its edges."""
+def _call_on_view(encoder: Any, data: Data, generator: torch.Generator | None, *rows: int) -> Tensor:
+    """Call the module of an encoder on a view as a plain graph, for an output of so many rows."""
     if data.get("propagation") is not None:
-        raise InputError(
-            f"The diffusion of a graph cannot be given to {type(module).__name__}: take an encoder of sfa.nn, "
-            "or another augmentation."
-        )
-    with _seeded(module, generator):
-        return _checked(call(module, materialize(data)), rows, width, module)
+        name = type(encoder.module).__name__
+        raise InputError(f"The diffusion of a graph cannot be given to {name}: take an encoder of sfa.nn.")
+    with _seeded(encoder.module, generator):
+        return _checked(encoder, call(encoder.module, materialize(data)), *rows)
+
+
+def _checked(encoder: Any, h: Any, *rows: int) -> Tensor:
+    """Return the output of an encoder's module, which must be ``(n, width)`` for one of the given ``n``."""
+    if not isinstance(h, Tensor) or h.dim() != 2 or len(h) not in rows or h.shape[1] != encoder.width:
+        found = f"a tensor of shape {tuple(h.shape)}" if isinstance(h, Tensor) else type(h).__name__
+        wanted = " or ".join(f"({count}, {encoder.width})" for count in dict.fromkeys(rows))
+        name = type(encoder.module).__name__
+        raise InputError(f"The encoder {name} must give a tensor of shape {wanted}, not {found}.")
+    return h
 
 
 def output_width(module: nn.Module, task: Task) -> int:
-    """Return how wide the output of a module is: by a trial, else by its attributes."""
-    features, failure = _input_width(module), None
-    if features is not None:
-        for trial in _trials(module, features, task):
-            try:
-                with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                    copied = copy.deepcopy(module).eval()  # which may note what it is given: `cached` of GCNConv
-                    return int(call(copied, trial).shape[-1])
-            except Exception as error:
-                failure = error
+    """Return the width of a module's output: by a trial on zeros, else by its attributes."""
+    failure = None
+    for trial in _trials(module, task):
+        try:
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                copied = copy.deepcopy(module).eval()  # a module may store its input: `cached` of GCNConv
+                return int(call(copied, trial).shape[-1])
+        except Exception as error:
+            failure = error
     for name in ("width", "out_channels", "num_features", "out_features"):
         if isinstance(width := getattr(module, name, None), int) and width > 0:
             return width
-    raise InputError(
-        f"The width of what {type(module).__name__} gives cannot be found: say it by "
-        "sfa.nn.as_encoder(module, width=…), or give the module an attribute `width`."
-    ) from failure
+    name = type(module).__name__
+    raise InputError(f"The width of {name} is unknown: say it by sfa.nn.as_encoder(module, width=…).") from failure
 
 
 def _input_width(module: nn.Module) -> int | None:
     """Return the number of features or channels that the first layer takes, if it says so."""
-    for part in module.modules():
-        for name in ("in_channels", "in_features"):
-            if isinstance(width := getattr(part, name, None), int) and width > 0:
-                return width
-    return None
+    widths = (getattr(part, name, 0) for part in module.modules() for name in ("in_channels", "in_features"))
+    return next((width for width in widths if isinstance(width, int) and width > 0), None)
 
 
-def _trials(module: nn.Module, features: int, task: Task) -> Iterator[Data | Tensor]:
-    """Make small inputs with so many features or channels, of the type and on the device of a module's weights."""
+def _trials(module: nn.Module, task: Task) -> list[Any]:
+    """Make small inputs of zeros for a module, of the dtype and on the device of its weights."""
+    features = _input_width(module)
+    if features is None:
+        return []
     weight = next((p for p in module.parameters() if p.is_floating_point()), None)
     like = torch.empty(0) if weight is None or isinstance(weight, UninitializedParameter) else weight.detach()
     if task == "image":
-        yield from (like.new_zeros(2, features, side, side) for side in (32, 224))
-        return
-    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    batch = torch.zeros(3, dtype=torch.int64)
-    trial = Data(x=like.new_zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
-    yield trial.to(like.device)
-
-
-def _checked(h: Any, rows: tuple[int, ...], width: int, module: nn.Module) -> Tensor:
-    """Return the output of a module if it is a matrix of so many rows and columns."""
-    if not isinstance(h, Tensor) or h.dim() != 2 or len(h) not in rows or h.shape[1] != width:
-        found = f"a tensor of shape {tuple(h.shape)}" if isinstance(h, Tensor) else f"{type(h).__name__}"
-        wanted = " or ".join(f"({count}, {width})" for count in dict.fromkeys(rows))
-        raise InputError(f"The encoder {type(module).__name__} must give a tensor of shape {wanted}, not {found}.")
-    return h
+        return [like.new_zeros(2, features, side, side) for side in (32, 224)]
+    edges, batch = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.zeros(3, dtype=torch.int64)
+    graph = Data(x=like.new_zeros(3, features), edge_index=edges, batch=batch, ptr=torch.tensor([0, 3]))
+    return [graph.to(like.device)]
 
 
 @contextmanager
 def _seeded(module: nn.Module, generator: torch.Generator | None) -> Iterator[None]:
-    """Seed PyTorch's global randomness inside from a generator, and leave it as it was; dropout draws from it."""
+    """Seed PyTorch's global randomness, from which dropout draws, by a generator, and restore it afterwards."""
     if generator is None or not module.training:
         yield
         return

@@ -1,7 +1,5 @@
 """The graph convolutional encoder of the paper (Eq. 1)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -9,42 +7,37 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
 from sfa.graph.structure import some_rows
 from sfa.modes import evaluating
-from sfa.nn.layers import Activation, BatchNorm, Linear, activate, make_activation
+from sfa.nn.layers import Activation, BatchNorm, Linear, activate, check_sizes, make_activation
 from sfa.nn.sparse import Propagation, feature_product, propagation_of
 from sfa.ranges import Count, Share
 from sfa.registry import register
 from sfa.tasks import Task
 
-Widths = Literal["constant", "halving"]
-
-CHUNK = 1 << 16  # rows that an embedding works on at a time
+CHUNK = 1 << 16  # rows that are embedded at a time
 
 
 @register("encoder", "gcn")
 class GCN(nn.Module):
-    r"""A stack of graph convolutions with an activation after every one, Xavier-initialised.
+    r"""A stack of graph convolutions with an activation after each, Xavier-initialized.
 
     .. math::
         \mathrm{GCN}_l(X, A) = \sigma\big( \hat D^{-1/2} \hat A \hat D^{-1/2} X \Theta_l \big), \qquad \hat A = A + I
 
     Args:
-        in_features: Number of node features.
         hidden: Width ``h`` of the output.
         layers: Number of convolutions.
         widths: ``halving`` makes every layer but the last ``2h`` wide (GRACE, GCA, G-BT, BGRL);
             ``constant`` makes all ``h`` wide (PyGCL, COSTA).
         activation: ``relu``, ``prelu``, ``rrelu`` or ``elu``.
         batch_norm: Normalize each layer's output over the nodes before its activation.
-        norm_momentum: Of the running statistics of batch normalization.
+        norm_momentum: Momentum of the running statistics of batch normalization.
         activate_last: Put an activation (and batch normalization) after the last convolution too.
     """
 
     task: ClassVar[Task] = "node"
-    takes_propagation: ClassVar[bool] = True
-    """It spreads features by ``data.propagation``, if there is one, and not by the edges."""
+    takes_propagation: ClassVar[bool] = True  # a matrix data.propagation may take the place of the adjacency
 
     def __init__(
         self,
@@ -52,45 +45,38 @@ class GCN(nn.Module):
         hidden: Count = 128,
         *,
         layers: Count = 2,
-        widths: Widths = "halving",
+        widths: Literal["constant", "halving"] = "halving",
         activation: Activation = "relu",
         batch_norm: bool = False,
         norm_momentum: Share = 0.1,
         activate_last: bool = True,
     ) -> None:
         super().__init__()
-        if hidden < 1 or layers < 1:
-            raise InputError(f"An encoder needs hidden ≥ 1 and layers ≥ 1, not {hidden} and {layers}.")
+        check_sizes(hidden, layers)
         self.width = hidden
-        """Of the embeddings."""
         inner = 2 * hidden if widths == "halving" else hidden
         sizes = [in_features] + [inner] * (layers - 1) + [hidden]
-        self.convolutions = nn.ModuleList(Convolution(a, b) for a, b in pairwise(sizes))
         active = [True] * (layers - 1) + [activate_last]
+        self.convolutions = nn.ModuleList(Convolution(a, b) for a, b in pairwise(sizes))
         self.norms = nn.ModuleList(
             BatchNorm(size, momentum=norm_momentum) if batch_norm and on else nn.Identity()
             for size, on in zip(sizes[1:], active, strict=True)
         )
         self.activations = nn.ModuleList(make_activation(activation) if on else nn.Identity() for on in active)
 
-    def forward(self, graph: Data, generator: torch.Generator | None = None) -> Tensor:
-        """Compute node embeddings ``h`` of shape ``(n, hidden)``.
-
-        Columns of ``x`` count as ``graph.feature_mask`` says. A matrix ``graph.propagation``, symmetric CSR ``(n, n)``,
-        takes the place of the normalized adjacency.
-        """
-        adjacency = propagation_of(graph, next(self.parameters()).dtype)
-        h: Tensor = graph.x
-        mask = graph.get("feature_mask")
+    def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
+        """Compute node embeddings ``(n, hidden)``; columns of ``x`` count as ``data.feature_mask`` says."""
+        adjacency = propagation_of(data, next(self.parameters()).dtype)
+        h, mask = data.x, data.get("feature_mask")
         for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
             h, mask = activate(activation, norm(convolution(h, adjacency, mask)), generator), None
-        return h
+        return h  # type: ignore[no-any-return]
 
     @torch.no_grad()
-    def embed(self, graph: Data, *, chunk: int = CHUNK) -> Tensor:
-        """Compute what :meth:`forward` gives in ``eval()``, holding no more than two matrices of a layer's output."""
-        adjacency = propagation_of(graph, next(self.parameters()).dtype)
-        h: Tensor = graph.x
+    def embed(self, data: Data, *, chunk: int = CHUNK) -> Tensor:
+        """Compute the output in ``eval()``, holding no more than two matrices of a layer's size."""
+        adjacency = propagation_of(data, next(self.parameters()).dtype)
+        h: Tensor = data.x
         with evaluating(self):
             for convolution, norm, activation in zip(self.convolutions, self.norms, self.activations, strict=True):
                 assert isinstance(convolution, Convolution)
@@ -107,20 +93,20 @@ class Convolution(Linear):
         return adjacency @ feature_product(x, self.weight, mask) + self.bias
 
     def in_chunks(self, x: Tensor, adjacency: Propagation, then: nn.Module, chunk: int) -> Tensor:
-        """Compute the convolution, and a module that treats rows one by one after it, so many rows at a time."""
-        starts = range(0, len(x), chunk)
-        weight: Tensor | None = self.weight
-        if not self._propagates_first(x):
+        """Compute ``chunk`` rows at a time of the convolution and of a module ``then`` that treats rows one by one."""
+        pieces = [(start, min(start + chunk, len(x))) for start in range(0, len(x), chunk)]
+        propagates_first = self._propagates_first(x)
+        if not propagates_first:
             product = self.bias.new_empty(len(x), len(self.bias))
-            for start in starts:
-                product[start : start + chunk] = feature_product(some_rows(x, start, start + chunk), self.weight)
-            x, weight = product, None
+            for start, stop in pieces:
+                product[start:stop] = feature_product(some_rows(x, start, stop), self.weight)
+            x = product
         result = self.bias.new_empty(len(x), len(self.bias))
-        for start in starts:
-            rows = adjacency.rows(start, min(start + chunk, len(x))) @ x
-            result[start : start + chunk] = then((rows if weight is None else rows @ weight) + self.bias)
+        for start, stop in pieces:
+            rows = adjacency.rows(start, stop) @ x
+            result[start:stop] = then((rows @ self.weight if propagates_first else rows) + self.bias)
         return result
 
     def _propagates_first(self, x: Tensor) -> bool:
-        """Tell whether the product with the adjacency costs less before that with the weights."""
+        """Tell whether the product with the adjacency costs less before the product with the weights."""
         return x.layout == torch.strided and x.shape[1] < len(self.bias)

@@ -1,9 +1,8 @@
 """Heads between feature maps and losses: projectors, predictors, discriminators, and the prototypes of SwAV."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,14 +31,10 @@ def prelu_head(width: int, hidden: int, out: int) -> nn.Sequential:
 
 
 def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool = False) -> nn.Sequential:
-    """Build linear layers from width to width, with a ReLU after each but the last: ``(b, first)`` to ``(b, last)``.
+    """Build linear layers with a ReLU after each but the last: ``(b, widths[0])`` to ``(b, widths[-1])``.
 
-    A bias that batch normalization would take away again is left out.
-
-    Args:
-        widths: Of the input and of each layer's output, two or more.
-        batch_norm: Normalize each layer but the last over the batch, before its ReLU.
-        last_norm: Normalize the last layer too, without scale and shift, as in SimSiam's projector.
+    Batch normalization, which makes a bias needless, comes before each ReLU if ``batch_norm``, and if ``last_norm``
+    after the last layer too, without scale and shift, as in SimSiam's projector.
     """
     layers: list[nn.Module] = []
     for inner, outer in pairwise(widths[:-1]):
@@ -50,20 +45,14 @@ def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool 
     return nn.Sequential(*layers)
 
 
-def summary(h: Tensor) -> Tensor:
-    r"""Compute the readout of DGI, :math:`s = \sigma\big( \tfrac1n \sum_i h_i \big)`, ``(d,)`` of a map ``(n, d)``."""
-    return h.mean(0).sigmoid()
-
-
 class BilinearDiscriminator(nn.Module):
-    r"""Scores :math:`h_i^\top W s` of nodes with the summary of a graph (DGI); their sigmoid is a probability."""
+    r"""Scores :math:`h_i^\top W s` ``(n,)`` of a map ``(n, d)`` with the summary ``(d,)`` of a graph (DGI)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(width, width)))
 
     def forward(self, h: Tensor, s: Tensor) -> Tensor:
-        """Compute scores ``(n,)`` of a feature map ``(n, d)`` with a summary ``(d,)``."""
         return h @ (self.weight @ s)
 
 
@@ -77,22 +66,17 @@ class ResidualDiscriminator(nn.Module):
         init_xavier_(self)
 
     def forward(self, h: Tensor) -> Tensor:
-        out: Tensor = self.block(h) + self.shortcut(h)
-        return out
+        return self.block(h) + self.shortcut(h)  # type: ignore[no-any-return]
 
 
 class Prototypes(nn.Linear):
-    """Scores ``(..., count)`` of projections ``(..., width)`` with prototypes of length 1.
+    """Scores ``(..., count)`` of projections ``(..., width)`` with prototypes of length 1 (SwAV)."""
 
-    Assignments are as soft as ``epsilon`` says, after so many of Sinkhorn's iterations.
-    """
+    across_processes: bool = False  # whether the rows of all processes are one batch: sfa.distributed
 
-    across_processes: bool = False
-    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
-
-    def __init__(self, width: int, count: int, *, epsilon: float, iterations: int) -> None:
+    def __init__(self, width: int, count: int, **options: Any) -> None:
         super().__init__(width, count, bias=False)
-        self.epsilon, self.iterations = epsilon, iterations
+        self.options = options  # of sinkhorn
         self.normalize_()
 
     @torch.no_grad()
@@ -108,21 +92,18 @@ class Prototypes(nn.Linear):
         """
         rows = scores.shape[1]
         every = scores if more is None else torch.cat([scores, self(more)], dim=1)
-        options = {"epsilon": self.epsilon, "across_processes": self.across_processes}
-        return [sinkhorn(view, iterations=self.iterations, **options)[:rows] for view in every]  # type: ignore[arg-type]
+        return [sinkhorn(view, **self.options, across_processes=self.across_processes)[:rows] for view in every]
 
 
 class Queue(nn.Module):
-    """The newest ``size`` projections of both views, first in, first out, in buffers that are saved with the method.
+    """The newest ``size`` projections of both views, with which a small batch is assigned as part of a large one.
 
-    With it a small batch is assigned as part of a large one. Several processes keep the same queue: what each of them
-    pushes is one batch, and between them they add every row of the queue once (:attr:`own_rows`).
+    Several processes keep the same queue: they push their rows as one batch, and each adds its own part of it.
     """
 
-    rows: Tensor  # (2, size, width), view alpha and view beta, the newest first
-    stored: Tensor  # how many of the rows are projections: size once it is full
-    across_processes: bool = False
-    """Whether the rows of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
+    rows: Tensor  # (2, size, width), the newest first
+    stored: Tensor  # the number of rows that are projections
+    across_processes: bool = False  # whether the rows of all processes are one batch: sfa.distributed
 
     def __init__(self, size: int, width: int) -> None:
         super().__init__()
@@ -135,14 +116,13 @@ class Queue(nn.Module):
 
     @property
     def own_rows(self) -> Tensor:
-        """The rows that this process adds to its batch."""
         if not self.across_processes:
             return self.rows
         return self.rows.tensor_split(distributed.world_size(), dim=1)[distributed.rank()]
 
     @torch.no_grad()
     def push(self, z: Tensor) -> None:
-        """Take in the projections ``(2, b, width)`` of a batch, and drop the oldest rows for them."""
+        """Add the projections ``(2, b, width)`` of a batch, and drop the oldest rows for them."""
         z = distributed.gather_rows(z.transpose(0, 1))[0].transpose(0, 1) if self.across_processes else z
         size = self.rows.shape[1]
         self.rows.copy_(torch.cat([z.to(self.rows.dtype), self.rows], dim=1)[:, :size])

@@ -1,6 +1,4 @@
-"""What encoders of images share: standardized channels, global average pooling, and sets embedded in chunks."""
-
-from __future__ import annotations
+"""The base of image encoders: standardized channels, global average pooling, and sets embedded in chunks."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,37 +8,31 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa import distributed
 from sfa.errors import InputError
 from sfa.modes import evaluating
+from sfa.nn.layers import check_batch_size
 from sfa.tasks import Task
 
-BUDGET = 1 << 27  # bytes of feature maps that an embedding may hold at a time
-HISTOGRAM_BYTES = 1 << 22  # of images that are counted at a time
+BUDGET = 1 << 27  # bytes of feature maps that are held at a time while a set is embedded
+HISTOGRAM_BYTES = 1 << 22  # bytes of images that are counted at a time
 
 
 class ImageEncoder(nn.Module, ABC):
-    r"""A convolutional network on images whose channels are standardized, averaged over the places of its last map.
+    """A convolutional network on standardized images, averaged over the places of its last feature map.
 
-    .. math::
-        z = \frac{1}{h w} \sum_{p} f\Big(\frac{x - \mu}{\sigma}\Big)_p
-
-    with the mean :math:`\mu` and standard deviation :math:`\sigma` of each channel in buffers, which :meth:`setup`
-    takes from the training images of a set.
+    Mean and standard deviation of each channel are buffers that :meth:`setup` takes from the training images of a set.
     """
 
     task: ClassVar[Task] = "image"
     mean: Tensor
     std: Tensor
-    across_processes: bool = False
-    """Whether the images of all processes are one batch; :func:`sfa.distributed.enable_cross_rank` sets it."""
+    across_processes: bool = False  # whether the images of all processes are one batch: sfa.distributed
 
     def __init__(self, in_channels: int, width: int) -> None:
         super().__init__()
         if in_channels < 1:
             raise InputError(f"An encoder of images needs 1 channel or more, not {in_channels}.")
-        self.in_channels = in_channels
-        self.width = width
+        self.in_channels, self.width = in_channels, width
         self.register_buffer("mean", torch.full((in_channels,), 0.5))
         self.register_buffer("std", torch.full((in_channels,), 0.25))
 
@@ -50,21 +42,26 @@ class ImageEncoder(nn.Module, ABC):
 
     @abstractmethod
     def largest_map(self, height: int, width: int) -> int:
-        """Return how many values the largest feature map of one image has: :meth:`embed` chooses its chunks by it."""
+        """Return how many values the largest feature map of one image has; :meth:`embed` chooses its chunks by it."""
 
     def forward(self, images: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Compute embeddings ``(B, width)`` of float images ``(B, C, H, W)`` in [0, 1]."""
-        self._check(images)
+        if images.dim() != 4 or images.shape[1] != self.in_channels or not images.is_floating_point():
+            given = f"{images.dtype} of shape {tuple(images.shape)}"
+            raise InputError(f"The encoder takes float images (B, {self.in_channels}, height, width), not {given}.")
+        self._check_size(*images.shape[1:])
+        check_batch_size(self, len(images), "images in a batch")
         mean, std = self.mean[:, None, None], self.std[:, None, None]
         standardized = (images.to(mean.dtype) - mean) / std
         return self.maps(standardized.contiguous(memory_format=torch.channels_last)).mean(dim=(2, 3))
 
     @torch.no_grad()
     def embed(self, data: Data, *, budget: int = BUDGET) -> Tensor:
-        """Compute what :meth:`forward` gives in ``eval()`` for a set, in chunks, as it may lie on disk."""
-        self._check_set(data)
-        n, height, width, _ = data.x.shape
-        # At the largest map a block holds what it was given, what it makes and what the convolution works in.
+        """Compute the output in ``eval()`` for a set, which may lie on disk, in chunks."""
+        check_pixels(data.x)
+        n, height, width, channels = data.x.shape
+        self._check_size(channels, height, width)
+        # At the largest map a block holds its input, its output and the memory that the convolution works in.
         chunk = max(1, budget // (3 * self.mean.element_size() * self.largest_map(height, width)))
         z = self.mean.new_empty(n, self.width)
         with evaluating(self):
@@ -74,46 +71,27 @@ class ImageEncoder(nn.Module, ABC):
 
     @torch.no_grad()
     def setup(self, data: Data) -> None:
-        """Set ``mean`` and ``std`` by the images of ``train_mask``, or by all; 1 is the ``std`` of a single value."""
-        self._check_set(data)
+        """Set ``mean`` and ``std`` by the images of ``train_mask``, or by all; a constant channel has ``std`` 1."""
+        check_pixels(data.x)
+        self._check_size(data.x.shape[3])
         counts = histograms(data.x, data.get("train_mask")).tolist()
         if not any(counts[0]):
             raise InputError("There are no training images, so the mean and spread of their channels are unknown.")
         for channel, count in enumerate(counts):
             self.mean[channel], self.std[channel] = moments(count)
 
-    def _check(self, images: Tensor) -> None:
-        if images.dim() != 4 or images.shape[1] != self.in_channels or not images.is_floating_point():
-            raise InputError(
-                f"The encoder takes float images (B, {self.in_channels}, height, width) with {self.in_channels} "
-                f"channel(s), not {images.dtype} of shape {tuple(images.shape)}."
-            )
-        _check_size(*images.shape[2:])
-        alone = not (self.across_processes and distributed.world_size() > 1)
-        if self.training and alone and len(images) < 2:
-            raise InputError(
-                f"Batch normalisation needs 2 or more images in a batch to train on, not {len(images)}: "
-                "take larger batches."
-            )
-
-    def _check_set(self, data: Data) -> None:
-        check_pixels(data.x)
-        _check_size(*data.x.shape[1:3])
-        if data.x.shape[3] != self.in_channels:
-            raise InputError(f"The images have {data.x.shape[3]} channel(s), but the encoder takes {self.in_channels}.")
-
-
-def _check_size(height: int, width: int) -> None:
-    if height < 1 or width < 1:
-        raise InputError(f"Images must have 1 pixel or more, not {height} x {width}.")
+    def _check_size(self, channels: int, height: int = 1, width: int = 1) -> None:
+        if channels != self.in_channels:
+            raise InputError(f"The images have {channels} channel(s), but the encoder takes {self.in_channels}.")
+        if height < 1 or width < 1:
+            raise InputError(f"Images must have 1 pixel or more, not {height} x {width}.")
 
 
 def check_pixels(x: Tensor) -> None:
     """Raise unless ``x`` is ``(n, height, width, channels)`` of uint8, as image sets hold it."""
     if x.dim() != 4 or x.dtype != torch.uint8:
-        raise InputError(
-            f"Images must be a uint8 tensor (n, height, width, channels), not {x.dtype} of shape {tuple(x.shape)}."
-        )
+        given = f"{x.dtype} of shape {tuple(x.shape)}"
+        raise InputError(f"Images must be a uint8 tensor (n, height, width, channels), not {given}.")
 
 
 def to_float(x: Tensor) -> Tensor:
@@ -136,7 +114,7 @@ def histograms(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def moments(counts: list[int]) -> tuple[float, float]:
-    """Compute mean and deviation, on the scale of [0, 1], of pixels of which the number of each value is given."""
+    """Compute mean and standard deviation, on the scale of [0, 1], of pixels from the count of each value."""
     n = sum(counts)
     total = sum(value * count for value, count in enumerate(counts))
     squares = sum(value * value * count for value, count in enumerate(counts))

@@ -1,8 +1,6 @@
-"""Layers of encoders and heads: activations and dropout with their randomness passed in, and batch normalization."""
+"""Layers of encoders and heads: activations and dropout that draw from a generator, and batch normalization."""
 
-from __future__ import annotations
-
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -27,28 +25,23 @@ class RandomizedReLU(nn.Module):
 
 Activation = Literal["relu", "prelu", "rrelu", "elu"]
 
-ACTIVATIONS: dict[Activation, type[nn.Module]] = {
-    "relu": nn.ReLU,
-    "prelu": nn.PReLU,
-    "rrelu": RandomizedReLU,
-    "elu": nn.ELU,
-}
+ACTIVATIONS = {"relu": nn.ReLU, "prelu": nn.PReLU, "rrelu": RandomizedReLU, "elu": nn.ELU}
 
 
 def make_activation(name: Activation) -> nn.Module:
     if name not in ACTIVATIONS:
         raise unknown_name("activation", name, ACTIVATIONS)
-    return ACTIVATIONS[name]()
+    return ACTIVATIONS[name]()  # type: ignore[no-any-return]
 
 
 def activate(activation: nn.Module, x: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Apply an activation, handing the generator to the one kind that draws."""
+    """Apply an activation, and pass the generator to the one kind that draws."""
     result: Tensor = activation(x, generator) if isinstance(activation, RandomizedReLU) else activation(x)
     return result
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
-    """Set each entry, of a CSR matrix each stored value, to 0 with probability ``rate``; scale the others up."""
+    """Set each entry (of a CSR matrix each stored value) to 0 with probability ``rate``, and scale the others up."""
     if not 0 <= rate <= 1:
         raise InputError(f"A dropout rate is a probability from 0 to 1, not {rate}.")
     if rate == 0:
@@ -61,7 +54,7 @@ def dropout(x: Tensor, rate: float, generator: torch.Generator | None = None) ->
 
 
 class Linear(nn.Module):
-    """``x W + b`` of features ``x`` that may be CSR, Xavier-initialized."""
+    """Compute ``x W + b`` of features ``x`` that may be CSR; Xavier-initialized."""
 
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
@@ -85,19 +78,25 @@ def init_xavier_(module: nn.Module) -> None:
             nn.init.zeros_(part.bias)
 
 
+def check_sizes(hidden: int, layers: int) -> None:
+    if hidden < 1 or layers < 1:
+        raise InputError(f"An encoder needs hidden ≥ 1 and layers ≥ 1, not {hidden} and {layers}.")
+
+
+def check_batch_size(encoder: Any, rows: int, what: str) -> None:
+    """Raise if an encoder in training would normalize a batch of a single row, and no other process adds rows."""
+    alone = not (encoder.across_processes and distributed.world_size() > 1)
+    if encoder.training and alone and rows < 2:
+        raise InputError(f"Batch normalization needs 2 or more {what} to train on, not {rows}: take larger batches.")
+
+
 class AcrossProcesses(_BatchNorm):
-    r"""What turns a batch normalization of PyTorch into one over all processes, where it is asked for.
+    """A batch normalization of PyTorch that can use the statistics of all processes, some of which may hold no rows.
 
-    .. math::
-        y = \frac{x - \mu}{\sqrt{v + \epsilon}}\, \gamma + \beta, \qquad
-        \mu = \frac{1}{n} \sum_i x_i, \qquad v = \frac{1}{n} \sum_i (x_i - \mu)^2,
-
-    in training with the sums over all processes (:mod:`sfa.distributed`), some of which may hold no rows. The running
-    statistics are then the same on all, and those of one process. ``nn.SyncBatchNorm`` does this on GPUs only.
+    The running statistics are then the same on all. ``nn.SyncBatchNorm`` does this on GPUs only.
     """
 
-    across_processes: bool = False
-    """Normalize over the rows of all processes in training; :func:`sfa.distributed.enable_cross_rank` sets it."""
+    across_processes: bool = False  # set by sfa.distributed.enable_cross_rank
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize ``(n, d, ...)`` in the dtype and memory format of the input; halves are widened to float32."""
@@ -106,36 +105,27 @@ class AcrossProcesses(_BatchNorm):
         self._check_input_dim(input)  # type: ignore[no-untyped-call]
         x = input.to(torch.promote_types(input.dtype, torch.float32))
         over = [axis for axis in range(x.dim()) if axis != 1]
-
-        def along_channels(values: Tensor) -> Tensor:
-            return values.view(-1, *[1] * (x.dim() - 2))
-
+        channels = (-1, *[1] * (x.dim() - 2))
         n = int(distributed.all_reduce_sum(torch.tensor(x.numel() // x.shape[1], device=x.device)))
         if n < 2:
-            raise InputError(f"Batch normalisation needs 2 or more rows on all processes together, not {n}.")
+            raise InputError(f"Batch normalization needs 2 or more rows on all processes together, not {n}.")
         mean = distributed.all_reduce_sum(x.sum(over)) / n
-        centered = x - along_channels(mean)
+        centered = x - mean.view(channels)
         variance = distributed.all_reduce_sum(centered.square().sum(over)) / n
-        self._track(mean.detach(), variance.detach() * n / (n - 1))
+        if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            weight = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+            self.running_mean.lerp_(mean.detach().to(self.running_mean.dtype), weight)
+            self.running_var.lerp_((variance.detach() * n / (n - 1)).to(self.running_var.dtype), weight)
         scale = (variance + self.eps).rsqrt()
         if not self.affine:
-            return (centered * along_channels(scale)).to(input.dtype)
-        return (centered * along_channels(scale * self.weight) + along_channels(self.bias)).to(input.dtype)
-
-    @torch.no_grad()
-    def _track(self, mean: Tensor, variance: Tensor) -> None:
-        """Move the running statistics towards those of a batch, as PyTorch does."""
-        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
-            return
-        self.num_batches_tracked.add_(1)
-        weight = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-        self.running_mean.lerp_(mean.to(self.running_mean.dtype), weight)
-        self.running_var.lerp_(variance.to(self.running_var.dtype), weight)
+            return (centered * scale.view(channels)).to(input.dtype)
+        return (centered * (scale * self.weight).view(channels) + self.bias.view(channels)).to(input.dtype)
 
 
 class BatchNorm(AcrossProcesses, nn.BatchNorm1d):
-    """``nn.BatchNorm1d`` of ``(n, d)`` or ``(n, d, l)``, to the bit and in its state, or over all processes."""
+    """``nn.BatchNorm1d`` of ``(n, d)`` or ``(n, d, l)``, with the same state, or over all processes."""
 
 
 class BatchNorm2d(AcrossProcesses, nn.BatchNorm2d):
-    """``nn.BatchNorm2d`` of ``(n, d, height, width)``, to the bit and in its state, or over all processes."""
+    """``nn.BatchNorm2d`` of ``(n, d, height, width)``, with the same state, or over all processes."""

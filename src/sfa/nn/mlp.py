@@ -1,6 +1,4 @@
-"""A multi-layer perceptron on node features, dense or sparse: an encoder that knows nothing of edges."""
-
-from __future__ import annotations
+"""A multi-layer perceptron on node features, dense or sparse: an encoder that does not use edges."""
 
 from itertools import pairwise
 from typing import ClassVar
@@ -9,11 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
 from sfa.graph.structure import some_rows
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK
-from sfa.nn.layers import Linear, dropout
+from sfa.nn.layers import Linear, check_sizes, dropout
 from sfa.ranges import Count, Share
 from sfa.registry import register
 from sfa.tasks import Task
@@ -21,10 +18,9 @@ from sfa.tasks import Task
 
 @register("encoder", "mlp")
 class MLP(nn.Module):
-    r"""Linear layers with a ReLU between them and none after the last, Xavier-initialized.
+    """Linear layers with a ReLU between them and none after the last, Xavier-initialized.
 
     Args:
-        in_features: Number of node features.
         hidden: Width of the output.
         inner: Width of the layers before the last.
         layers: Number of linear layers.
@@ -37,19 +33,14 @@ class MLP(nn.Module):
         self, in_features: int, hidden: Count = 128, *, inner: Count = 512, layers: Count = 2, dropout: Share = 0.0
     ) -> None:
         super().__init__()
-        if min(hidden, inner, layers) < 1:
-            raise InputError(f"A perceptron needs widths ≥ 1 and layers ≥ 1, not {inner}, {hidden} and {layers}.")
+        check_sizes(min(hidden, inner), layers)
         self.width = hidden
-        """Of the embeddings."""
         sizes = [in_features] + [inner] * (layers - 1) + [hidden]
         self.linears = nn.ModuleList(Linear(a, b) for a, b in pairwise(sizes))
         self.dropout = dropout
 
     def forward(self, data: Data | Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Compute ``(n, hidden)`` of a graph's features, or of features ``(n, in_features)``, dense or CSR.
-
-        Columns of a graph's ``x`` count as its ``feature_mask`` says.
-        """
+        """Compute ``(n, hidden)`` of a graph, whose ``feature_mask`` counts, or of features, dense or CSR."""
         rate = self.dropout if self.training else 0.0
         x, mask = (data.x, data.get("feature_mask")) if isinstance(data, Data) else (data, None)
         h: Tensor = self.linears[0](dropout(x, rate, generator), mask)
@@ -59,7 +50,7 @@ class MLP(nn.Module):
 
     @torch.no_grad()
     def embed(self, data: Data, *, chunk: int = CHUNK) -> Tensor:
-        """Compute what :meth:`forward` gives in ``eval()``, in chunks of rows."""
+        """Compute the output in ``eval()``, in chunks of rows."""
         n = len(data.x)
         with evaluating(self):
             rows = [self(some_rows(data.x, start, min(start + chunk, n))) for start in range(0, n, chunk)]

@@ -1,6 +1,4 @@
-"""Networks made of another's weights: targets that follow an online network slowly, and perturbed copies."""
-
-from __future__ import annotations
+"""Networks made from another's weights: targets that follow an online network slowly, and perturbed copies."""
 
 import copy
 import math
@@ -15,7 +13,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def make_target(online: Network) -> Network:
-    """Copy a network, with weights of its own, equal at first, that no optimizer trains.
+    """Copy a network with weights of its own, equal at first, that no optimizer trains.
 
     In training mode its batch normalization normalizes with the batch at hand, as in the code of BGRL's authors.
     """
@@ -24,13 +22,9 @@ def make_target(online: Network) -> Network:
 
 @torch.no_grad()
 def update_target_(target: nn.Module, online: nn.Module, momentum: float) -> None:
-    r"""Move the target's weights towards the online network's, in place (Grill et al., 2020).
+    r"""Move a target's parameters towards an online network's: :math:`\phi \leftarrow m \phi + (1 - m) \theta`.
 
-    .. math::
-        \phi \leftarrow m \phi + (1 - m) \theta
-
-    with the momentum ``m`` from 0 (become the online network) to 1 (stay). Parameters alone move: a batch normalization
-    keeps the running statistics of what the target itself has seen.
+    Buffers stay: a batch normalization keeps the running statistics of the batches that the target itself has seen.
     """
     check_number("momentum", momentum, at_most=1)
     for phi, theta in zip(target.parameters(), online.parameters(), strict=True):
@@ -38,10 +32,7 @@ def update_target_(target: nn.Module, online: nn.Module, momentum: float) -> Non
 
 
 def cosine_momentum(done: float, start: float) -> float:
-    r"""Compute the momentum when a fraction ``done`` of training is done: it rises from ``start`` to 1 along a cosine.
-
-    .. math::
-        m = 1 - (1 - m_0)\, \frac{\cos(\pi\, \mathrm{done}) + 1}{2}
+    """Compute the momentum when a fraction ``done`` of training is done: it rises from ``start`` to 1 along a cosine.
 
     >>> [round(cosine_momentum(done, 0.99), 4) for done in (0.0, 0.5, 1.0)]
     [0.99, 0.995, 1.0]
@@ -52,11 +43,9 @@ def cosine_momentum(done: float, start: float) -> float:
 @torch.no_grad()
 def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
     """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE)."""
-
-    def add_noise(theta: Tensor) -> Tensor:
-        if theta.numel() < 2:
-            return theta  # one number has no deviation
-        noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
-        return theta + eta * theta.std() * noise
-
-    return {name: add_noise(theta.detach()) for name, theta in network.named_parameters()}
+    noisy = {name: theta.detach() for name, theta in network.named_parameters()}
+    for name, theta in noisy.items():
+        if theta.numel() > 1:  # one number has no deviation
+            noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
+            noisy[name] = theta + eta * theta.std() * noise
+    return noisy

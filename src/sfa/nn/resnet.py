@@ -1,6 +1,4 @@
-"""Residual networks (He et al., 2016) of basic blocks, at any width."""
-
-from __future__ import annotations
+"""Residual networks of basic blocks, at any width."""
 
 from typing import NamedTuple
 
@@ -23,27 +21,22 @@ class Stem(NamedTuple):
     pool: bool = False
 
 
-CIFAR = Stem(padding=2)
-"""That of solo-learn's CIFAR recipes (da Costa et al., 2022): small images are not shrunk before the first block, and
-the padding of 2, where others have 1, makes maps of 34 x 34 from 32 x 32 pixels."""
+CIFAR = Stem(padding=2)  # that of solo-learn's recipes (da Costa et al., 2022), for maps of 34 x 34 from 32 x 32 pixels
 IMAGENET = Stem(kernel=7, stride=2, padding=3, pool=True)  # that of He et al. (2016)
 
 
 class ResNet(ImageEncoder):
     r"""Stages of basic blocks, each stage half as large and twice as wide as the one before.
 
-    .. math::
-        y = \mathrm{ReLU}\big( \mathrm{BN}(W_2 * \mathrm{ReLU}(\mathrm{BN}(W_1 * x))) + s(x) \big)
+    From `"Deep Residual Learning for Image Recognition" <https://arxiv.org/abs/1512.03385>`_ (He et al., 2016).
 
-    with convolutions of 3 x 3 without bias and a shortcut :math:`s` that is the identity, or BN after a convolution of
-    1 x 1 where a stage begins with other dimensions. Weights of convolutions are normal with variance
-    2 / (outputs · kernel²) at first, batch normalizations the identity.
+    A block is :math:`\mathrm{ReLU}( \mathrm{BN}(W_2 * \mathrm{ReLU}(\mathrm{BN}(W_1 * x))) + s(x) )` with convolutions
+    of 3 x 3 without bias, and a shortcut :math:`s` that is BN after a convolution of 1 x 1 where dimensions change.
 
     Args:
-        in_channels: Channels of an image.
         hidden: Channels of the first stage, 64 as published; embeddings are ``hidden * 2 ** (len(blocks) - 1)`` wide.
         blocks: Number of blocks of each stage; ResNet-18 has (2, 2, 2, 2).
-        stem: What comes before the first stage.
+        stem: The layers before the first stage.
     """
 
     def __init__(
@@ -51,14 +44,14 @@ class ResNet(ImageEncoder):
     ) -> None:
         if hidden < 1 or not blocks or min(blocks) < 1:
             raise InputError(f"A ResNet needs hidden ≥ 1 and stages of 1 block or more, not {hidden} and {blocks}.")
-        widths = [hidden * 2**stage for stage in range(len(blocks))]
-        super().__init__(in_channels, widths[-1])
+        super().__init__(in_channels, hidden * 2 ** (len(blocks) - 1))
         self.hidden, self.stem = hidden, stem
         self.conv = nn.Conv2d(in_channels, hidden, stem.kernel, stem.stride, stem.padding, bias=False)
         self.norm = BatchNorm2d(hidden)
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if stem.pool else nn.Identity()
         stages, channels = [], hidden
-        for stage, (depth, width) in enumerate(zip(blocks, widths, strict=True)):
+        for stage, depth in enumerate(blocks):
+            width = hidden * 2**stage
             first = BasicBlock(channels, width, stride=1 if stage == 0 else 2)
             stages.append(nn.Sequential(first, *(BasicBlock(width, width) for _ in range(depth - 1))))
             channels = width
@@ -67,7 +60,7 @@ class ResNet(ImageEncoder):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def reset_parameters(self) -> None:
-        """Draw new weights; the normalizations become the identity, and forget what they have seen."""
+        """Draw new weights; the normalizations become the identity and forget their running statistics."""
         for module in self.modules():
             if isinstance(module, BatchNorm2d):
                 module.reset_parameters()
@@ -75,9 +68,7 @@ class ResNet(ImageEncoder):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def maps(self, images: Tensor) -> Tensor:
-        h = self.pool(self.norm(self.conv(images)).relu_())
-        result: Tensor = self.stages(h)
-        return result
+        return self.stages(self.pool(self.norm(self.conv(images)).relu_()))  # type: ignore[no-any-return]
 
     def largest_map(self, height: int, width: int) -> int:
         kernel, stride, padding, _ = self.stem
@@ -98,13 +89,12 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(in_channels, channels, 1, bias=False), BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        # In place, which is safe: what batch normalization gives is not kept for its backward.
+        # In place, which is safe: the output of batch normalization is not kept for its backward.
         h = self.norm1(self.conv1(x)).relu_()
-        # A convolution of 1 x 1 with a stride, by steps: of few channels oneDNN writes past its memory in the backward
-        # of one that has the stride itself (https://github.com/uxlfoundation/oneDNN/issues/6035).
+        # A convolution of 1 x 1 with a stride, by slicing: of few channels oneDNN writes past its memory in the
+        # backward of one that has the stride itself (https://github.com/uxlfoundation/oneDNN/issues/6035).
         shortcut = self.shortcut(x[..., :: self.stride, :: self.stride])
-        result: Tensor = self.norm2(self.conv2(h)).add_(shortcut).relu_()
-        return result
+        return self.norm2(self.conv2(h)).add_(shortcut).relu_()  # type: ignore[no-any-return]
 
 
 @register("encoder", "small")
@@ -112,7 +102,6 @@ def small(in_channels: int, hidden: Count = 32) -> ResNet:
     """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide.
 
     Args:
-        in_channels: Channels of the images.
         hidden: Channels of the first stage.
     """
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem())
@@ -120,32 +109,17 @@ def small(in_channels: int, hidden: Count = 32) -> ResNet:
 
 @register("encoder", "small-strided")
 def small_strided(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the same behind a stem of stride 2, for images of CIFAR's size without a GPU; ``4 * hidden`` wide.
-
-    Args:
-        in_channels: Channels of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the encoder ``small`` with a stem of stride 2, for images of CIFAR's size without a GPU."""
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem(stride=2))
 
 
 @register("encoder", "resnet18")
 def resnet18(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of the published CIFAR recipes, which have 64 channels at first; ``8 * hidden`` wide.
-
-    Args:
-        in_channels: Channels of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the ResNet-18 of the published CIFAR recipes, which have ``hidden=64``; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=CIFAR)
 
 
 @register("encoder", "resnet18-imagenet")
 def resnet18_imagenet(in_channels: int, hidden: Count = 32) -> ResNet:
-    """Build the ResNet-18 of He et al. (2016), which has 64 channels at first; ``8 * hidden`` wide.
-
-    Args:
-        in_channels: Channels of the images.
-        hidden: Channels of the first stage.
-    """
+    """Build the ResNet-18 of He et al. (2016), which has ``hidden=64``; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=IMAGENET)

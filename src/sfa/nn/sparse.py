@@ -1,6 +1,4 @@
-"""Sparse products of graph encoders: the normalized adjacency, sums over neighbors, and features in compressed rows."""
-
-from __future__ import annotations
+"""Sparse products of graph encoders: the normalized adjacency, sums over neighbors, and sparse features."""
 
 from typing import Any
 
@@ -11,6 +9,10 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.structure import WeakTensorCache, csr_structure, some_rows
 from sfa.matrices import csr_matrix
+
+UNUSABLE_WEIGHTS = (
+    "The edge weights are negative, NaN or not the same in both directions: make the graph with sfa.data.as_graph."
+)
 
 
 class Propagation:
@@ -33,38 +35,29 @@ class Propagation:
         return some_rows(self.matrix, start, stop)
 
 
-def propagation_of(graph: Data, dtype: torch.dtype | None = None) -> Propagation:
-    """Return what a graph's features are spread by: its ``propagation``, or else its normalized adjacency."""
-    matrix = graph.get("propagation")
-    return normalized_adjacency(graph, dtype) if matrix is None else Propagation(matrix.to(dtype or matrix.dtype))
+def propagation_of(data: Data, dtype: torch.dtype | None = None) -> Propagation:
+    """Return the matrix that spreads a graph's features: its ``propagation``, or else its normalized adjacency."""
+    matrix = data.get("propagation")
+    return normalized_adjacency(data, dtype) if matrix is None else Propagation(matrix.to(dtype or matrix.dtype))
 
 
-def normalized_adjacency(graph: Data, dtype: torch.dtype | None = None, *, directed: bool | None = None) -> Propagation:
+def normalized_adjacency(data: Data, dtype: torch.dtype | None = None, *, directed: bool | None = None) -> Propagation:
     r"""Build :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2}` of a graph or of a view of one (Eq. 1 of the paper).
 
-    A view has the edges of its graph, some with weight 0, and so its :class:`~sfa.graph.structure.CSRStructure` is the
-    graph's: nothing is sorted.
-
-    Args:
-        graph: With ``edge_weight`` ``(m,)`` if it has any; 1 if not. See :func:`~sfa.augment.node.random_view`.
-        dtype: Of the matrix.
-        directed: Weights may differ between the two directions of an edge; by default as the graph says. The weight of
-            an edge ``(source, target)`` then counts for what the target receives, and :math:`\hat D` sums what each
-            node receives, as in PyTorch Geometric.
+    A view has the edges of its graph, some with weight 0, so that nothing has to be sorted for it. If ``directed``, by
+    default as the graph says, weights may differ between the two directions of an edge; that of ``(source, target)``
+    then counts for the target, and :math:`\hat D` sums what each node receives, as in PyTorch Geometric.
     """
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
-    directed = bool(graph.get("directed")) if directed is None else directed
+    structure = csr_structure(data.edge_index, data.num_nodes)
+    directed = bool(data.get("directed")) if directed is None else directed
     rowptr, col, place = structure.rowptr, structure.col, structure.place
-    values = rowptr.new_ones(len(col), dtype=dtype or torch.get_default_dtype())
+    values = rowptr.new_ones(len(col), dtype=dtype or torch.get_default_dtype())  # (m + n,)
     twin = structure.edge_twin  # refuses edges of one direction only
-    if graph.edge_weight is not None:
-        weight = structure.sorted(graph.edge_weight.detach())
+    if data.edge_weight is not None:
+        weight = structure.sorted(data.edge_weight.detach())
         if not bool(((weight >= 0) & (directed | (weight == weight[twin]))).all()):
-            raise InputError(
-                "The edge weights are negative, NaN or not the same in both directions: make the graph with "
-                "sfa.data.as_graph."
-            )
-        # Row i of the matrix holds what node i receives: of a directed edge, the weight of (j, i).
+            raise InputError(UNUSABLE_WEIGHTS)
+        # Row i of the matrix holds the weights that node i receives: of a directed edge, that of (j, i).
         values[place] = (weight[twin] if directed else weight).to(values.dtype)
     scale = torch.segment_reduce(values, "sum", offsets=rowptr).rsqrt()
     values.mul_(scale.repeat_interleave(rowptr.diff(), output_size=len(values))).mul_(scale[col])
@@ -77,29 +70,24 @@ def normalized_adjacency(graph: Data, dtype: torch.dtype | None = None, *, direc
     return Propagation(csr_matrix(rowptr, col, values, shape), transposed)
 
 
-def neighbor_sums(graph: Data, dtype: torch.dtype) -> Propagation:
-    """Build :math:`A + I` of an undirected graph, or of a batch of them, with its ``edge_weight`` if it has any.
-
-    The product itself adds the identity: a view in training has edges of its own and is seen once, so set-up is cheap.
-    """
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
+def neighbor_sums(data: Data, dtype: torch.dtype) -> Propagation:
+    """Build :math:`A + I` of an undirected graph, or of a batch of them, with its ``edge_weight`` if it has any."""
+    structure = csr_structure(data.edge_index, data.num_nodes)
     twin = structure.edge_twin  # refuses edges of one direction only
-    if graph.edge_weight is None:
+    if data.edge_weight is None:
         values = torch.ones(len(twin), dtype=dtype, device=twin.device)
     else:
-        values = structure.sorted(graph.edge_weight.detach()).to(dtype)
+        values = structure.sorted(data.edge_weight.detach()).to(dtype)
         if not torch.equal(values, values[twin]):
-            raise InputError(
-                "The edge weights are NaN or not the same in both directions: make the graph with sfa.data.as_graph."
-            )
+            raise InputError(UNUSABLE_WEIGHTS)
     shape = (structure.num_nodes, structure.num_nodes)
     return Propagation(csr_matrix(structure.edge_rowptr, structure.edge_col, values, shape), add_identity=True)
 
 
 def sparse_product(matrix: Tensor, transposed: Tensor, dense: Tensor, *, add_identity: bool = False) -> Tensor:
-    """Compute ``matrix @ dense`` of a constant CSR matrix ``(n, m)``, whose transpose is given for the way back.
+    """Compute ``matrix @ dense`` of a constant CSR matrix ``(n, m)``, whose transpose serves the backward pass.
 
-    Half precision, which sparse products lack, is computed in float32 or float64, whichever the matrix has.
+    Half precision, which sparse products lack, is computed in the float32 or float64 of the matrix.
     """
     with torch.autocast(dense.device.type, enabled=False):
         dense = dense.to(matrix.dtype)

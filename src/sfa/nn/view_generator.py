@@ -1,6 +1,4 @@
-"""The learnt prior of LP-Info (You et al., 2022): a variational auto-encoder of graphs that draws views of them."""
-
-from __future__ import annotations
+"""The learned prior of LP-Info (You et al., 2022): a variational auto-encoder of graphs that draws views of them."""
 
 from typing import Any, NamedTuple
 
@@ -18,23 +16,13 @@ from sfa.graph.rewiring import rewire
 from sfa.graph.structure import CSRStructure, csr_structure, expand_rowptr, sort_edges
 from sfa.graph.walks import Transitions, random_walks
 
-LEAST_DEVIATION = 1e-6  # added to standard deviations, whose logarithm is taken
-
 
 class Generated(NamedTuple):
-    """A view of a batch, which carries no gradient, and what trains the generator that drew it, for each graph."""
+    """A view of a batch, without gradient, and the two losses of its generator for each graph."""
 
     view: Data
     reconstruction: Tensor  # (G,), see reconstruction_of_each
     divergence: Tensor  # (G,), see divergence_of_each
-
-
-class Objectives(NamedTuple):
-    """Three scalars, each of which has a gradient in weights of its own."""
-
-    contrast: Tensor  # in the encoder and the projector
-    bottleneck: Tensor  # in the bottleneck's encoder and projector; 0 without them
-    prior: Tensor  # in the two generators
 
 
 class Candidates(NamedTuple):
@@ -44,33 +32,21 @@ class Candidates(NamedTuple):
     graph: Tensor  # (k,): the graph of each
     joined: Tensor  # (k,): whether it is an edge of the batch
     stands_for: Tensor  # (k,): 1 for an edge; for another pair, how many of its graph there are to each that was drawn
-    structure: CSRStructure  # where they are as entries of a matrix, in both directions
+    structure: CSRStructure  # the pairs in both directions, as entries of a matrix
 
 
 class ViewGenerator(nn.Module):
-    r"""Encode nodes as Gaussians, decode from a sample of them which are joined, and walk along what was decoded.
+    r"""Encode nodes as Gaussians, decode edges from a sample of them, and draw a view by walks on the decoded edges.
 
     .. math::
         z_i \sim \mathcal{N}\big( \mu_i, \operatorname{diag}(\sigma_i^2) \big), \qquad
         s_{ij} = f(z_i \odot z_j), \qquad p(A_{ij} = 1) = \frac{1}{1 + e^{-s_{ij}}}, \qquad
         p(i \to j) = \frac{e^{s_{ij}}}{\sum_{k \neq i} e^{s_{ik}}}
 
-    with perceptrons on the encoder's output for :math:`\mu` and :math:`\sigma`, and another for :math:`f`. A view is
-    what some random walks on a graph pass, with the steps they take as its edges; a step goes to any other node of the
-    graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are.
-
-    Generators, walks, rewards, ``delta`` and ``least`` are from the authors' code for semi-supervised learning and
-    transfer; encoder, temperature and training are GraphCL's for the sets of TU Dortmund. Ours are: views by the
-    generators as they are and not as they were when the epoch began, one optimizer, and the weight of the divergence,
-    which is 1 there: on MUTAG generators then forget their graph. The authors decode all pairs of a graph; here they
-    are the :func:`candidate_pairs`, so that memory is linear in nodes and edges.
-
-    Args:
-        encoder: Of nodes; their embeddings are ``encoder.width`` wide.
-        hidden: Width of ``z`` and of the perceptrons.
-        walks: Walks on each graph.
-        length: Steps of a walk.
-        least: Probability of a step.
+    with perceptrons on the encoder's output for :math:`\mu` and :math:`\sigma`, and another for :math:`f`. A view has
+    the nodes that so many ``walks`` of a ``length`` pass and the steps that they take as its edges; a step goes to any
+    other node of the graph by :math:`p(i \to j)`, where probabilities below ``least`` count as 0 unless all are. The
+    authors decode all pairs of a graph; here they are the :func:`candidate_pairs`, so that memory is linear.
     """
 
     def __init__(self, encoder: Any, hidden: int, *, walks: int, length: int, least: float) -> None:
@@ -84,7 +60,7 @@ class ViewGenerator(nn.Module):
 
     def forward(self, batch: Data, generator: torch.Generator | None = None) -> Generated:
         h = self.encoder.nodes(batch, generator)
-        mu, sigma = self.mean(h), self.deviation(h) + LEAST_DEVIATION
+        mu, sigma = self.mean(h), self.deviation(h) + 1e-6  # the divergence takes its logarithm
         z = mu + sigma * torch.empty_like(mu).normal_(generator=generator)
         candidates = candidate_pairs(batch, generator)
         scores = self.decoder(embedding(candidates.pairs[0], z) * embedding(candidates.pairs[1], z)).squeeze(1)
@@ -99,10 +75,7 @@ class ViewGenerator(nn.Module):
 
 
 def candidate_pairs(batch: Data, generator: torch.Generator | None = None) -> Candidates:
-    """Return all edges of a batch of graphs and, in each graph, a uniform sample of as many pairs that are none.
-
-    Of a graph that is nearly complete all pairs are candidates, and each stands for itself.
-    """
+    """Return all edges of a batch of graphs and, in each graph, a uniform sample of as many pairs that are none."""
     edges = undirected_edges(batch)
     union = rewire(with_edges(batch, batch.edge_index, None), torch.zeros_like(edges), edges, generator).edge_index
     pairs = union[:, union[0] < union[1]]
@@ -115,13 +88,10 @@ def candidate_pairs(batch: Data, generator: torch.Generator | None = None) -> Ca
 
 
 def step_chances(candidates: Candidates, scores: Tensor, least: float) -> Tensor:
-    r"""Compute by scores ``s`` ``(k,)`` how likely a walk goes from ``i`` to ``j``, ``(2 k,)`` in both directions.
+    r"""Compute :math:`p(i \to j) \propto w_{ij}\, e^{s_{ij}}` from scores ``(k,)``, ``(2 k,)`` in both directions.
 
-    .. math::
-        p(i \to j) = \frac{w_{ij}\, e^{s_{ij}}}{\sum_k w_{ik}\, e^{s_{ik}}}
-
-    with :math:`w` for the number of pairs that a candidate stands for, so that the sum estimates that over all pairs.
-    Pairs that each have less than ``least`` of it are left out, unless a node would be left with none.
+    The number :math:`w` of pairs that a candidate stands for makes the sum an estimate of that over all pairs. Pairs
+    that each have less than ``least`` of it are left out, unless a node would be left with none.
     """
     structure = candidates.structure
     number, n = structure.undirected[0], structure.num_nodes
@@ -136,15 +106,14 @@ def step_chances(candidates: Candidates, scores: Tensor, least: float) -> Tensor
 def walked_view(
     batch: Data, transitions: Transitions, walks: int, length: int, generator: torch.Generator | None = None
 ) -> Data:
-    """Return the nodes that ``walks`` random walks on each graph pass, of ``length`` steps, joined where one went.
+    """Return the nodes and, without weights, the steps of ``walks`` random walks of ``length`` steps on each graph.
 
-    Walks start at nodes drawn uniformly, with replacement. The view is undirected and without weights; a graph without
-    nodes stays so.
+    Walks start at nodes drawn uniformly, with replacement. A graph without nodes stays so.
     """
     nodes = batch.ptr.diff()
     first, size = batch.ptr[:-1][nodes > 0, None], nodes[nodes > 0, None]
     seeds = first + draw_below(size.expand(-1, walks), generator)
-    paths = random_walks(transitions, seeds.flatten(), length, generator)
+    paths = random_walks(transitions, seeds.flatten(), length, generator)  # (length + 1, G walks)
     passed = torch.zeros(batch.num_nodes, dtype=torch.bool, device=paths.device).index_fill(0, paths.flatten(), True)
     here, there = paths[:-1].flatten(), paths[1:].flatten()
     here, there = here[here != there], there[here != there]
@@ -153,13 +122,9 @@ def walked_view(
 
 
 def reconstruction_of_each(candidates: Candidates, scores: Tensor, graphs: int) -> Tensor:
-    r"""Compute how badly the scores ``(k,)`` of its pairs tell each graph's edges from the others, ``(G,)``.
+    r"""Compute how badly the scores ``(k,)`` of its pairs tell each graph's edges from other pairs, ``(G,)``.
 
-    .. math::
-        \operatorname*{mean}_{A_{ij} = 1} \log\big( 1 + e^{-s_{ij}} \big)
-            + \operatorname*{mean}_{A_{ij} = 0} \log\big( 1 + e^{s_{ij}} \big)
-
-    A mean over no pairs is 0.
+    It is the mean of :math:`\log( 1 + e^{-s} )` over edges plus that of :math:`\log( 1 + e^s )` over other pairs.
     """
     graph, joined = candidates.graph, candidates.joined
     kind = 2 * graph + joined
@@ -168,15 +133,9 @@ def reconstruction_of_each(candidates: Candidates, scores: Tensor, graphs: int) 
 
 
 def divergence_of_each(mu: Tensor, sigma: Tensor, ptr: Tensor) -> Tensor:
-    r"""Compute :math:`\frac{1}{n^2} \sum_i \mathrm{KL}\big( \mathcal{N}(\mu_i, \operatorname{diag} \sigma_i^2) \,\|\,
-    \mathcal{N}(0, I) \big)` over the ``n`` nodes of each graph, ``(G,)``; 0 if there are none.
+    r"""Sum :math:`\mathrm{KL}(\mathcal{N}(\mu_i, \sigma_i^2) \| \mathcal{N}(0, I)) / n^2` over the nodes of each graph.
 
-    The reconstruction is a mean over pairs, of which there are some :math:`n^2`.
+    The result is ``(G,)``, divided by the number of pairs of nodes as the reconstruction is.
     """
     of_node = kl_divergence(Normal(mu, sigma), Normal(torch.zeros_like(mu), torch.ones_like(sigma))).sum(1)
     return sum_pool(of_node, ptr) / ptr.diff().clamp_min(1).square()
-
-
-def rewards(hardness: Tensor, delta: float) -> Tensor:
-    """Return constants ``(b,)``: 1 for a graph that is harder than the mean, ``delta`` for the others."""
-    return torch.where(hardness > hardness.mean(), 1.0, delta).to(hardness.dtype)
