@@ -1,4 +1,4 @@
-"""A recipe: everything that decides a run, validated before it starts."""
+"""A recipe: every setting of a run, validated before it starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
@@ -17,19 +17,9 @@ from sfa.graph.rewiring import replace_edges
 from sfa.methods import Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import resolve
+from sfa.run import parsing
 from sfa.run.changes import changed
 from sfa.run.legacy import modernize
-from sfa.run.parsing import (
-    GENTLE,
-    build_method,
-    check_fit,
-    class_of_method,
-    part_section,
-    postprocess_section,
-    sampler_section,
-    spectral_section,
-    training_section,
-)
 from sfa.run.sections import complete, named, names_of, validated
 from sfa.run.shipped import parse_yaml, shipped_recipes
 from sfa.sampling import Sampler
@@ -64,64 +54,64 @@ class Training(BaseModel):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Return what training itself is called with; a probe is made of the data, which are not known here."""
+        """The arguments of training itself; an online probe is made from the data, which are not known here."""
         return self.model_dump(exclude={"online_probe"})
 
 
 class Recipe(BaseModel):
     """A method, its encoder, augmentation and spectral map, postprocessing, a sampler, features, and training.
 
-    Each of the first is a name and its keyword arguments; those not given have their defaults. ``augmentation`` and
-    ``spectral`` may be lists, which are applied in order, and ``postprocess`` always is one. Where no map is named it
-    is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not given, is as the method's
-    authors had it (:func:`~sfa.tasks.settings_of`).
+    Each of the parts is a name and its keyword arguments. ``augmentation`` and ``spectral`` may be lists, which are
+    applied in order, and ``postprocess`` always is one. Make recipes by :meth:`parse`, which fills in what is left out:
+    the settings of the method's authors (:func:`~sfa.tasks.settings_of`), and as the map SFA, for nodes in many gentle
+    passes (:data:`~sfa.run.parsing.GENTLE`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
-    encoder: dict[str, Any] | None = None
-    augmentation: dict[str, Any] | list[dict[str, Any]] | None = None
-    spectral: dict[str, Any] | list[dict[str, Any]] = Field(default_factory=lambda: dict(GENTLE))
-    postprocess: list[dict[str, Any]] = Field(default_factory=list)
-    sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
+    method: dict[str, Any]
+    encoder: dict[str, Any] | None
+    augmentation: dict[str, Any] | list[dict[str, Any]] | None
+    spectral: dict[str, Any] | list[dict[str, Any]]
+    postprocess: list[dict[str, Any]]
+    sampler: dict[str, Any]
     feature_norm: FeatureNormalization = "row"
     feature_noise: NonNegative = 0.0
     edge_noise: Share = 0.0
-    training: Training = Field(default_factory=Training)
+    training: Training
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
-        """Make a complete recipe of a partial one; an unknown key or a wrong value is named in one sentence."""
+        """Make a complete recipe of a partial one; the error names an unknown key or a wrong value in one sentence."""
         given = modernize(given)
         method = named(given.get("method", "grace"), "method", {"name": "grace"})
-        method_class = class_of_method(method["name"])
-        settings, name = settings_of(method_class), method["name"]
-        no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
-        no_views = None if method_class.takes_augmentation else "makes no views of its data"
-        sections = {
-            "method": method,
-            "encoder": part_section("encoder", given.get("encoder"), name, settings.get("encoder"), no_encoder),
-            "augmentation": part_section(
-                "augmentation", given.get("augmentation"), name, settings.get("augmentation"), no_views
-            ),
-            "spectral": spectral_section(given.get("spectral", {}), method_class.task),
-            "postprocess": postprocess_section(given.get("postprocess")),
-            "sampler": sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
+        method_class = parsing.class_of_method(method["name"])
+        settings = settings_of(method_class)
+        reasons = {  # why a method takes no such part
+            "encoder": "has weights for each node and no encoder" if method_class.transductive else None,
+            "augmentation": None if method_class.takes_augmentation else "makes no views of its data",
         }
-        plain = {key: settings[key] for key in ("feature_norm",) if key in settings}
-        training = training_section(given.get("training", {}), settings.get("training", {}))
-        recipe: Recipe = validated(cls, {**plain, **given, **sections, "training": training}, "recipe")
-        check_fit(recipe, method_class)
-        completed = {
-            kind: [complete(one, kind) for one in part] if isinstance(part, list) else part and complete(part, kind)
-            for kind, part in sections.items()
-            if kind != "method"
+        sections: dict[str, Any] = {
+            "encoder": None,
+            "augmentation": None,
+            "spectral": parsing.spectral_section(given.get("spectral", {}), method_class.task),
+            "postprocess": parsing.postprocess_section(given.get("postprocess")),
+            "sampler": parsing.sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
         }
-        parts = {kind: part for kind in ("encoder", "augmentation") if isinstance(part := completed[kind], dict)}
+        for kind, reason in reasons.items():
+            if reason is None:
+                sections[kind] = parsing.part_section(kind, given.get(kind), settings[kind])
+            elif given.get(kind) not in (None, "none"):
+                raise InputError(f"{method['name']} {reason}: leave out {kind}.")
+        plain = {"feature_norm": settings.get("feature_norm", "row")}
+        training = parsing.training_section(given.get("training", {}), settings.get("training", {}))
+        checked = {**plain, **given, **sections, "method": method, "training": training}
+        recipe: Recipe = validated(cls, checked, "recipe")
+        parsing.check_fit(recipe, method_class)
+        sections = {kind: section and complete(section, kind) for kind, section in sections.items()}
+        parts = {kind: sections[kind] for kind in reasons if isinstance(sections[kind], dict)}
         elsewhere = [f"{kind}.{key}" for kind, part in parts.items() for key in part if key != "name"]
-        completed["method"] = complete(method, "method", elsewhere)
-        return recipe.model_copy(update=completed)
+        return recipe.model_copy(update={**sections, "method": complete(method, "method", elsewhere)})
 
     @property
     def spectral_name(self) -> str:
@@ -130,20 +120,28 @@ class Recipe(BaseModel):
 
     @property
     def spectral_label(self) -> str:
-        """What tells the spectral layer from others: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
+        """The name of the spectral layer in tables: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
         sections = self.spectral if isinstance(self.spectral, list) else [self.spectral]
-        passes = (f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections)
-        return " + ".join(f"{one['name']}{told}" for one, told in zip(sections, passes, strict=True)) or "none"
+        passes = [f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections]
+        return " + ".join(f"{one['name']}{note}" for one, note in zip(sections, passes, strict=True))
 
     def updated(self, changes: Mapping[str, Any]) -> Recipe:
         """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
 
-        Changing the name of a part drops the options of the old one, but for the batch size of a sampler. Another
-        method also brings its authors' settings of the rest, but for the seed and what is kept of a run. Options of a
-        sampler alone, where there was none, ask for sampled neighbors. Other epochs alone stretch the warm-up. Paths of
-        the old layout, such as ``method.hidden``, are understood.
+        Changing the name of a part drops the options of the old one, except the batch size of a sampler. Another
+        method also brings its authors' other settings, except the seed and the intervals of checkpoints and
+        diagnostics. Options of a sampler alone, where there was none, ask for sampled neighbors. Other epochs alone
+        stretch the warm-up. Paths of the old layout, such as ``method.hidden``, are understood.
         """
         return changed(self, changes)
+
+    def by_path(self) -> dict[str, Any]:
+        """Return the values by path, ``training.lr`` for instance; of a part in a list, the list."""
+        return {
+            f"{name}.{key}" if key else name: value
+            for name, section in self.as_dict().items()
+            for key, value in (section.items() if isinstance(section, dict) else [("", section)])
+        }
 
     def prepare(self, data: Data) -> Data:
         """Return the data with features and edges as training and embedding see them; images as they are."""
@@ -169,15 +167,17 @@ class Recipe(BaseModel):
     def build(self, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
         """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
 
-        A method with weights for each node needs ``num_nodes``. Objects in ``parts`` take the place of sections: an
-        encoder, an augmentation, a spectral map, or all of a method.
+        Args:
+            in_features: Number of features or channels.
+            num_nodes: Number of nodes, for methods with weights for each node.
+            parts: Objects in place of sections: an encoder, an augmentation, a spectral map, or a whole method.
         """
-        return build_method(self, in_features, num_nodes, parts)
+        return parsing.build_method(self, in_features, num_nodes, parts)
 
     def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
-        """Build the untrained method for these data; says so if it embeds what they are not."""
+        """Build the untrained method for these data; raise if it is for other data."""
         method, task = self.method["name"], task_of(data)
-        own = class_of_method(method).task
+        own = parsing.class_of_method(method).task
         if own != task:
             raise InputError(
                 f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[task]}; methods for that are "
@@ -188,7 +188,7 @@ class Recipe(BaseModel):
         return built
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
-        """Return what makes the sampler of a graph."""
+        """Return a function that makes the sampler of some data."""
         options = {key: value for key, value in self.sampler.items() if key != "name"}
         return partial(resolve("sampler", self.sampler["name"]), **options)
 
@@ -198,10 +198,9 @@ def load_recipe(
 ) -> Recipe:
     """Load a recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
 
-    If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
-    with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.
-
-    If there is none for the data, it is said what there are some for, of data of the same ``task`` if that is given.
+    If another ``method`` is asked for, and there is a shipped recipe of that method for the same data, the result is
+    that one with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with
+    SFA. If there is none for the data, the error lists those for data of the same ``task``.
     """
     shipped = shipped_recipes()
     key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
@@ -218,12 +217,12 @@ def load_recipe(
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
-    if any(key.startswith(f"{name}/") for key in shipped):
-        family = [key for key in shipped if key.startswith(f"{name}/")]
-        sets = [key.split("/")[1] for key in family if task in (None, _task_of(key))]
-        others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {_task_of(family[0])}s"
-        raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
-    raise unknown_name("recipe", str(name), shipped)
+    family = {key.split("/")[1]: _task_of(key) for key in shipped if key.startswith(f"{name}/")}
+    if not family:
+        raise unknown_name("recipe", str(name), shipped)
+    sets = [key for key, own_task in family.items() if task in (None, own_task)]
+    others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {next(iter(family.values()))}s"
+    raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
 
 
 def _shipped(name: str) -> Recipe:

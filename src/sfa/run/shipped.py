@@ -1,4 +1,4 @@
-"""Recipes that come with the package."""
+"""Read the recipes that come with the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfa.errors import InputError
 
 @cache
 def shipped_recipes() -> dict[str, dict[str, Any]]:
-    """The recipes in the package by name, ``family/dataset``, each with a line ``about`` it.
+    """Return the recipes in the package by name, ``family/dataset``, each with a line ``about`` it.
 
     A family is a file, whose keys are its recipes; a key that begins with ``_`` only holds what several share.
     """
