@@ -18,7 +18,13 @@ SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """Return a recipe with some keys changed; see :meth:`sfa.run.Recipe.updated`."""
+    """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
+
+    Changing the name of a part drops the options of the old one, except the batch size of a sampler. Another method
+    also brings its authors' other settings, except the seed and the intervals of checkpoints and diagnostics. Options
+    of a sampler alone, where there was none, ask for sampled neighbors. Other epochs alone stretch the warm-up. Paths
+    of the old layout, such as ``method.hidden``, are understood.
+    """
     base = _with_another_method(recipe, changes)
     changes = _modern_changes(base, changes)
     if base.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
@@ -41,14 +47,9 @@ def _with_another_method(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     own = recipe.parse({"method": with_required_options(recipe.method["name"], recipe.method, "")})
     kept = {key: getattr(recipe, key) for key in ("spectral", "sampler") if getattr(recipe, key) != getattr(own, key)}
     kept |= {key: changes.get(key, getattr(recipe, key)) for key in ("feature_noise", "edge_noise")}
-    kept["postprocess"] = _changed_steps(recipe, changes)
+    kept["postprocess"] = with_old_steps(changes.get("postprocess", recipe.postprocess), changes)
     kept["training"] = {key: getattr(recipe.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
     return recipe.parse({"method": with_required_options(name, changes), **kept})
-
-
-def _changed_steps(recipe: Recipe, changes: Mapping[str, Any]) -> Any:
-    """Return the steps of postprocessing with the changes that have old keys."""
-    return with_old_steps(changes.get("postprocess", recipe.postprocess), changes)
 
 
 def _modern_changes(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,9 +58,12 @@ def _modern_changes(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any
     for path, value in changes.items():
         key = path.removeprefix("method.")
         if path in STEPS or path == "postprocess":
-            result["postprocess"] = _changed_steps(recipe, changes)
+            result["postprocess"] = with_old_steps(changes.get("postprocess", recipe.postprocess), changes)
         elif path.startswith("method.") and key != "name" and key not in recipe.method:
-            result = {**_kept_options(recipe, key), **result, **_moved(recipe, key, value)}
+            if key == "encoder" and recipe.encoder and (old := OLD.get(recipe.method["name"], (None,))[0]):
+                kept = {f"encoder.{option}": value for option, value in recipe.encoder.items() if option in old.options}
+                result = {**kept, **result}  # as of old, where another encoder is chosen as an option of the method
+            result |= _moved(recipe, key, value)
         elif path == "method" and isinstance(value, Mapping):
             modern = modernize({"method": {"name": recipe.method["name"], **value}}, corrected=True)
             own = recipe.parse(modern).as_dict()
@@ -76,13 +80,6 @@ def _moved(recipe: Recipe, key: str, value: Any) -> dict[str, Any]:
         if f"method.{key}" in paths and isinstance(section, dict) and key in section:
             return {f"{kind}.{key}": value}
     return paths
-
-
-def _kept_options(recipe: Recipe, key: str) -> dict[str, Any]:
-    """Return the options that an encoder keeps where another is chosen as an option of the method, as of old."""
-    old, encoder = OLD.get(recipe.method["name"], (None, None))[0], recipe.encoder or {}
-    kept = old.options if old is not None and key == "encoder" else ()
-    return {f"encoder.{option}": encoder[option] for option in kept if option in encoder}
 
 
 def _set(given: dict[str, Any], path: str, value: Any) -> None:

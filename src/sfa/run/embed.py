@@ -1,4 +1,4 @@
-"""The embeddings of a run's data, or of other data."""
+"""Compute the embeddings of a run's data, or of other data."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ from sfa.run.source import Source, recorded_source, tell_of_data
 from sfa.tasks import Task, item_word, task_of
 from sfa.train import RunFolder
 
-PARTS = ("train", "validation", "test", None)
-"""Of a split, as the numbers of its parts stand for them."""
-
 
 @dataclass(frozen=True, repr=False)
 class Embeddings(Shown):
@@ -36,10 +33,10 @@ class Embeddings(Shown):
 
     Attributes:
         z: The embeddings.
-        ids: One for each row.
-        item: What a row is of: ``node``, ``graph`` or ``image``.
+        ids: The id of each row.
+        item: The task: ``node``, ``graph`` or ``image``.
         columns: Further columns, such as labels, if they were asked for.
-        path: The file that they were written to, if they were.
+        path: The file that was written, if any.
     """
 
     z: NDArray[np.float32]
@@ -127,10 +124,7 @@ def embed_run(
 
 
 def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
-    """Return the class of each item, what a probe of the embeddings takes it for, and its part in the probe's split.
-
-    Where there are too few labels for a probe, the classes alone.
-    """
+    """Return the class of each item and, if there are labels enough, the class that a probe predicts and its split."""
     y = labels_of(data)
     names = data.get("class_names") or [str(label) for label in range(int(y.max()) + 1)]
     columns: dict[str, list[str | None]] = {"label": [names[label] if label >= 0 else None for label in y]}
@@ -148,7 +142,7 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
         f"{counted(len(found.split.train), task_of(data))} whose part is train; those of test are new to it."
     )
     columns["predicted"] = [names[label] for label in found.labels]
-    columns["part"] = [PARTS[number] for number in found.part]
+    columns["part"] = [("train", "validation", "test", None)[number] for number in found.part]
     return columns
 
 

@@ -1,8 +1,8 @@
-"""Scores of a run beside those of baselines that need no training."""
+"""Score a run beside baselines that need no training."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,10 @@ class Scores(Shown):
     """Scores of a run and of its baselines.
 
     Attributes:
-        of: Those of all embeddings, the run's own after the baselines', by the name of the protocol.
+        of: The scores of all embeddings, the run's own after the baselines', by the name of the protocol.
         records: What is written to the run folder, by the name of the protocol.
-        refused: Why other protocols are not possible here, by their names.
-        remarks: What the protocols are, and which are not possible.
+        refused: The reasons why other protocols are not possible here, by their names.
+        remarks: Descriptions of the protocols, and of those that are not possible.
         alone: Whether a single protocol was asked for, by its name.
     """
 
@@ -88,7 +88,7 @@ def evaluate_run(
     threads: int | None = None,
     progress: bool | Display = False,
 ) -> Scores:
-    """Score a run's embeddings beside what needs no training: features, raw or propagated, and the untrained encoder.
+    """Score a run's embeddings beside baselines without training: features, raw or propagated, the untrained encoder.
 
     The values of every split are kept in the run folder.
 
@@ -117,17 +117,17 @@ def evaluate_run(
     for one in chosen:
         try:
             scores[one.name] = _score(run, one, supervised, display)
-        except InputError as error:  # one of all that fails late does not take the others with it
+        except InputError as error:
             if one in named:
                 raise
-            refused[one.name] = str(error)
+            refused[one.name] = str(error)  # the other protocols are still scored
             continue
         records[one.name] = keep_scores(run, one, scores[one.name], display)
     refused = {name: reason for name, reason in refused.items() if name not in scores}
-    own, others = _by_task(refused, run.data)
+    others = _for_other_tasks(refused, run.data)
     remarks = [
         *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
-        *(f"not here, {name}: {reason}" for name, reason in own.items()),
+        *(f"not here, {name}: {reason}" for name, reason in refused.items() if name not in others),
         *([_of_other_tasks(others)] if others else []),
     ]
     return Scores(scores, records, refused, remarks, alone=len(named) == 1 and ALL not in asked)
@@ -136,8 +136,9 @@ def evaluate_run(
 def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: bool, data: Data) -> None:
     """Raise, before any long work, what these data do not allow."""
     if not chosen:
-        own, _ = _by_task(refused, data)
-        raise InputError(f"No protocol is possible here: {next(iter(own.values()))}")
+        others = _for_other_tasks(refused, data)
+        reason = next(reason for name, reason in refused.items() if name not in others)
+        raise InputError(f"No protocol is possible here: {reason}")
     for protocol in chosen:
         protocol.check(data)
     if supervised and task_of(data) != "node":
@@ -165,15 +166,14 @@ def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> 
     return scores
 
 
-def _by_task(refused: Mapping[str, str], data: Data) -> tuple[dict[str, str], list[str]]:
-    """Return protocols that are for such data, but not for these, and why; and those that are for other data."""
-    protocols = {protocol.name: protocol for protocol in registered("protocol").values()}
-    others = [name for name in refused if task_of(data) not in protocols[name].tasks]
-    return {name: reason for name, reason in refused.items() if name not in others}, others
+def _for_other_tasks(names: Iterable[str], data: Data) -> list[str]:
+    """Return the protocols that are for data of other tasks."""
+    tasks = {protocol.name: protocol.tasks for protocol in registered("protocol").values()}
+    return [name for name in names if task_of(data) not in tasks[name]]
 
 
 def _of_other_tasks(names: Sequence[str]) -> str:
     """Return, for instance, "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
-    protocols = [protocol for protocol in registered("protocol").values() if protocol.name in names]
-    scored = [what for task, what in ITEMS.items() if any(task in protocol.tasks for protocol in protocols)]
-    return f"not here, {counted(len(names), 'protocol')} for {' or '.join(scored)}: {', '.join(names)}"
+    tasks = {task for protocol in registered("protocol").values() if protocol.name in names for task in protocol.tasks}
+    scored = " or ".join(what for task, what in ITEMS.items() if task in tasks)
+    return f"not here, {counted(len(names), 'protocol')} for {scored}: {', '.join(names)}"

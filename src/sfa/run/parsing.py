@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
@@ -19,7 +20,7 @@ from sfa.run.sections import check_part, is_object, named, names_of, options_of,
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialisation
 from sfa.spectral.base import as_spectral
-from sfa.tasks import DATA, ITEMS, Task, task_attribute
+from sfa.tasks import DATA, ITEMS, Task, settings_of, task_attribute
 
 if TYPE_CHECKING:
     from sfa.run.recipe import Recipe
@@ -54,51 +55,60 @@ def with_required_options(name: str, changes: Mapping[str, Any], prefix: str = "
     return {"name": name, **{key: changes[f"{prefix}{key}"] for key in required}}
 
 
-def part_section(kind: str, section: Any, default: Mapping[str, Any]) -> Any:
+def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Method]) -> dict[str, Any]:
+    """Return the sections of a recipe except its method, with the settings of the method's authors as defaults."""
+    settings = settings_of(method_class)
+    sampler, usual = given.get("sampler", {}), settings.get("sampler", {"name": "whole"})
+    if isinstance(sampler, Mapping) and sampler and "name" not in sampler and usual["name"] == "whole":
+        usual = {"name": "neighbours"}  # options alone ask for sampled neighbors
+    steps = given.get("postprocess")
+    steps = steps if isinstance(steps, list | tuple) else [] if steps is None else [steps]
+    training, usual_training = given.get("training", {}), settings.get("training", {})
+    if isinstance(training, Mapping):
+        warmup, epochs = usual_training.get("warmup", 0), usual_training.get("epochs", 0)
+        warmup = stretched_warmup(warmup, epochs, training.get("epochs"))
+        training = {**usual_training, "warmup": warmup, **training}
+    sections = {
+        "encoder": None,
+        "augmentation": None,
+        "spectral": _spectral_section(given.get("spectral", {}), method_class.task),
+        "postprocess": [named(one, "postprocess", {}, None) for one in steps],
+        "sampler": named(sampler, "sampler", usual, "whole"),
+        "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
+        "training": training,
+    }
+    no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
+    no_views = None if method_class.takes_augmentation else "makes no views of its data"
+    for kind, reason in (("encoder", no_encoder), ("augmentation", no_views)):
+        if reason is None:
+            sections[kind] = _part_section(kind, given.get(kind), settings[kind])
+        elif given.get(kind) not in (None, "none"):
+            raise InputError(f"{name} {reason}: leave out {kind}.")
+    return sections
+
+
+def _part_section(kind: str, section: Any, default: Mapping[str, Any]) -> Any:
     """Return the section of an encoder or augmentation, or of several augmentations."""
     if section is None:
         return dict(default)
-    if kind == "augmentation":
-        if isinstance(section, list):
-            return [part_section(kind, one, default) for one in section]
-        if section in ("none", {"name": "none"}):
-            section = "identity"  # two views that are the data themselves
+    if kind == "augmentation" and isinstance(section, list):
+        return [_part_section(kind, one, default) for one in section]
+    if kind == "augmentation" and section in ("none", {"name": "none"}):
+        section = "identity"  # two views that are the data themselves
     return named(section, kind, default, None)
 
 
-def spectral_section(section: Any, task: Task) -> Any:
+def _spectral_section(section: Any, task: Task) -> Any:
     """Return the section of the spectral map, or of several; options without a name are of ``gentle`` for nodes."""
     if isinstance(section, list):
-        return [spectral_section(one, task) for one in section] or {"name": "none"}
-    if section == "gentle":
-        return dict(GENTLE)
-    if isinstance(section, Mapping) and section.get("name", "gentle" if task == "node" else "") == "gentle":
-        return {**GENTLE, **section, "name": GENTLE["name"]}
+        return [_spectral_section(one, task) for one in section] or {"name": "none"}
+    found = dict(section) if isinstance(section, Mapping) else {"name": section}
+    if found.get("name", "gentle" if task == "node" else "") == "gentle":
+        return {**GENTLE, **found, "name": GENTLE["name"]}
     found = named(section, "spectral", {"name": "sfa"})
     if not is_object(found["name"]) and not is_path(found["name"]) and found["name"] not in known_names("spectral"):
         raise unknown_name("spectral map", found["name"], ("gentle", *known_names("spectral")))
     return found
-
-
-def postprocess_section(section: Any) -> list[dict[str, Any]]:
-    """Return the steps of postprocessing, a section each."""
-    steps = section if isinstance(section, list | tuple) else [] if section is None else [section]
-    return [named(one, "postprocess", {}, None) for one in steps]
-
-
-def sampler_section(section: Any, default: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sampler's section; options alone, where the default is the whole graph, ask for neighbors."""
-    if isinstance(section, Mapping) and section and "name" not in section and default["name"] == "whole":
-        default = {"name": "neighbours"}
-    return named(section, "sampler", default, "whole")
-
-
-def training_section(given: Any, settings: Mapping[str, Any]) -> Any:
-    """Return the section of training with the method's settings, and a warm-up that fits the epochs."""
-    if not isinstance(given, Mapping):
-        return given
-    warmup = stretched_warmup(settings.get("warmup", 0), settings.get("epochs", 0), given.get("epochs"))
-    return {**settings, "warmup": warmup, **given}
 
 
 def stretched_warmup(warmup: int, epochs: int, other: Any) -> int:
@@ -145,13 +155,20 @@ def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
             raise InputError(f"The augmentation {name} is of {DATA[own]}, and {embeds}.")
 
 
-def build_method(recipe: Recipe, in_features: int, num_nodes: int | None, parts: Mapping[str, Any]) -> Method:
-    """Build the untrained method of a recipe; see :meth:`sfa.run.Recipe.build`."""
+def build_method(
+    recipe: Recipe, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = MappingProxyType({})
+) -> Method:
+    """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
+
+    Args:
+        recipe: The recipe.
+        in_features: Number of features or channels.
+        num_nodes: Number of nodes, for methods with weights for each node.
+        parts: Objects in place of sections: an encoder, an augmentation, a spectral map, or a whole method.
+    """
     name, method_class = recipe.method["name"], class_of_method(recipe.method["name"])
-    if "method" in parts:
-        built: Method = copy.deepcopy(parts["method"])
-    elif is_object(name):
-        raise _needed_again("method", name)
+    if "method" in parts or is_object(name):
+        built: Method = _build("method", recipe.method, parts)
     else:
         with seeded_initialisation(recipe.training.seed):
             options = {key: value for key, value in recipe.method.items() if key != "name"}
@@ -159,7 +176,7 @@ def build_method(recipe: Recipe, in_features: int, num_nodes: int | None, parts:
             if method_class.transductive and num_nodes is None:
                 raise InputError(f"{name} has weights for each node: say how many nodes there are.")
             first = num_nodes if method_class.transductive else _build("encoder", recipe.encoder, parts, in_features)
-            if method_class.takes_augmentation and recipe.augmentation is not None:
+            if recipe.augmentation is not None:
                 options["augmentation"] = _build("augmentation", recipe.augmentation, parts)
             built = method_class(first, **options)  # type: ignore[arg-type]
     if recipe.postprocess:
@@ -170,10 +187,6 @@ def build_method(recipe: Recipe, in_features: int, num_nodes: int | None, parts:
         if hasattr(step, "check_width"):
             step.check_width(built.width)
     return built
-
-
-def _needed_again(kind: str, name: str) -> InputError:
-    return InputError(f"The {kind} {name} was given as an object, and is needed again: {kind}=….")
 
 
 def _build(kind: str, section: Any, parts: Mapping[str, Any], *args: Any) -> Any:
@@ -192,7 +205,7 @@ def _build(kind: str, section: Any, parts: Mapping[str, Any], *args: Any) -> Any
         return copy.deepcopy(part) if isinstance(part, nn.Module) else part
     name = section["name"]
     if is_object(name):
-        raise _needed_again(kind, name)
+        raise InputError(f"The {kind} {name} was given as an object, and is needed again: {kind}=….")
     try:
         return build(kind, section, *args)
     except TypeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,20 +15,18 @@ from torch_geometric.data import Data
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
 from sfa.graph.rewiring import replace_edges
-from sfa.methods import Method, available_methods
+from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import resolve
-from sfa.run import parsing
 from sfa.run.changes import changed
 from sfa.run.legacy import modernize
+from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
 from sfa.run.sections import complete, named, names_of, validated
 from sfa.run.shipped import parse_yaml, shipped_recipes
 from sfa.sampling import Sampler
-from sfa.tasks import DATA, ITEMS, Task, settings_of, task_of
+from sfa.tasks import DATA, ITEMS, Task, task_of
 from sfa.train.fabric import PrecisionName
 from sfa.train.optim import OptimizerName
-
-NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Training(BaseModel):
@@ -85,33 +84,22 @@ class Recipe(BaseModel):
         """Make a complete recipe of a partial one; the error names an unknown key or a wrong value in one sentence."""
         given = modernize(given)
         method = named(given.get("method", "grace"), "method", {"name": "grace"})
-        method_class = parsing.class_of_method(method["name"])
-        settings = settings_of(method_class)
-        reasons = {  # why a method takes no such part
-            "encoder": "has weights for each node and no encoder" if method_class.transductive else None,
-            "augmentation": None if method_class.takes_augmentation else "makes no views of its data",
-        }
-        sections: dict[str, Any] = {
-            "encoder": None,
-            "augmentation": None,
-            "spectral": parsing.spectral_section(given.get("spectral", {}), method_class.task),
-            "postprocess": parsing.postprocess_section(given.get("postprocess")),
-            "sampler": parsing.sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
-        }
-        for kind, reason in reasons.items():
-            if reason is None:
-                sections[kind] = parsing.part_section(kind, given.get(kind), settings[kind])
-            elif given.get(kind) not in (None, "none"):
-                raise InputError(f"{method['name']} {reason}: leave out {kind}.")
-        plain = {"feature_norm": settings.get("feature_norm", "row")}
-        training = parsing.training_section(given.get("training", {}), settings.get("training", {}))
-        checked = {**plain, **given, **sections, "method": method, "training": training}
-        recipe: Recipe = validated(cls, checked, "recipe")
-        parsing.check_fit(recipe, method_class)
-        sections = {kind: section and complete(section, kind) for kind, section in sections.items()}
-        parts = {kind: sections[kind] for kind in reasons if isinstance(sections[kind], dict)}
-        elsewhere = [f"{kind}.{key}" for kind, part in parts.items() for key in part if key != "name"]
-        return recipe.model_copy(update={**sections, "method": complete(method, "method", elsewhere)})
+        method_class = class_of_method(method["name"])
+        sections = parse_sections(given, method["name"], method_class)
+        recipe: Recipe = validated(cls, {**given, **sections, "method": method}, "recipe")
+        check_fit(recipe, method_class)
+        kinds = ("encoder", "augmentation", "spectral", "postprocess", "sampler")
+        completed = {kind: sections[kind] and complete(sections[kind], kind) for kind in kinds}
+        elsewhere = [
+            f"{kind}.{key}"
+            for kind in ("encoder", "augmentation")
+            for key in (completed[kind] if isinstance(completed[kind], dict) else ())
+            if key != "name"
+        ]
+        return recipe.model_copy(update={**completed, "method": complete(method, "method", elsewhere)})
+
+    updated = changed
+    build = build_method
 
     @property
     def spectral_name(self) -> str:
@@ -124,16 +112,6 @@ class Recipe(BaseModel):
         sections = self.spectral if isinstance(self.spectral, list) else [self.spectral]
         passes = [f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections]
         return " + ".join(f"{one['name']}{note}" for one, note in zip(sections, passes, strict=True))
-
-    def updated(self, changes: Mapping[str, Any]) -> Recipe:
-        """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
-
-        Changing the name of a part drops the options of the old one, except the batch size of a sampler. Another
-        method also brings its authors' other settings, except the seed and the intervals of checkpoints and
-        diagnostics. Options of a sampler alone, where there was none, ask for sampled neighbors. Other epochs alone
-        stretch the warm-up. Paths of the old layout, such as ``method.hidden``, are understood.
-        """
-        return changed(self, changes)
 
     def by_path(self) -> dict[str, Any]:
         """Return the values by path, ``training.lr`` for instance; of a part in a list, the list."""
@@ -164,20 +142,10 @@ class Recipe(BaseModel):
         """Return plain values for YAML and JSON."""
         return self.model_dump(mode="json")
 
-    def build(self, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
-        """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
-
-        Args:
-            in_features: Number of features or channels.
-            num_nodes: Number of nodes, for methods with weights for each node.
-            parts: Objects in place of sections: an encoder, an augmentation, a spectral map, or a whole method.
-        """
-        return parsing.build_method(self, in_features, num_nodes, parts)
-
-    def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
+    def build_for(self, data: Data, *, parts: Mapping[str, Any] = MappingProxyType({})) -> Method:
         """Build the untrained method for these data; raise if it is for other data."""
         method, task = self.method["name"], task_of(data)
-        own = parsing.class_of_method(method).task
+        own = class_of_method(method).task
         if own != task:
             raise InputError(
                 f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[task]}; methods for that are "
@@ -194,14 +162,21 @@ class Recipe(BaseModel):
 
 
 def load_recipe(
-    name: str | Path, dataset: str | None = None, method: str | None = None, task: Task | None = None
+    name: str | os.PathLike[str] | Mapping[str, Any] | Recipe,
+    dataset: str | None = None,
+    method: str | None = None,
+    task: Task | None = None,
 ) -> Recipe:
-    """Load a recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
+    """Load a recipe: a mapping, a YAML file, a shipped one such as ``paper/cora``, or ``paper`` for the data set at hand.
 
     If another ``method`` is asked for, and there is a shipped recipe of that method for the same data, the result is
     that one with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with
     SFA. If there is none for the data, the error lists those for data of the same ``task``.
     """
+    if isinstance(name, Recipe):
+        return name
+    if isinstance(name, Mapping):
+        return Recipe.parse(name if task is None else {"method": DEFAULTS[task], **name})
     shipped = shipped_recipes()
     key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
     for candidate in (str(name), f"{name}/{key}".lower()):
