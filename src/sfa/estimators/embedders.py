@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from torch_geometric.data import Data
 
-from sfa.data import as_graph, as_graphs, as_images
-from sfa.errors import InputError
 from sfa.estimators.base import Embedder
 from sfa.methods import Method
 from sfa.tasks import Task
@@ -26,19 +22,18 @@ class NodeEmbedder(Embedder):
         method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
         spectral: The spectral map between encoder and head, or a list of several: names (``sfa list spectral``),
             classes or objects. ``gentle`` is SFA in 64 gentle passes, ``sfa`` the paper's Algorithm 1, and ``none`` the
-            plain method, which leaves the options of maps aside.
+            plain method, for which options of maps are ignored.
         encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
-        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
-            (view, view)``; by default the method's.
+        augmentation: A name (``sfa list augmentations``), or a function ``(data, generator) -> (view, view)``; by
+            default the method's.
         hidden: Width of the embeddings.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
         epochs: Training epochs.
         lr: Learning rate.
-        batch_size: Train on sampled batches of so many nodes; on the whole graph at once, if ``None``.
-        node_features: What to make features of for graphs that have none: ``degree``, ``random`` or ``spectral``, with
-            a width if wanted, for instance ``spectral:64``. Those of ``degree`` mean the same in every graph; the
-            others belong to the graph that was fitted.
+        batch_size: Nodes of a sampled batch; by default training is on the whole graph.
+        node_features: Features to make for graphs that have none: ``degree``, ``random`` or ``spectral``, with a width
+            if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph.
         options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
@@ -46,17 +41,16 @@ class NodeEmbedder(Embedder):
     Arguments left at ``None`` have the method's own defaults.
 
     Attributes:
-        recipe_: Everything that decided the fit.
+        recipe_: All settings of the fit.
         history_: Metrics of each epoch.
         embedding_: Embeddings of the graph it was fitted to.
         node_ids_: Ids of its nodes, in the order of the embeddings.
+        num_nodes_: Number of its nodes.
         n_features_in_: Number of node features.
-        num_nodes_: Number of nodes of the graph it was fitted to.
     """
 
     task: ClassVar[Task] = "node"
     kept: ClassVar = {"num_nodes": int}
-
     node_ids_: list[str | int]
     num_nodes_: int
 
@@ -80,9 +74,6 @@ class NodeEmbedder(Embedder):
     ) -> None:
         self._keep(locals())
 
-    def _read(self, X: Any) -> Data:
-        return as_graph(X, labels=False, node_features=self.node_features)
-
 
 class GraphEmbedder(Embedder):
     """Embeddings of many graphs, one each, learned without labels.
@@ -96,17 +87,15 @@ class GraphEmbedder(Embedder):
         spectral: The spectral map between pooling and head.
         hidden: Width of a layer; the embeddings are as wide as all layers side by side.
         batch_size: Graphs of a step.
-        node_features: What to make features of for graphs whose nodes have none, for instance ``degree:64``; if
-            ``None``, nodes keep their own, and those of graphs without get ``degree`` features.
+        node_features: Features to make for nodes that have none, for instance ``degree:64``; by default ``degree``.
 
     Attributes:
         graph_ids_: Ids of the graphs, in the order of the embeddings.
-        features_of_: What the node features were made of, such as ``degree``; ``None`` if they are the graphs' own.
+        features_of_: The kind of node features that were made, such as ``degree``; ``None`` if there was no need.
     """
 
     task: ClassVar[Task] = "graph"
     kept: ClassVar = {"features_of": str | None}
-
     graph_ids_: list[str | int]
     features_of_: str | None
 
@@ -130,19 +119,6 @@ class GraphEmbedder(Embedder):
     ) -> None:
         self._keep(locals())
 
-    def _read(self, X: Any) -> Data:
-        return as_graphs(X, labels=False, node_features=self.node_features)
-
-    def _check(self, data: Data) -> None:
-        here, then = (_origin(kind) for kind in (getattr(data, "features_of", None), self.features_of_))
-        if here != then:
-            raise InputError(f"These graphs have {here}; this embedder was fitted to graphs with {then}.")
-        super()._check(data)
-
-
-def _origin(features_of: str | None) -> str:
-    return "node features of their own" if features_of is None else f"{features_of} features made for them"
-
 
 class ImageEmbedder(Embedder):
     """Embeddings of images, learned without labels.
@@ -165,8 +141,6 @@ class ImageEmbedder(Embedder):
     """
 
     task: ClassVar[Task] = "image"
-    kept: ClassVar[Mapping[str, type]] = {}
-
     image_ids_: list[str | int]
 
     def __init__(
@@ -187,16 +161,3 @@ class ImageEmbedder(Embedder):
         device: str = "auto",
     ) -> None:
         self._keep(locals())
-
-    def _read(self, X: Any) -> Data:
-        return as_images(X, labels=False)
-
-    def _check(self, data: Data) -> None:
-        if data.num_features != self.n_features_in_:
-            raise InputError(
-                f"Channels of these images: {data.num_features}; this embedder was fitted to {self.n_features_in_}."
-            )
-
-    def _embed(self, data: Data) -> NDArray[np.float32]:
-        embeddings: NDArray[np.float32] = self.method_.embed(data).cpu().numpy()  # which moves some at a time
-        return embeddings

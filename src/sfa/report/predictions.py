@@ -1,8 +1,8 @@
-"""The labels that a protocol's probe gives to all items, from what it learnt on the first split."""
+"""Predict the labels of all items by the probe of a protocol."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,30 +19,24 @@ TRAIN, VALIDATION, TEST, NONE = range(4)
 """The part of the split that an item belongs to."""
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """What the probe of one split says: a label for every item, ``(n,)``, those it learnt from among them."""
+class Predictions(NamedTuple):
+    """The labels ``(n,)`` that a probe predicts, also of items it was trained on, its split, and each item's part."""
 
     labels: NDArray[np.int64]
     split: Split
-
-    @property
-    def part(self) -> NDArray[np.uint8]:
-        """The part of the split, for every item, ``(n,)``: ``TRAIN``, ``VALIDATION``, ``TEST`` or ``NONE``."""
-        part = np.full(len(self.labels), NONE, dtype=np.uint8)
-        for number, items in enumerate((self.split.train, self.split.validation, self.split.test)):
-            part[items] = number
-        return part
+    part: NDArray[np.uint8]
 
 
 def predict(z: torch.Tensor, data: Data, protocol: Classification) -> Predictions:
-    """Predict the labels of all items by the protocol's probe on its first split of these data.
+    """Predict the labels of all items by the protocol's probe, trained on its first split of these data.
 
-    What it learns and selects does not depend on what it is asked afterwards: it says of the test part what it says
-    when it is scored.
+    Training and selection do not depend on the items to predict: on the test part it predicts what is scored.
     """
     split, y = protocol.draw(data)[0], labels_of(data)
-    asked = Split(split.train, split.validation, np.arange(len(y)))
     rows = protocol.rows(z, len(y), item_word(data))
-    (found,) = protocol.probe.predict(rows, y, [asked], no_news)
-    return Predictions(found.test, split)
+    everything = Split(split.train, split.validation, np.arange(len(y)))
+    (found,) = protocol.probe.predict(rows, y, [everything], no_news)
+    part = np.full(len(y), NONE, dtype=np.uint8)
+    for number, items in enumerate((split.train, split.validation, split.test)):
+        part[items] = number
+    return Predictions(found.test, split, part)
