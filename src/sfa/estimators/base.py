@@ -208,9 +208,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         is_seed = isinstance(seed, int | np.integer)
         given["training.seed"] = int(seed if is_seed else check_random_state(seed).randint(2**31 - 1))
         if options.get("training.online_probe"):
-            raise InputError(
-                "An online probe needs labels, which no embedder looks at: use `sfa train --online-probe`."
-            )
+            raise InputError("An online probe needs labels, which no embedder uses: try `sfa train --online-probe`.")
         sections, parts = self._parts()
         recipe = Recipe.parse({"method": with_required_options(sections.pop("method"), options)})
         self._check_task(recipe)
@@ -233,10 +231,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for kind in KINDS:
             part = getattr(self, kind)
             if part is not None and part is not defaults[kind] and part != defaults[kind]:
-                raise InputError(
-                    f"The method was given as an object, which has its own {kind}: leave out {kind}, or give the "
-                    "method by its name or class."
-                )
+                this = f"The method was given as an object, which has its own {kind}"
+                raise InputError(f"{this}: leave out {kind}, or give the method by its name or class.")
         return sections_of_method(self.method), {"method": self.method}
 
     @classmethod

@@ -97,10 +97,8 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
             raise unknown_name("recipe key", path, given)
     if isinstance(section, list):
         if key != "name" or len(parents) > 1:
-            raise InputError(
-                f"Recipe key {path!r}: there are several of {parents[0]}, {names_of(section)}; say of which, counted "
-                f"from 0, for instance {parents[0]}.0.{key}."
-            )
+            which = f"there are several of {parents[0]}, {names_of(section)}: count from 0"
+            raise InputError(f"Recipe key {path!r}: {which}, for instance {parents[0]}.0.{key}.")
         given[parents[0]] = section = {}
     if key == "name" and section and label_of(section) != value:
         kept = {"batch_size": section["batch_size"]} if "batch_size" in section and value != "whole" else {}

@@ -60,7 +60,7 @@ class Display:
             TimeRemainingColumn(elapsed_when_finished=True),
             console=self.console,
         ) as bar:
-            yield BarTracker(title, total, self, bar)
+            yield Tracker(title, total, self, bar)
 
     @contextmanager
     def counting(self, title: str) -> Iterator[Callable[[int, int], None]]:
@@ -94,13 +94,15 @@ def _somebody_is_there() -> bool:
 
 
 class Tracker:
-    """Count steps, and print a line every few seconds and at the end. Resumed work starts with a later step."""
+    """Count steps, and show them on a bar, or in a line every few seconds. Resumed work starts with a later step."""
 
-    def __init__(self, title: str, total: int, display: Display) -> None:
-        self.title, self.total, self.display = title, total, display
+    def __init__(self, title: str, total: int, display: Display, bar: Progress | None = None) -> None:
+        self.title, self.total, self.display, self.bar = title, total, display, bar
         self.done = 0.0
         self.begun_at: float | None = None
         self.started = self.shown = time.monotonic()
+        if bar is not None:
+            bar.add_task(title, total=total, note="")
 
     def step(self, done: float | None = None, *, of: int = 1, **values: float) -> None:
         """Count one step more, or one part ``of`` some, or set the number of steps done; ``values`` are shown."""
@@ -113,21 +115,12 @@ class Tracker:
     def show(self, notes: list[str], rate: float) -> None:
         """Show the step just done."""
         now = time.monotonic()
-        if self.done >= self.total or now - self.shown >= PLAIN_INTERVAL:
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=self.done, note="  ".join(notes))
+        elif self.done >= self.total or now - self.shown >= PLAIN_INTERVAL:
             self.shown, left = now, (self.total - self.done) / rate
             notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
             self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))
-
-
-class BarTracker(Tracker):
-    """Show a live bar."""
-
-    def __init__(self, title: str, total: int, display: Display, bar: Progress) -> None:
-        super().__init__(title, total, display)
-        self.bar, self.task = bar, bar.add_task(title, total=total, note="")
-
-    def show(self, notes: list[str], rate: float) -> None:
-        self.bar.update(self.task, completed=self.done, note="  ".join(notes))
 
 
 Rows = Sequence[Sequence[str]]
@@ -174,17 +167,17 @@ class Shown(ABC):
         return str(table) + "".join(f"<p>{escape(note)}</p>" for note in self.notes())
 
 
-def loss_curve(points: Sequence[tuple[int, float]], *, width: int = 360, height: int = 120) -> str:
+def loss_curve(points: Sequence[tuple[int, float]]) -> str:
     """Draw the loss by epochs as an inline SVG; return nothing if there are fewer than two finite losses."""
     points = [(x, y) for x, y in points if math.isfinite(y)]
     if len(points) < 2:
         return ""
     (left, right), (low, high) = ((min(values), max(values)) for values in zip(*points, strict=True))
-    across, up = (width - 8) / ((right - left) or 1), (height - 24) / ((high - low) or 1)
+    across, up = 352 / ((right - left) or 1), 96 / ((high - low) or 1)
     path = " ".join(f"{4 + (x - left) * across:.1f},{4 + (high - y) * up:.1f}" for x, y in points)
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="loss by epochs">'
+        '<svg viewBox="0 0 360 120" width="360" height="120" role="img" aria-label="loss by epochs">'
         f'<polyline points="{path}" fill="none" stroke="#2a78d6" stroke-width="1.5"/>'
-        f'<text x="4" y="{height - 6}" font-size="11" fill="currentColor">'
+        '<text x="4" y="114" font-size="11" fill="currentColor">'
         f"loss {high:.4g} to {low:.4g}, epochs {left:g} to {right:g}</text></svg>"
     )

@@ -91,19 +91,13 @@ def embed_run(
     if target is not None:
         check_export(target, layout)
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
-    if data is None and source != Source(None, source.data_root):
-        raise InputError(
-            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to other data: name them by "
-            "--data."
-        )
+    source.check()
     folder = run.folder if isinstance(run, Run) else RunFolder.open(Path(run))
     if target is not None:
         _check_overwrites_no_source(target, source if data is not None else recorded_source(folder, source.data_root))
     opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, source)
     if with_labels and opened.data.get("y") is None:
-        raise InputError(
-            f"--with-labels writes labels, and {opened.data.name} has none: leave it out, or give some (--labels)."
-        )
+        raise InputError(f"--with-labels writes labels, and {opened.data.name} has none: give some by --labels.")
     display, task = display_of(progress), task_of(opened.data)
     z = opened.method.embed(opened.data)
     columns = _label_columns(z, opened.data, display) if with_labels else None

@@ -145,10 +145,8 @@ def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: b
         this = f"this is a set of {item_word(data)}"
         raise InputError(f"--supervised trains an MLP and a GCN on the nodes of one graph, and {this}.")
     if supervised and not any(can_be_supervised(protocol, data) for protocol in chosen):
-        raise InputError(
-            "--supervised trains classifiers on splits with a validation part, for instance those of "
-            f"honest-10-10-80; {', '.join(protocol.name for protocol in chosen)} has none."
-        )
+        names = ", ".join(protocol.name for protocol in chosen)
+        raise InputError(f"--supervised needs splits with a validation part, as honest-10-10-80 has; {names} has none.")
 
 
 def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> list[Score]:

@@ -7,25 +7,23 @@ hash it keeps, so that no measured result is lost.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class OldPart:
+class OldPart(NamedTuple):
     """An encoder or augmentation of the old layout.
 
     Attributes:
         name: Its name.
         options: Those of its options that were options of the method.
         fixed: Options that could not be chosen, with the values they had.
-        named_by: The old option that held the part's name, or this option of the part: ``encoder``, ``kinds``,
-            ``strength``.
+        named_by: ``encoder`` if that option of the method held its name, or the option of it that ``augmentation`` held.
     """
 
     name: str
     options: tuple[str, ...] = ()
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = MappingProxyType({})
     named_by: str = ""
 
 
@@ -47,12 +45,9 @@ _MERIT = OldPart("diffusion", ("alpha", "tolerance", "top_k", *_DROPS), {"diffus
 _IMAGE = OldPart("small", ("hidden",), named_by="encoder"), OldPart("image", (), named_by="strength")
 
 OLD: dict[str, tuple[OldPart | None, OldPart | None]] = {
-    "grace": (_gcn(*_FULL), _UNIFORM),
+    **dict.fromkeys(("grace", "g-bt", "bgrl", "costa"), (_gcn(*_FULL), _UNIFORM)),
     "gca": (_gcn(*_FULL), OldPart("adaptive", (*_DROPS, "centrality", "cut_off"), {"importance": "mean"})),
-    "g-bt": (_gcn(*_FULL), _UNIFORM),
-    "bgrl": (_gcn(*_FULL), _UNIFORM),
     "cca-ssg": (_gcn("layers", "widths", "activation", activate_last=False, batch_norm=False), _UNIFORM),
-    "costa": (_gcn(*_FULL), _UNIFORM),
     "dgi": (_gcn("layers", "activation", **_SHORT), OldPart("shuffle")),
     "mvgrl": (_gcn("layers", "activation", **_SHORT), _MVGRL),
     "merit": (_gcn("layers", "activation", **_SHORT), _MERIT),
@@ -60,18 +55,10 @@ OLD: dict[str, tuple[OldPart | None, OldPart | None]] = {
     "gae": (_gcn(layers=2, widths="halving", activation="relu", batch_norm=False, activate_last=False), None),
     "vgae": (_gcn(layers=2, widths="constant", activation="relu", batch_norm=False, activate_last=False), None),
     "graphcl": (_GIN, OldPart("random-choice", (*_RATES, "both_views"), named_by="kinds")),
-    "graph-bt": (_GIN, _BOTH),
-    "graph-bgrl": (_GIN, _BOTH),
-    "joao": (_GIN, _JOAO),
-    "joao-v2": (_GIN, _JOAO),
-    "simgrace": (_GIN, None),
-    "infograph": (_GIN, None),
-    "lp-info": (_GIN, None),
-    "simclr": _IMAGE,
-    "barlow-twins": _IMAGE,
-    "simsiam": _IMAGE,
-    "swav": _IMAGE,
-    "byol": _IMAGE,
+    **dict.fromkeys(("graph-bt", "graph-bgrl"), (_GIN, _BOTH)),
+    **dict.fromkeys(("joao", "joao-v2"), (_GIN, _JOAO)),
+    **dict.fromkeys(("simgrace", "infograph", "lp-info"), (_GIN, None)),
+    **dict.fromkeys(("simclr", "barlow-twins", "simsiam", "swav", "byol"), _IMAGE),
 }
 """Encoder and augmentation of the methods of the old layout."""
 
@@ -85,8 +72,7 @@ CORRECTED: dict[str, dict[str, Any]] = {
 
 NEW_OPTIONS: dict[str, dict[str, Any]] = {"costa": {"intraview": False}}
 """Options of a method that old recipes do not have, with the values that were used."""
-_GRAPH_ENCODERS = {"gcn": "pooled-gcn"}
-"""Encoders of graphs whose names have changed."""
+_GRAPH_ENCODERS = {"gcn": "pooled-gcn"}  # whose names have changed
 STEPS = {
     "without_leading": ("remove-top-pcs", "count"),
     "smoothing": ("propagate", "hops"),
@@ -97,12 +83,8 @@ STEPS = {
 
 def uncorrected(recipe: Any) -> Any:
     """Return a recipe as it was before its method was corrected; the recipe itself if there was nothing to correct."""
-    sections = recipe.as_dict()
-    changes = {}
-    for path, value in CORRECTED.get(recipe.method["name"], {}).items():
-        part, _, key = path.partition(".")
-        if key in _mapping(sections[part]):
-            changes[path] = value
+    known = recipe.by_path()
+    changes = {path: old for path, old in CORRECTED.get(recipe.method["name"], {}).items() if path in known}
     return recipe.updated(changes) if changes else recipe
 
 
@@ -132,7 +114,6 @@ def modernize(given: Mapping[str, Any], *, corrected: bool = False) -> dict[str,
 
 
 def _mapping(section: Any) -> Mapping[str, Any]:
-    """Return a section as a mapping: a name alone is short for one."""
     return section if isinstance(section, Mapping) else {} if section is None else {"name": section}
 
 
@@ -185,21 +166,17 @@ def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
         method.pop("latent", None)
     if "method" in recipe:
         flat["method"] = _without(method, NEW_OPTIONS.get(name, {}))
-    steps = recipe.get("postprocess") or []
-    names = [step["name"] for step in steps]
-    if names != [step for step, _ in STEPS.values() if step in names]:
-        return {**flat, "postprocess": list(steps)}
-    old_keys = {step: (key, option) for key, (step, option) in STEPS.items()}
-    return {**flat, **{old_keys[step["name"]][0]: step[old_keys[step["name"]][1]] for step in steps}}
+    steps = {step["name"]: step for step in recipe.get("postprocess") or []}
+    old_steps = {key: steps[name][option] for key, (name, option) in STEPS.items() if name in steps}
+    in_order = [step["name"] for step in recipe.get("postprocess") or []] == [STEPS[key][0] for key in old_steps]
+    return {**flat, **(old_steps if in_order else {"postprocess": list(recipe["postprocess"])})}
 
 
 def _only(section: Any) -> Any:
-    """Return the one part of a list of one, which is the same as that part itself."""
     return section[0] if isinstance(section, list) and len(section) == 1 else section
 
 
 def _without(options: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that do not have these values."""
     return {key: value for key, value in options.items() if key not in values or value != values[key]}
 
 

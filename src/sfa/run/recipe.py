@@ -147,10 +147,8 @@ class Recipe(BaseModel):
         method, task = self.method["name"], task_of(data)
         own = class_of_method(method).task
         if own != task:
-            raise InputError(
-                f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[task]}; methods for that are "
-                f"{', '.join(available_methods(task))}."
-            )
+            what, others = f"{data.get('name', 'this')} is {DATA[task]}", ", ".join(available_methods(task))
+            raise InputError(f"{method} embeds {ITEMS[own]}, and {what}; methods for that are {others}.")
         built = self.build(data.num_features, data.num_nodes, parts=parts)
         built.setup(data)
         return built

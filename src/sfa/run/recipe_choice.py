@@ -99,8 +99,6 @@ def settled_recipe(
     if asked != settled:
         before, now = settled.by_path(), asked.by_path()
         different = ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
-        raise InputError(
-            f"The run in {folder.path} was started with another value of {different}: "
-            "resume it without that option, or start a new run in another --out."
-        )
+        started = f"The run in {folder.path} was started with another value of {different}"
+        raise InputError(f"{started}: resume it without that option, or start a new run in another --out.")
     return settled

@@ -112,7 +112,5 @@ def _require_something_to_show(folder: RunFolder) -> None:
     """Raise if there is no checkpoint, or if the log is damaged: before anything is scored."""
     history(folder)
     if not folder.checkpoint.exists():
-        raise InputError(
-            f"The run in {folder.path} has no checkpoint yet, and so no embeddings to show: wait for its first, or go "
-            f"on with it by `sfa train --resume --out {shlex.quote(str(folder.path))}`."
-        )
+        resume = f"sfa train --resume --out {shlex.quote(str(folder.path))}"
+        raise InputError(f"The run in {folder.path} has no checkpoint yet: wait for its first, or go on by `{resume}`.")

@@ -133,12 +133,10 @@ def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None
 def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None = None) -> list[Run]:
     """Open several runs on the same data, which are read once; runs that are open stay as they are."""
     folders = [run.folder if isinstance(run, Run) else RunFolder.open(Path(run)) for run in runs]
-    fingerprint = folders[0].record.get("fingerprint")
     for folder in folders[1:]:
-        if folder.record.get("fingerprint") != fingerprint:
+        if folder.record.get("fingerprint") != folders[0].record.get("fingerprint"):
             raise InputError(
-                f"{folders[0].path} and {folder.path} were trained on different data: only scores on the same data can "
-                "be compared."
+                f"{folders[0].path} and {folder.path} were trained on different data: compare runs on the same."
             )
     loaded: dict[Source, Data] = {}
     return [
@@ -149,24 +147,21 @@ def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None 
 
 def open_for(folder: RunFolder, source: Source) -> Run:
     """Open a trained run with other data than its own, which must have the same features."""
-    any_size = "for instance --image-size 64 (image_size=64)"
     try:
         return _assemble(folder, source.load(), own=False)
     except InputError as error:
-        match folder.record.get("size"):
-            case [int(height), int(width)] if height == width and any_size in str(error):
-                asked = f"--image-size {height}, the size that the run in {folder.path} was trained on"
-                raise InputError(str(error).replace(any_size, asked)) from error
-        raise
+        any_size, size = "for instance --image-size 64 (image_size=64)", folder.record.get("size")
+        if any_size not in str(error) or not isinstance(size, list) or len(set(size)) != 1:
+            raise
+        asked = f"--image-size {size[0]}, the size that the run in {folder.path} was trained on"
+        raise InputError(str(error).replace(any_size, asked)) from error
 
 
 def _own_data(folder: RunFolder, data_root: str | Path | None, loaded: dict[Source, Data]) -> Data:
     """Return the data of a run; those in ``loaded`` are not read again."""
     source = recorded_source(folder, data_root)
     if source.data is None:
-        raise InputError(
-            f"The run in {folder.path} was trained on data in memory: give them again, open_run(path, data=…)."
-        )
+        raise InputError(f"{folder.path} was trained on data in memory: give them again, open_run(path, data=…).")
     if source not in loaded:
         loaded[source] = source.load()
     return loaded[source]
@@ -178,10 +173,8 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     if own:
         require_same_data(folder, data)
     elif task_of(data) == "node" and resolve("method", recipe.method["name"]).task == "graph":
-        raise InputError(
-            f"The run in {folder.path} embeds whole graphs, and {data.name} is one: put its file into a folder, "
-            "which is a set."
-        )
+        this = f"The run in {folder.path} embeds whole graphs, and {data.name} is one"
+        raise InputError(f"{this}: put its file into a folder, which is a set.")
     expected = recorded(folder, "in_features", int)
     if data.num_features != expected:
         found = f"The graph has {counted(data.num_features, 'feature')}"
@@ -195,10 +188,8 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
         raise InputError(f"{data.name} has {kinds[0]}; {trained} {kinds[1]}.")
     method = recipe.build_for(data)
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
-        raise InputError(
-            f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another: train "
-            "it on this graph, or choose a method with an encoder."
-        )
+        learnt = f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another"
+        raise InputError(f"{learnt}: train it on this graph, or choose a method with an encoder.")
     progress = load_checkpoint(folder.checkpoint, method)
     return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
 

@@ -124,9 +124,7 @@ def trained_anew(run: Run, display: Display) -> Embedder:
 def require_same_splits(runs: Sequence[Run], protocol: Protocol) -> None:
     """Raise if the scores of these runs could not be paired."""
     if len({run.digest(protocol) for run in runs}) > 1:
-        raise InputError(
-            f"The splits of {protocol.name} are not the same for these runs: their scores cannot be paired."
-        )
+        raise InputError(f"The splits of {protocol.name} differ between these runs: their scores cannot be paired.")
 
 
 def score_together(runs: Sequence[Run], protocol: Protocol, display: Display) -> list[list[Score]]:

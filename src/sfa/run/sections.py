@@ -84,10 +84,8 @@ def complete(section: Any, kind: str, elsewhere: Iterable[str] = ()) -> Any:
     name, given = section["name"], {key: value for key, value in section.items() if key != "name"}
     if is_object(name):
         if given:
-            options = ", ".join(given)
-            raise InputError(
-                f"The {kind} {name} was given as an object, which has its options already: leave out {options}."
-            )
+            this = f"The {kind} {name} was given as an object, which has its options already"
+            raise InputError(f"{this}: leave out {', '.join(given)}.")
         return dict(section)
     target = resolve(kind, name)
     check_part(target, kind, name)
@@ -136,9 +134,7 @@ def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Itera
             known = [*(model.model_fields[parents[0]].annotation if parents else model).model_fields, *elsewhere]
             if known:
                 raise unknown_name(f"{where} key", key, known) from None
-            raise InputError(
-                f"Unknown {where} key {path!r}: this {where} takes no options; choose another by its name to set some."
-            ) from None
+            raise InputError(f"Unknown {where} key {path!r}: this {where} takes no options; choose another.") from None
         if first["type"] == "missing":
             raise InputError(f"{this} {path!r} is missing: it has no default.") from None
         raise InputError(f"{this} {path!r}: {first['msg']}, not {first['input']!r}.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,19 +46,27 @@ class Source:
         name = getattr(self.data, "name", None) if self.in_memory else self.data
         return None if name is None else str(name)
 
-    def load(self, display: Display | None = None) -> Data:
-        """Read the data, and show the progress of reading a folder of images."""
-        if not self.in_memory and not self.data:
-            raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
-        if not self.in_memory:
-            options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
-            with (display or Display(quiet=True)).counting("reading images") as count:
-                return load(self.data, root=self.data_root, **options, on_image=count)
-        if replace(self, data=None, data_root=None, node_features=None) != Source(None):
+    def check(self) -> None:
+        """Raise if there are options for data that were not named, or for data in memory."""
+        of_files = (self.features, self.labels, self.image_size, self.skip_corrupt)
+        if self.in_memory and any(of_files):
             raise InputError(
                 "features, labels, image_size and skip_corrupt belong to files: data in memory have their own."
             )
-        return _read_object(self.data, self.node_features)
+        if self.data is None and any((*of_files, self.node_features)):
+            names = "--features, --labels, --node-features, --image-size and --skip-corrupt"
+            raise InputError(f"{names} belong to data: name those too, or leave these out.")
+
+    def load(self, display: Display | None = None) -> Data:
+        """Read the data, and show the progress of reading a folder of images."""
+        self.check()
+        if self.in_memory:
+            return _read_object(self.data, self.node_features)
+        if not self.data:
+            raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
+        options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
+        with (display or Display(quiet=True)).counting("reading images") as count:
+            return load(self.data, root=self.data_root, **options, on_image=count)
 
     def task(self) -> Task | None:
         """Return the task where it is known without reading: of data sets with a name, and of images."""
@@ -69,17 +77,16 @@ class Source:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of the run's record, with absolute paths and without data in memory."""
-        result = asdict(replace(self, data=None))
-        for key in ("data_root", "features", "labels"):
-            result[key] = None if result[key] is None else _absolute(result[key])
-        if self.data is not None and not self.in_memory:
+        result: dict[str, Any] = {**vars(self), "data": None if self.in_memory else self.data}
+        if result["data"] is not None:
             data = result["data"] = os.fspath(self.data)
+            file, _, function = data.rpartition(":")
             if find(data) is None and Path(data).expanduser().exists():
                 result["data"] = _absolute(data)
-            elif ".py:" in data:  # file.py:function
-                file, _, function = data.rpartition(":")
+            elif file.endswith(".py"):
                 result["data"] = f"{_absolute(file)}:{function}"
-        return result
+        paths = {key: _absolute(result[key]) for key in ("data_root", "features", "labels") if result[key] is not None}
+        return {**result, **paths}
 
 
 def _absolute(path: str | Path) -> str:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch_geometric.data import Data
@@ -30,9 +30,6 @@ from sfa.run.train_recipe import start_run, train_in
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 
 def train_run(
@@ -86,26 +83,28 @@ def train_run(
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     with Loggers(log, tell if is_first else display.say) as loggers:
+        raw = None
         if resume:
             folder, source = _folder_to_resume(path, source, report)
             settled = settled_recipe(folder, recipe, asked, source.dataset)
-            fabric = _with_precision(fabric, device, settled)
-            raw = _load(source, display)
-            require_same_data(folder, raw)
-            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
         else:
             if path is not None:
                 _check_out(path)
-            task, raw = source.task(), None
+            task = source.task()
             if task is None:  # the recipe depends on the data
                 raw = _load(source, display)
             settled = asked_recipe(recipe, task or task_of(raw), source.dataset, asked)
-            fabric = _with_precision(fabric, device, settled)
-            if raw is None:
+        if settled.training.precision != "32":
+            fabric = make_fabric(device, settled.training.precision)
+        if raw is None:
+            if not resume:
                 _check_before_reading(settled, task, source, path)
-                raw = _load(source, display)
-            hint = hint_at_recipes(settled, source.dataset) if recipe is None else None
-            if hint is not None:
+            raw = _load(source, display)
+        if resume:
+            require_same_data(folder, raw)
+            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
+        else:
+            if recipe is None and (hint := hint_at_recipes(settled, source.dataset)):
                 display.say(hint)
             path = path or free_path(Path("runs") / _default_name(raw, settled))
             run = start_run(path, settled, raw, source, device=fabric, display=display, loggers=loggers)
@@ -141,11 +140,6 @@ def folder_name(*parts: str) -> str:
 def _default_name(data: Data, recipe: Recipe) -> str:
     # A file may name its data; that name must not decide the folder of the run.
     return folder_name(folder_name(data.name) or "graph", recipe.method["name"], recipe.spectral_label)
-
-
-def _with_precision(fabric: Fabric, device: str, recipe: Recipe) -> Fabric:
-    precision = recipe.training.precision
-    return fabric if precision == "32" else make_fabric(device, precision)
 
 
 def _check_before_reading(recipe: Recipe, task: Task | None, source: Source, out: Path | None) -> None:
@@ -186,14 +180,8 @@ def _folder_to_resume(out: Path | None, source: Source, report: bool) -> tuple[R
     folder = RunFolder.open(out)
     if report:
         ensure_writable(folder.path / REPORT)
-    if source.data is not None:
-        return folder, source
-    if source != Source(None, source.data_root):
-        raise InputError(
-            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to data: name those "
-            "too, or resume without."
-        )
-    return folder, recorded_source(folder, source.data_root)
+    source.check()
+    return folder, source if source.data is not None else recorded_source(folder, source.data_root)
 
 
 def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:

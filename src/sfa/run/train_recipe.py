@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_geometric.data import Data
 
@@ -57,32 +56,24 @@ def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str
     }
 
 
-@dataclass(frozen=True)
-class Setup:
-    """Everything that training needs, built once."""
+class Setup(NamedTuple):
+    """Everything that training needs, built once: making a sampler may mean to cut a graph into clusters."""
 
     method: Method
     data: Data
+    sampler: Sampler
     probe: OnlineProbe | None
-    make_sampler: Callable[[Data], Sampler]
-    _samplers: dict[int, Sampler] = field(default_factory=dict)
 
-    @classmethod
-    def build(cls, recipe: Recipe, data: Data) -> Setup:
-        """Build everything for data as they were read; raise if something does not fit."""
-        training, method, prepared, probe = recipe.training, recipe.build_for(data), recipe.prepare(data), None
-        if training.online_probe:
-            try:
-                probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
-            except InputError as error:
-                raise InputError(f"--online-probe is not possible here: {error}") from error
-        return cls(method, prepared, probe, recipe.make_sampler())
 
-    def sampler(self, data: Data) -> Sampler:
-        """Make the sampler of these data, once: cutting a graph into clusters is slow."""
-        if id(data) not in self._samplers:
-            self._samplers[id(data)] = self.make_sampler(data)
-        return self._samplers[id(data)]
+def set_up(recipe: Recipe, data: Data) -> Setup:
+    """Build everything for data as they were read; raise if something does not fit."""
+    training, method, prepared, probe = recipe.training, recipe.build_for(data), recipe.prepare(data), None
+    if training.online_probe:
+        try:
+            probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
+        except InputError as error:
+            raise InputError(f"--online-probe is not possible here: {error}") from error
+    return Setup(method, prepared, recipe.make_sampler()(prepared), probe)
 
 
 def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mapping[str, Any]) -> RunFolder:
@@ -106,7 +97,7 @@ def train_recipe(
     setup: Setup | None = None,
 ) -> Run:
     """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.train.train`."""
-    setup = setup or Setup.build(recipe, data)
+    setup = setup or set_up(recipe, data)
     progress = train(
         setup.method,
         setup.data,
@@ -114,7 +105,7 @@ def train_recipe(
         device=device,
         folder=folder,
         resume=resume,
-        sampler=setup.sampler,
+        sampler=lambda _: setup.sampler,
         callbacks=[*([OnlineProbeCallback(setup.probe)] if setup.probe else []), *callbacks],
     )
     return Run(folder, recipe, setup.data, setup.method.cpu().eval(), progress)
@@ -131,10 +122,10 @@ def start_run(
     loggers: Loggers | None = None,
 ) -> Run:
     """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    setup, fabric = Setup.build(recipe, data), make_fabric(device, recipe.training.precision)
+    setup, fabric = set_up(recipe, data), make_fabric(device, recipe.training.precision)
     if world_size() > 1:
         enable_cross_rank(setup.method)
-    BatchPlan(setup.data, setup.sampler, recipe.training.seed)
+    BatchPlan(setup.data, lambda _: setup.sampler, recipe.training.seed)
     record = record_of(recipe, data, source.as_dict())
     with translate_connection_errors():
         if rank() == 0:
@@ -155,7 +146,7 @@ def train_in(
     loggers: Loggers | None = None,
 ) -> Run:
     """Train in an existing folder and show how it goes."""
-    setup, training = setup or Setup.build(recipe, data), recipe.training
+    setup, training = setup or set_up(recipe, data), recipe.training
     display.say(
         f"{data.name}: {_size_of(data, recipe)}\n"
         f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}"
