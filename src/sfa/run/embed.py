@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import yaml
@@ -29,15 +29,7 @@ from sfa.train import RunFolder
 
 @dataclass(frozen=True, repr=False)
 class Embeddings(Shown):
-    """Embeddings ``z``, ``(n, d)``, with the ids of their nodes, graphs or images.
-
-    Attributes:
-        z: The embeddings.
-        ids: The id of each row.
-        item: The task: ``node``, ``graph`` or ``image``.
-        columns: Further columns, such as labels, if they were asked for.
-        path: The file that was written, if any.
-    """
+    """Embeddings ``z``, ``(n, d)``, the ids of their nodes, graphs or images, columns such as labels, and the file."""
 
     z: NDArray[np.float32]
     ids: Sequence[Any]
@@ -93,8 +85,12 @@ def embed_run(
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
     source.check()
     folder = run.folder if isinstance(run, Run) else RunFolder.open(Path(run))
-    if target is not None:
-        _check_overwrites_no_source(target, source if data is not None else recorded_source(folder, source.data_root))
+    if target is not None and target.exists():
+        read = source if data is not None else recorded_source(folder, source.data_root)
+        given = (None if read.in_memory else read.data, read.features, read.labels)
+        files = [Path(file).expanduser() for file in given if file is not None]
+        if any(file.exists() and target.samefile(file) for file in files):
+            raise InputError(f"{target} holds the data to be embedded: choose another --out.")
     opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, source)
     if with_labels and opened.data.get("y") is None:
         raise InputError(f"--with-labels writes labels, and {opened.data.name} has none: give some by --labels.")
@@ -122,10 +118,8 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
     y = labels_of(data)
     names = data.get("class_names") or [str(label) for label in range(int(y.max()) + 1)]
     columns: dict[str, list[str | None]] = {"label": [names[label] if label >= 0 else None for label in y]}
-    protocol = usual_protocol(data)
+    protocol = cast(Classification, usual_protocol(data))
     try:
-        if not isinstance(protocol, Classification):
-            raise InputError(f"{protocol.name} predicts no labels.")
         protocol.check(data)
         found = predict(z, data, protocol)
     except InputError as error:
@@ -138,10 +132,3 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
     columns["predicted"] = [names[label] for label in found.labels]
     columns["part"] = [("train", "validation", "test", None)[number] for number in found.part]
     return columns
-
-
-def _check_overwrites_no_source(out: Path, source: Source) -> None:
-    given = (None if source.in_memory else source.data, source.features, source.labels)
-    files = [Path(file).expanduser() for file in given if file is not None]
-    if out.exists() and any(file.exists() and out.samefile(file) for file in files):
-        raise InputError(f"{out} holds the data to be embedded: choose another --out.")

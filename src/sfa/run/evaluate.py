@@ -21,19 +21,13 @@ from sfa.run.score_cache import baselines_of, keep_scores, score_all, score_run,
 from sfa.tasks import ITEMS, item_word, task_of
 
 ALL = "all"
-SUPERVISED: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
 
 
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
-    """Scores of a run and of its baselines.
+    """Scores of a run and of its baselines: ``of`` has those of all embeddings, the run's own last, by protocol.
 
-    Attributes:
-        of: The scores of all embeddings, the run's own after the baselines', by the name of the protocol.
-        records: What is written to the run folder, by the name of the protocol.
-        refused: The reasons why other protocols are not possible here, by their names.
-        remarks: Descriptions of the protocols, and of those that are not possible.
-        alone: Whether a single protocol was asked for, by its name.
+    ``records`` are the files in the run folder, and ``refused`` the reasons why other protocols are not possible.
     """
 
     of: Mapping[str, Sequence[Score]]
@@ -47,36 +41,35 @@ class Scores(Shown):
         records = list(self.records.values())
         return records[0] if self.alone else {"protocols": records, "not possible": dict(self.refused)}
 
+    def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
+        """Return the text of each score by protocol and metric, and by embedding."""
+        empty = {score.name: "" for scores in self.of.values() for score in scores}
+        return {
+            (protocol, metric): {**empty, **{score.name: score.text(metric) for score in scores}}
+            for protocol, scores in self.of.items()
+            for metric in scores[0].values
+        }
+
     def table(self) -> tuple[Sequence[str], Rows]:
         columns = self._columns()
-        headings = [metric if len(self.of) == 1 else f"{protocol}\n{metric}" for protocol, metric, _ in columns]
-        return ["embedding", *headings], [[name, *(of.get(name, "") for *_, of in columns)] for name in self._names()]
+        headings = [metric if len(self.of) == 1 else f"{protocol}\n{metric}" for protocol, metric in columns]
+        names = next(iter(columns.values()), {})
+        return ["embedding", *headings], [[name, *(texts[name] for texts in columns.values())] for name in names]
 
     def notes(self) -> list[str]:
         return list(self.remarks)
 
     def rich_table(self, console: Console) -> Table:
         """Return the table; its transpose, if the terminal is too narrow for it."""
-        wide = super().rich_table(console)
-        unbounded = console.options.update(width=10_000)
-        if console.measure(wide, options=unbounded).maximum <= console.width:
+        wide, columns = super().rich_table(console), self._columns()
+        if console.measure(wide, options=console.options.update(width=10_000)).maximum <= console.width:
             return wide
         tall = Table("protocol", "metric", padding=0)  # 80 columns hold four embeddings
-        for name in self._names():
+        for name in next(iter(columns.values()), {}):
             tall.add_column(name, justify="right")
-        for protocol, metric, of in self._columns():
-            tall.add_row(protocol, metric, *(of.get(name, "") for name in self._names()))
+        for (protocol, metric), texts in columns.items():
+            tall.add_row(protocol, metric, *texts.values())
         return tall
-
-    def _names(self) -> list[str]:
-        return list(dict.fromkeys(score.name for scores in self.of.values() for score in scores))
-
-    def _columns(self) -> list[tuple[str, str, dict[str, str]]]:
-        return [
-            (protocol, metric, {score.name: score.text(metric) for score in scores})
-            for protocol, scores in self.of.items()
-            for metric in scores[0].values
-        ]
 
 
 def evaluate_run(
@@ -157,10 +150,9 @@ def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> 
         scores = score_all({**baselines_of(run), run.name: run.method.embed}, run.data, protocol, display)
     if supervised and isinstance(protocol, Classification) and can_be_supervised(protocol, run.data):
         with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(run.data)) as tracker:
-            scores += [
-                supervised_score(run.data, protocol, model, name=name, on_split=tracker.step)
-                for model, name in SUPERVISED.items()
-            ]
+            models: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
+            for model, name in models.items():
+                scores.append(supervised_score(run.data, protocol, model, name=name, on_split=tracker.step))
     return scores
 
 

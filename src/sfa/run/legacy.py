@@ -18,7 +18,7 @@ class OldPart(NamedTuple):
         name: Its name.
         options: Those of its options that were options of the method.
         fixed: Options that could not be chosen, with the values they had.
-        named_by: ``encoder`` if that option of the method held its name, or the option of it that ``augmentation`` held.
+        named_by: The option of the method that held its name, ``encoder``, or its option that ``augmentation`` held.
     """
 
     name: str

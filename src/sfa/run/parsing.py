@@ -122,33 +122,22 @@ def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
     method, task, sampler = recipe.method["name"], method_class.task, recipe.sampler["name"]
     sampler_class: type[Sampler] = resolve("sampler", sampler)
     check_part(sampler_class, "sampler", sampler)
-    embeds = f"{method} embeds {ITEMS[task]}"
-    problems = {
-        f"{embeds}, and batches of {sampler} are of {DATA[sampler_class.task]}: leave the sampler out.": (
-            task != sampler_class.task
-        ),
-        f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.": (
-            method_class.samplers and sampler not in method_class.samplers
-        ),
-        f"The sampler {sampler} is for methods that walk, and {method} does not.": (
-            sampler_class.for_walks and sampler not in method_class.samplers
-        ),
-        f"{embeds}, which have no features to normalise or make noisy: leave out feature_norm and feature_noise.": (
-            task == "image" and (recipe.feature_norm != "none" or recipe.feature_noise > 0)
-        ),
-        f"edge_noise replaces edges of one graph, and {embeds}: leave it out.": task != "node"
-        and recipe.edge_noise > 0,
-        f"The feature normalisation {recipe.feature_norm} is made of all nodes together, and a graph's embedding would "
-        "depend on the graphs beside it: for sets of graphs take row or none, or scale the features before.": (
-            task == "graph" and recipe.feature_norm in OF_ALL_ROWS
-        ),
-        f"{embeds}, and postprocessing is of embeddings of the nodes of one graph: leave it out.": (
-            task != "node" and recipe.postprocess
-        ),
-    }
-    for problem, occurs in problems.items():
-        if occurs:
-            raise InputError(problem)
+    embeds, norm = f"{method} embeds {ITEMS[task]}", recipe.feature_norm
+    if task != sampler_class.task:
+        raise InputError(f"{embeds}, and {sampler} makes batches of {DATA[sampler_class.task]}: leave the sampler out.")
+    if method_class.samplers and sampler not in method_class.samplers:
+        raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")
+    if sampler_class.for_walks and sampler not in method_class.samplers:
+        raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
+    if task == "image" and (norm != "none" or recipe.feature_noise > 0):
+        raise InputError(f"{embeds}, which have no features to normalise: leave out feature_norm and feature_noise.")
+    if task != "node" and recipe.edge_noise > 0:
+        raise InputError(f"edge_noise replaces edges of one graph, and {embeds}: leave it out.")
+    if task == "graph" and norm in OF_ALL_ROWS:
+        why = "a graph's embedding would depend on the graphs beside it"
+        raise InputError(f"With feature_norm {norm} {why}: for sets of graphs take row or none.")
+    if task != "node" and recipe.postprocess:
+        raise InputError(f"{embeds}, and postprocessing is of embeddings of the nodes of one graph: leave it out.")
     views = recipe.augmentation if isinstance(recipe.augmentation, list) else [recipe.augmentation or {"name": "<>"}]
     for name in [one["name"] for one in views if not is_object(one["name"])]:
         own: Task | None = task_attribute(resolve("augmentation", name))

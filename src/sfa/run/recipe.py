@@ -165,7 +165,7 @@ def load_recipe(
     method: str | None = None,
     task: Task | None = None,
 ) -> Recipe:
-    """Load a recipe: a mapping, a YAML file, a shipped one such as ``paper/cora``, or ``paper`` for the data set at hand.
+    """Load a recipe: a mapping, a YAML file, or a shipped one, ``paper/cora`` or ``paper`` for the data set at hand.
 
     If another ``method`` is asked for, and there is a shipped recipe of that method for the same data, the result is
     that one with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with
@@ -190,18 +190,14 @@ def load_recipe(
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
-    family = {key.split("/")[1]: _task_of(key) for key in shipped if key.startswith(f"{name}/")}
+    family = {key.split("/")[1]: _shipped(key).method["name"] for key in shipped if key.startswith(f"{name}/")}
     if not family:
         raise unknown_name("recipe", str(name), shipped)
-    sets = [key for key, own_task in family.items() if task in (None, own_task)]
-    others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {next(iter(family.values()))}s"
+    tasks = {key: class_of_method(own).task for key, own in family.items()}
+    sets = [key for key in family if task in (None, tasks[key])]
+    others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {tasks[next(iter(family))]}s"
     raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
 
 
 def _shipped(name: str) -> Recipe:
     return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
-
-
-def _task_of(name: str) -> Task:
-    task: Task = resolve("method", _shipped(name).method["name"]).task
-    return task

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,10 +30,6 @@ Known = dict[str, Score]
 """Scores by the names of the embeddings."""
 
 
-def _path_of(run: Run, protocol: Protocol) -> Path:
-    return run.path / f"scores-{protocol.name}.json"
-
-
 def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:
     """Return everything that decides scores: data, splits and settings of the protocol, weights, postprocessing."""
     return {
@@ -50,7 +45,7 @@ def keep_scores(run: Run, protocol: Protocol, scores: Sequence[Score], display: 
     """Write scores and their identity into the run folder, and return them; a full disk is only reported."""
     record = {**_identity(run, protocol), "scores": [score.as_dict() for score in scores]}
     try:
-        write_text(_path_of(run, protocol), json.dumps(record, indent=2) + "\n")
+        write_text(run.path / f"scores-{protocol.name}.json", json.dumps(record, indent=2) + "\n")
     except OSError as error:
         display.say(f"The scores could not be kept in {run.path}: {error.strerror or error}.")
     return record
@@ -59,7 +54,7 @@ def keep_scores(run: Run, protocol: Protocol, scores: Sequence[Score], display: 
 def kept_scores(run: Run, protocol: Protocol) -> Known:
     """Return the scores in the run folder, if they are of these data, splits and weights."""
     try:
-        record = json.loads(_path_of(run, protocol).read_text(encoding="utf-8"))
+        record = json.loads((run.path / f"scores-{protocol.name}.json").read_text(encoding="utf-8"))
         scores = record["scores"]
         if record != {**_identity(run, protocol), "scores": scores}:
             return {}

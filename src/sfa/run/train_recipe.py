@@ -24,17 +24,9 @@ from sfa.run.sections import names_of
 from sfa.run.source import Source
 from sfa.sampling import Sampler
 from sfa.tasks import item_word, num_items, settings_of, task_of
-from sfa.train import (
-    BatchPlan,
-    Callback,
-    LambdaCallback,
-    LoggerCallback,
-    OnlineProbeCallback,
-    RunFolder,
-    load_tensors,
-    make_fabric,
-    train,
-)
+from sfa.train import BatchPlan, Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
+from sfa.train.checkpoint import load_tensors
+from sfa.train.fabric import make_fabric
 from sfa.train.loggers import Loggers
 
 if TYPE_CHECKING:
@@ -111,42 +103,37 @@ def train_recipe(
     return Run(folder, recipe, setup.data, setup.method.cpu().eval(), progress)
 
 
-def start_run(
-    path: Path,
-    recipe: Recipe,
-    data: Data,
-    source: Source,
-    *,
-    device: str | Fabric,
-    display: Display,
-    loggers: Loggers | None = None,
-) -> Run:
-    """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    setup, fabric = set_up(recipe, data), make_fabric(device, recipe.training.precision)
-    if world_size() > 1:
-        enable_cross_rank(setup.method)
-    BatchPlan(setup.data, lambda _: setup.sampler, recipe.training.seed)
-    record = record_of(recipe, data, source.as_dict())
-    with translate_connection_errors():
-        if rank() == 0:
-            RunFolder.create(path, recipe.as_dict(), record)
-        folder = RunFolder.open(broadcast_object(path))  # waits until the first process has made it
-    return train_in(folder, recipe, data, setup, device=fabric, resume=False, display=display, loggers=loggers)
+def start_run(path: Path, recipe: Recipe, data: Data, source: Source, **options: Any) -> Run:
+    """Make a new run folder and train in it, with the options of :func:`train_in`."""
+    return train_in(RunFolder(path), recipe, data, source=source, resume=False, **options)
 
 
 def train_in(
     folder: RunFolder,
     recipe: Recipe,
     data: Data,
-    setup: Setup | None = None,
     *,
+    source: Source | None = None,
     device: str | Fabric,
     resume: bool,
     display: Display,
     loggers: Loggers | None = None,
 ) -> Run:
-    """Train in an existing folder and show how it goes."""
-    setup, training = setup or set_up(recipe, data), recipe.training
+    """Train in a folder and show how it goes.
+
+    If the source of the data is given, the folder is made, but not before everything is known to fit.
+    """
+    setup, training = set_up(recipe, data), recipe.training
+    device = make_fabric(device, training.precision)
+    if source is not None:
+        if world_size() > 1:
+            enable_cross_rank(setup.method)
+        BatchPlan(setup.data, lambda _: setup.sampler, training.seed)
+        record = record_of(recipe, data, source.as_dict())
+        with translate_connection_errors():
+            if rank() == 0:
+                RunFolder.create(folder.path, recipe.as_dict(), record)
+            folder = RunFolder.open(broadcast_object(folder.path))  # waits until the first process has made it
     display.say(
         f"{data.name}: {_size_of(data, recipe)}\n"
         f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}"
@@ -176,9 +163,8 @@ def train_in(
 def training_progress(display: Display, title: str, epochs: int) -> Iterator[Callback]:
     """Return a callback that shows the epochs and the loss."""
     with display.progress(title, epochs) as tracker:
-        yield LambdaCallback(
-            on_step_end=lambda state: tracker.step(state.epochs_done, of=state.num_steps, loss=state.loss)
-        )
+        step = tracker.step
+        yield LambdaCallback(on_step_end=lambda state: step(state.epochs_done, of=state.num_steps, loss=state.loss))
 
 
 def _of_probe(online: Mapping[str, float]) -> str:
@@ -205,10 +191,9 @@ def _size_of(data: Data, recipe: Recipe) -> str:
 def _unusual_parts(recipe: Recipe) -> str:
     """Return the encoder and augmentation if they are not the method's default, the batches, and the processes."""
     sampler, usual = recipe.sampler, settings_of(resolve("method", recipe.method["name"]))
-    parts = {
-        kind: names_of(part) for kind in ("encoder", "augmentation") if (part := getattr(recipe, kind)) is not None
-    }
-    others = [f", {kind} {name}" for kind, name in parts.items() if name != names_of(usual[kind])]
+    parts = {"encoder": recipe.encoder, "augmentation": recipe.augmentation}
+    names = {kind: names_of(part) for kind, part in parts.items() if part is not None}
+    others = [f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind])]
     if sampler["name"] != "whole":
         others.append(f", batches of {max(2, sampler.get('batch_size', 2))} ({sampler['name']})")
     return "".join(others) + ("" if world_size() == 1 else f", {world_size()} processes")
