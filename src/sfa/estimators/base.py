@@ -39,12 +39,7 @@ READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs
 
 
 class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """An embedder of one task.
-
-    Attributes:
-        task: What it embeds: the nodes of one graph, the graphs of a set, or images.
-        kept: Attributes of the data it was fitted to that it keeps as its own, with ``_``, and their types.
-    """
+    """An embedder of one task; it keeps the attributes ``kept`` of its data, with the types given, as its own."""
 
     task: ClassVar[Task]
     kept: ClassVar[Mapping[str, type | UnionType]] = {}
@@ -56,7 +51,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     def _keep(self, arguments: Mapping[str, Any]) -> None:
-        """Store the constructor's arguments. (Each class has its own: scikit-learn reads parameters off it.)"""
+        """Store the arguments of the constructor, from whose signature scikit-learn reads the parameters."""
         for name in self._get_param_names():
             setattr(self, name, arguments[name])
 
@@ -81,14 +76,9 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method = recipe.build_for(data, parts=parts)
         prepared = recipe.prepare(data)
         history: list[dict[str, Any]] = []
-        train(
-            method,
-            prepared,
-            **recipe.training.arguments,
-            sampler=recipe.make_sampler(),
-            device=self.device,
-            callbacks=[LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))],
-        )
+        settings = {**recipe.training.arguments, "sampler": recipe.make_sampler(), "device": self.device}
+        keep_metrics = LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))
+        train(method, prepared, **settings, callbacks=[keep_metrics])
         self.history_ = history
         self._adopt(recipe, method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
         self.embedding_ = self._embed(prepared)
@@ -144,14 +134,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Nothing is unpickled. Parts of your own that it names as ``module:Class`` are imported: load such files only
         from people whom you trust. Of parts that were given as objects the file has the weights alone: give the objects
-        again.
-
-        Args:
-            path: The file.
-            method: The whole method, if it was an object; or its class, if that cannot be found by its name.
-            encoder: The encoder, if it was an object, for instance ``encoder=my_gat``; its weights do not matter.
-            augmentation: The augmentation, if it was an object.
-            spectral: The spectral map, or the list of several, if any was an object.
+        again, for instance ``encoder=my_gat``. ``method`` may also be a class that cannot be found by its name.
         """
         weights, meta = load_tensors(Path(path))
         not_an_embedder = InputError(f"{path} is not an embedder of this version of sfa: fit it again.")

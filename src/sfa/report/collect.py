@@ -7,19 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
+from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Protocol, Score, score_difference
+from sfa.evaluate.inputs import labels_of
+from sfa.evaluate.protocols.base import no_news
+from sfa.evaluate.splits import Split
 from sfa.report.facts import facts, history
 from sfa.report.page import encode_array
 from sfa.report.planar_map import planar_map, turned_like
-from sfa.report.predictions import predict
 from sfa.tasks import item_word, num_items, task_of
 
 if TYPE_CHECKING:
@@ -27,17 +30,15 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 60
 """The most classes of a confusion matrix that can be read."""
+PARTS = ("train", "validation", "test", None)
+"""The parts of a split, in the order of their numbers."""
 
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """A run with its name and scores.
+    """A run, with a name that no other run of the report has, and its scores: those of the baselines, last its own.
 
-    Attributes:
-        name: A name that no other run of the report has, for instance its path.
-        run: The trained run with its data.
-        scores: Scores under one protocol, on the same splits: those of the baselines, and last its own.
-        no_scores: Where there are none, a sentence that says why.
+    Where there are no scores, ``no_scores`` says why.
     """
 
     name: str
@@ -68,7 +69,7 @@ def report_data(
         tell: A function that is called with messages of progress.
     """
     first, items = runs[0].run, item_word(runs[0].run.data)
-    embeddings, maps = [], []
+    embeddings, maps = [], list[tuple[NDArray[np.float64], str]]()
     for reported in runs:
         tell(f"{reported.name}: embedding {num_items(reported.run.data)} {items}")
         z = reported.run.method.embed(reported.run.data).detach().cpu().float()
@@ -127,17 +128,16 @@ def _score_rows(scores: Sequence[Score]) -> list[dict[str, Any]]:
 
 def _comparison_rows(runs: Sequence[ReportedRun]) -> list[dict[str, Any]]:
     """Return a row for each run and metric, with the paired difference from the first run; none for it itself."""
-    rows = []
-    for reported in runs if runs[0].scores else ():
-        for score in reported.scores[-1:]:
-            for metric in score.values:
+    rows: list[dict[str, Any]] = []
+    for reported in [one for one in runs if one.scores and runs[0].scores]:
+        score = reported.scores[-1]
+        for metric in score.values:
+            row = {"run": reported.name, "metric": metric, "mean": score.mean(metric)}
+            rows.append({**row, "std": _or_none(score.std(metric)), "difference": None, "p": None})
+            if reported is not runs[0]:
                 found = score_difference(score, runs[0].scores[-1], metric)
-                row = {"run": reported.name, "metric": metric, "mean": score.mean(metric)}
-                row |= {"std": _or_none(score.std(metric)), "difference": None, "p": None}
-                if reported is not runs[0]:
-                    row["difference"] = [_or_none(value) for value in (found.mean, found.low, found.high)]
-                    row["p"] = _or_none(found.p_value)
-                rows.append(row)
+                rows[-1]["difference"] = [_or_none(value) for value in (found.mean, found.low, found.high)]
+                rows[-1]["p"] = _or_none(found.p_value)
     return rows
 
 
@@ -159,7 +159,30 @@ def _class_names(data: Data) -> list[str]:
     return [str(name) for name in (range(int(data.y.max()) + 1) if names is None else names)]
 
 
-def _predictions(z: torch.Tensor, reported: ReportedRun, protocol: Protocol | None) -> dict[str, Any]:
+class Predictions(NamedTuple):
+    """The labels ``(n,)`` that a probe predicts, also of items it was trained on, its split, and each item's part."""
+
+    labels: NDArray[np.int64]
+    split: Split
+    part: NDArray[np.uint8]
+
+
+def predict(z: Tensor, data: Data, protocol: Classification) -> Predictions:
+    """Predict the labels of all items by the protocol's probe, trained on its first split of these data.
+
+    Training and selection do not depend on the items to predict: on the test part it predicts what is scored.
+    """
+    split, y = protocol.draw(data)[0], labels_of(data)
+    rows = protocol.rows(z, len(y), item_word(data))
+    everything = Split(split.train, split.validation, np.arange(len(y)))
+    (found,) = protocol.probe.predict(rows, y, [everything], no_news)
+    part = np.full(len(y), PARTS.index(None), dtype=np.uint8)
+    for number, items in enumerate((split.train, split.validation, split.test)):
+        part[items] = number
+    return Predictions(found.test, split, part)
+
+
+def _predictions(z: Tensor, reported: ReportedRun, protocol: Protocol | None) -> dict[str, Any]:
     """Return predicted labels of all items and the confusion of the test part, where there are scores; or why not."""
     if not reported.scores or protocol is None:
         return {}

@@ -16,7 +16,7 @@ from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Diagnostics
 from sfa.report.page import encode_array
-from sfa.tasks import num_items, task_of
+from sfa.tasks import item_word, num_items, task_of
 from sfa.train import RunFolder
 
 if TYPE_CHECKING:
@@ -65,30 +65,25 @@ def facts(run: Run) -> dict[str, Any]:
 
 def data_rows(data: Data) -> list[list[str]]:
     """Return the names of counts, and the counts, of a graph, a set of graphs or a set of images."""
-    task = task_of(data)
-    rows: dict[str, Any] = {f"{task}s": num_items(data)}
-    if task == "image":
+    rows: dict[str, Any] = {item_word(data): num_items(data)}
+    if task_of(data) == "image":
         height, width, channels = data.x.shape[1:]
-        rows |= {"pixels": f"{height} × {width}", "channels": channels}
-        for name, mask in (("to train on", "train_mask"), ("to validate on", "val_mask"), ("to test on", "test_mask")):
-            if data.get(mask) is not None:
-                rows[name] = int(data[mask].sum())
+        masks = {"to train on": "train_mask", "to validate on": "val_mask", "to test on": "test_mask"}
+        parts = {name: int(data[mask].sum()) for name, mask in masks.items() if data.get(mask) is not None}
+        rows |= {"pixels": f"{height} × {width}", "channels": channels, **parts}
     else:
         rows |= {"nodes": data.num_nodes, "edges": data.num_edges // 2, "features": data.num_features}
     if data.get("y") is not None:
-        labelled = data.y >= 0
-        rows["classes"] = len(data.y[labelled].unique())
-        if not bool(labelled.all()):
-            rows["labelled"] = int(labelled.sum())
+        labels = data.y[data.y >= 0]
+        rows |= {"classes": len(labels.unique()), **({"labelled": len(labels)} if len(labels) < len(data.y) else {})}
     return [[name, str(value)] for name, value in rows.items()]
 
 
 def command_line(words: Sequence[str]) -> str:
     """Return a command as it would be typed again, without the folder of the program."""
-    names = [Path(word).name for word in words[:1]]
-    return " ".join(
-        [*("python -m sfa" if name == "__main__.py" else name for name in names), *map(shlex.quote, words[1:])]
-    )
+    program, *others = map(str, words or [""])
+    name = "python -m sfa" if Path(program).name == "__main__.py" else Path(program).name
+    return f"{name} {shlex.join(others)}".strip()
 
 
 def history(folder: RunFolder) -> dict[str, Any]:

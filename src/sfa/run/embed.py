@@ -18,7 +18,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.inputs import labels_of
 from sfa.export import Columns, Layout, check_export, write_embeddings
-from sfa.report.predictions import predict
+from sfa.report.collect import PARTS, predict
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_for, open_runs, set_threads
 from sfa.run.score_cache import usual_protocol
@@ -130,5 +130,5 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
         f"{counted(len(found.split.train), task_of(data))} whose part is train; those of test are new to it."
     )
     columns["predicted"] = [names[label] for label in found.labels]
-    columns["part"] = [("train", "validation", "test", None)[number] for number in found.part]
+    columns["part"] = [PARTS[number] for number in found.part]
     return columns

@@ -126,8 +126,9 @@ def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None
         data: The data that it was trained on; needed if they were in memory.
         data_root: Folder of data sets, in place of the one of training.
     """
-    folder = RunFolder.open(Path(path))
-    return _assemble(folder, _own_data(folder, data_root, {}) if data is None else Source(data).load(), own=True)
+    if data is None:
+        return open_runs([path], data_root=data_root)[0]
+    return _assemble(RunFolder.open(Path(path)), Source(data).load(), own=True)
 
 
 def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None = None) -> list[Run]:
@@ -135,14 +136,20 @@ def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None 
     folders = [run.folder if isinstance(run, Run) else RunFolder.open(Path(run)) for run in runs]
     for folder in folders[1:]:
         if folder.record.get("fingerprint") != folders[0].record.get("fingerprint"):
-            raise InputError(
-                f"{folders[0].path} and {folder.path} were trained on different data: compare runs on the same."
-            )
-    loaded: dict[Source, Data] = {}
-    return [
-        run if isinstance(run, Run) else _assemble(folder, _own_data(folder, data_root, loaded), own=True)
-        for run, folder in zip(runs, folders, strict=True)
-    ]
+            both = f"{folders[0].path} and {folder.path}"
+            raise InputError(f"{both} were trained on different data: only scores on the same data can be compared.")
+    opened, loaded = list[Run](), dict[Source, Data]()
+    for run, folder in zip(runs, folders, strict=True):
+        if isinstance(run, Run):
+            opened.append(run)
+            continue
+        source = recorded_source(folder, data_root)
+        if source.data is None:
+            raise InputError(f"{folder.path} was trained on data in memory: give them again, open_run(path, data=…).")
+        if source not in loaded:
+            loaded[source] = source.load()
+        opened.append(_assemble(folder, loaded[source], own=True))
+    return opened
 
 
 def open_for(folder: RunFolder, source: Source) -> Run:
@@ -155,16 +162,6 @@ def open_for(folder: RunFolder, source: Source) -> Run:
             raise
         asked = f"--image-size {size[0]}, the size that the run in {folder.path} was trained on"
         raise InputError(str(error).replace(any_size, asked)) from error
-
-
-def _own_data(folder: RunFolder, data_root: str | Path | None, loaded: dict[Source, Data]) -> Data:
-    """Return the data of a run; those in ``loaded`` are not read again."""
-    source = recorded_source(folder, data_root)
-    if source.data is None:
-        raise InputError(f"{folder.path} was trained on data in memory: give them again, open_run(path, data=…).")
-    if source not in loaded:
-        loaded[source] = source.load()
-    return loaded[source]
 
 
 def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
