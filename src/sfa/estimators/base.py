@@ -23,6 +23,7 @@ from sfa.methods import Method
 from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
 from sfa.run.parsing import class_of_method, with_required_options
+from sfa.run.recipe_choice import as_changes
 from sfa.run.sections import names_of
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
@@ -174,15 +175,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
         """Return the recipe of the arguments, and those parts of it that were given as objects."""
-        given = {
-            "method.hidden": self.hidden,
-            "method.tau": self.tau,
-            "spectral.iterations": self.iterations,
-            "training.epochs": self.epochs,
-            "training.lr": self.lr,
-            "sampler.batch_size": self.batch_size,
-        }
-        given, options = {key: value for key, value in given.items() if value is not None}, dict(self.options or {})
+        keywords = ("hidden", "tau", "iterations", "epochs", "lr", "batch_size")
+        given, options = as_changes({}, {key: getattr(self, key) for key in keywords}), dict(self.options or {})
         if self.spectral is None or (isinstance(self.spectral, str) and self.spectral == "none"):
             for changes in (given, options):
                 for key in [key for key in changes if key.startswith("spectral.")]:

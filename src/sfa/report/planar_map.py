@@ -12,14 +12,10 @@ from threadpoolctl import threadpool_limits
 
 Points = NDArray[np.float64]
 
-FEWEST = 8
-"""The fewest items with neighborhoods for t-SNE to keep."""
-MOST = 5_000
-"""The most items that t-SNE maps at once, in half a minute on one core."""
-SAMPLE = 4_000
-"""The number of items that t-SNE maps where there are more."""
-NEIGHBORS = 5
-"""The number of items of the sample among which another one is placed."""
+FEWEST, MOST = 8, 5_000
+"""The fewest items that t-SNE can map, and the most that it maps at once, in half a minute on one core."""
+SAMPLE, NEIGHBORS = 4_000, 5
+"""The number of items that t-SNE maps where there are more, and of those among which another item is placed."""
 
 
 class PlanarMap(NamedTuple):

@@ -13,14 +13,7 @@ from sfa.evaluate import Difference, Protocol, Score, score_difference
 from sfa.registry import resolve
 from sfa.run.display import Display, Rows, Shown, display_of
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.score_cache import (
-    keep_scores,
-    kept_scores,
-    require_same_splits,
-    score_run,
-    tell_if_trained_anew,
-    usual_protocol,
-)
+from sfa.run.score_cache import kept_or_new_score, require_same_splits, usual_protocol
 
 
 def caveat(score: Score) -> str:
@@ -99,14 +92,6 @@ def compare_runs(
     require_same_splits(opened, chosen)
     for run in opened:
         run.tell_if_unfinished(display)
-    scores = []
-    for run in opened:
-        score = kept_scores(run, chosen).get(run.name)
-        if score is None:
-            display.say(f"{run.path}: scoring by {chosen.name}")
-            tell_if_trained_anew(run, chosen, display)
-            score = score_run(run, chosen, display)
-            keep_scores(run, chosen, [score], display)
-        scores.append(score)
+    scores = [kept_or_new_score(run, chosen, display) for run in opened]
     differences = [{metric: score_difference(score, scores[0], metric) for metric in score.values} for score in scores]
     return Comparison(chosen, [run.path for run in opened], scores, differences)

@@ -52,14 +52,13 @@ class Display:
         if not (self.console.is_terminal or self.console.is_jupyter):
             yield Tracker(title, total, self)
             return
-        with Progress(
+        columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=self.console,
-        ) as bar:
+        )
+        with Progress(*columns, TimeRemainingColumn(elapsed_when_finished=True), console=self.console) as bar:
             yield Tracker(title, total, self, bar)
 
     @contextmanager

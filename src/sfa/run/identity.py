@@ -28,10 +28,9 @@ LATER: dict[str, Any] = {
 
 
 def recipe_hash(recipe: Mapping[str, Any]) -> str:
-    """Hash the complete values of a recipe (:meth:`sfa.run.Recipe.as_dict`), in any order of keys, without the seed.
+    """Hash the complete values of a recipe (:meth:`sfa.run.Recipe.as_dict`) in the old layout, without the seed.
 
-    The hash is that of the old layout of recipes, where it has one (:func:`sfa.run.legacy.flatten`). Of parts of your
-    own, ``module:Class``, the source file counts and not its name: edited code is another recipe.
+    Of parts of your own, ``module:Class``, the source file counts and not its name: edited code is another recipe.
 
     >>> recipe_hash({"a": 1, "training": {"lr": 0.1, "seed": 3}}) == recipe_hash({"training": {"lr": 1e-1}, "a": 1})
     True

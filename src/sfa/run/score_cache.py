@@ -96,11 +96,9 @@ def score_run(run: Run, protocol: Protocol, display: Display) -> Score:
 def tell_if_trained_anew(run: Run, protocol: Protocol, display: Display) -> None:
     """Say before anything starts that a run is trained anew, which takes as long as the run took, several times."""
     if protocol.needs == "edges":
-        display.say(
-            f"{protocol.name}: {run.name} is trained anew {counted(protocol.repeats, 'time')}, up to "
-            f"{counted(run.recipe.training.epochs, 'epoch')} each, as its embeddings must not have seen "
-            "the edges that are held out."
-        )
+        times, epochs = counted(protocol.repeats, "time"), counted(run.recipe.training.epochs, "epoch")
+        why = "its embeddings must not have seen the edges that are held out"
+        display.say(f"{protocol.name}: {run.name} is trained anew {times}, up to {epochs} each, as {why}.")
 
 
 def trained_anew(run: Run, display: Display) -> Embedder:
@@ -114,6 +112,17 @@ def trained_anew(run: Run, display: Display) -> Embedder:
         return method.cpu().eval().embed(graph)
 
     return embed
+
+
+def kept_or_new_score(run: Run, protocol: Protocol, display: Display) -> Score:
+    """Return the score in the run folder; if there is none, score the run alone and keep the score."""
+    score = kept_scores(run, protocol).get(run.name)
+    if score is None:
+        display.say(f"{run.path}: scoring by {protocol.name}")
+        tell_if_trained_anew(run, protocol, display)
+        score = score_run(run, protocol, display)
+        keep_scores(run, protocol, [score], display)
+    return score
 
 
 def require_same_splits(runs: Sequence[Run], protocol: Protocol) -> None:
@@ -173,9 +182,8 @@ def _score_shared(
 
 
 def _digest(z: Any, count: int) -> str:
-    """Return the SHA-256 of an embedding, dense or sparse."""
-    sha = hashlib.sha256(str(tuple(z.shape)).encode())
     rows = sparse_rows(z, count) if is_sparse(z) else None
+    sha = hashlib.sha256(str(tuple(z.shape)).encode())
     for part in [z.detach().numpy()] if rows is None else [rows.indptr, rows.indices, rows.data]:
         sha.update(np.ascontiguousarray(part).data)
     return sha.hexdigest()

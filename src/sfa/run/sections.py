@@ -21,9 +21,7 @@ Section = dict[str, Any]
 
 GIVEN: dict[str, tuple[str, ...]] = {
     "method": ("encoder", "augmentation", "spectral", "num_nodes", "width"),
-    "spectral": (),
-    "augmentation": (),
-    "postprocess": (),
+    **dict.fromkeys(("spectral", "augmentation", "postprocess"), ()),
 }
 """Arguments that a recipe does not set, by kind; of encoders and samplers it is the first one, the size or the data."""
 
