@@ -81,10 +81,9 @@ class GraphEmbedder(Embedder):
     Graphs are a list of PyG ``Data`` or of NetworkX graphs, a PyG data set, ``Batch`` or ``DataLoader``, or a set of
     :func:`sfa.data.load`. To split them by scikit-learn (``cross_val_score``), give a list.
 
-    Arguments and attributes are those of :class:`NodeEmbedder`, but for these.
+    Arguments and attributes are those of :class:`NodeEmbedder`, except these.
 
     Args:
-        spectral: The spectral map between pooling and head.
         hidden: Width of a layer; the embeddings are as wide as all layers side by side.
         batch_size: Graphs of a step.
         node_features: Features to make for nodes that have none, for instance ``degree:64``; by default ``degree``.
@@ -125,12 +124,11 @@ class ImageEmbedder(Embedder):
 
     Images are uint8 arrays or tensors ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels,
     a list of Pillow images or arrays of one size, the name or path of a data set, or what :func:`sfa.data.load` gives.
-    Of a set with parts of its own, those to train on alone are learned from.
+    Of a set with parts of its own, training uses the training part alone.
 
-    Arguments and attributes are those of :class:`NodeEmbedder`, but for ``node_features`` and these.
+    Arguments and attributes are those of :class:`NodeEmbedder`, except ``node_features`` and these.
 
     Args:
-        spectral: The spectral map between encoder and projector.
         encoder: A name, a class, or any ``nn.Module`` from images to ``(b, d)``, such as one of torchvision or timm.
         hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
         batch_size: Images of a step.

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -52,13 +52,9 @@ class Display:
         if not (self.console.is_terminal or self.console.is_jupyter):
             yield Tracker(title, total, self)
             return
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
-        )
-        with Progress(*columns, TimeRemainingColumn(elapsed_when_finished=True), console=self.console) as bar:
+        remaining = TimeRemainingColumn(elapsed_when_finished=True)
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[note]}", remaining)
+        with Progress(*columns, console=self.console) as bar:
             yield Tracker(title, total, self, bar)
 
     @contextmanager

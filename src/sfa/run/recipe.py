@@ -159,11 +159,11 @@ class Recipe(BaseModel):
         return partial(resolve("sampler", self.sampler["name"]), **options)
 
 
+GivenRecipe = str | os.PathLike[str] | Mapping[str, Any] | Recipe
+
+
 def load_recipe(
-    name: str | os.PathLike[str] | Mapping[str, Any] | Recipe,
-    dataset: str | None = None,
-    method: str | None = None,
-    task: Task | None = None,
+    name: GivenRecipe, dataset: str | None = None, method: str | None = None, task: Task | None = None
 ) -> Recipe:
     """Load a recipe: a mapping, a YAML file, or a shipped one, ``paper/cora`` or ``paper`` for the data set at hand.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,12 +12,10 @@ from sfa.methods import available_methods
 from sfa.registry import is_path, known_names
 from sfa.run.changes import SECTIONS
 from sfa.run.parsing import label_of
-from sfa.run.recipe import Recipe, load_recipe
+from sfa.run.recipe import GivenRecipe, Recipe, load_recipe
 from sfa.run.shipped import shipped_recipes
 from sfa.tasks import Task
 from sfa.train import RunFolder
-
-GivenRecipe = str | os.PathLike[str] | Mapping[str, Any] | Recipe
 
 KEYWORDS = {
     **{section: f"{section}.name" for section in SECTIONS},

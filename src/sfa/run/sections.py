@@ -17,8 +17,6 @@ from sfa.registry import WORDS, is_ready, resolve
 from sfa.sampling import Sampler
 from sfa.spectral import SpectralMap
 
-Section = dict[str, Any]
-
 GIVEN: dict[str, tuple[str, ...]] = {
     "method": ("encoder", "augmentation", "spectral", "num_nodes", "width"),
     **dict.fromkeys(("spectral", "augmentation", "postprocess"), ()),
@@ -138,7 +136,7 @@ def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Itera
         raise InputError(f"{this} {path!r}: {first['msg']}, not {first['input']!r}.") from None
 
 
-def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None = "none") -> Section:
+def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None = "none") -> dict[str, Any]:
     """Return a section with a name: ``grace`` is short for ``{name: grace}``, and ``None`` for ``empty``.
 
     A section without a name, or with the default's, has the default's options where it sets no others.

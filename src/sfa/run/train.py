@@ -20,8 +20,8 @@ from sfa.distributed import barrier_and_destroy, broadcast_object, rank, transla
 from sfa.errors import InputError
 from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
-from sfa.run.recipe import Recipe
-from sfa.run.recipe_choice import GivenRecipe, as_changes, asked_recipe, hint_at_recipes, settled_recipe
+from sfa.run.recipe import GivenRecipe, Recipe
+from sfa.run.recipe_choice import as_changes, asked_recipe, hint_at_recipes, settled_recipe
 from sfa.run.report import REPORT, report_run
 from sfa.run.run import Run, set_threads
 from sfa.run.score_cache import usual_protocol
