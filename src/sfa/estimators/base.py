@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,22 +40,27 @@ KINDS = ("encoder", "augmentation", "spectral")
 READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs, "image": as_images}
 
 
+@dataclass(eq=False, repr=False)
 class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """An embedder of one task; it keeps the attributes ``kept`` of its data, with the types given, as its own."""
+    """The arguments of all embedders, and what they do; each keeps the attributes ``kept`` of its data as its own."""
 
     task: ClassVar[Task]
     kept: ClassVar[Mapping[str, type | UnionType]] = {}
 
-    node_features: str | None = None
-    recipe_: Recipe
-    history_: list[dict[str, Any]]
-    embedding_: NDArray[np.float32]
-    n_features_in_: int
-
-    def _keep(self, arguments: Mapping[str, Any]) -> None:
-        """Store the arguments of the constructor, from whose signature scikit-learn reads the parameters."""
-        for name in self._get_param_names():
-            setattr(self, name, arguments[name])
+    method: str | type[Method] | Method = "grace"
+    spectral: Any = "sfa"
+    _: KW_ONLY
+    encoder: Any = None
+    augmentation: Any = None
+    hidden: int | None = None
+    iterations: int | None = None
+    tau: float | None = None
+    epochs: int | None = None
+    lr: float | None = None
+    batch_size: int | None = None
+    options: Mapping[str, Any] | None = None
+    random_state: int | np.random.RandomState | None = None
+    device: str = "auto"
 
     def _read(self, X: Any) -> Data:
         options = {} if self.task == "image" else {"node_features": self.node_features}
@@ -116,7 +122,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "format": FORMAT,
             "recipe": self.recipe_.as_dict(),
             "in_features": self.n_features_in_,
-            "node_features": self.node_features,
+            "node_features": getattr(self, "node_features", None),
             **{name: getattr(self, f"{name}_") for name in self.kept},
         }
         save_tensors(path, dict(self.method_.state_dict()), meta)

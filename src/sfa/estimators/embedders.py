@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
-
-import numpy as np
 
 from sfa.estimators.base import Embedder
 from sfa.methods import Method
 from sfa.tasks import Task
 
 
+@dataclass(eq=False, repr=False)
 class NodeEmbedder(Embedder):
     """Node embeddings of a graph, learned without labels.
 
@@ -51,30 +50,12 @@ class NodeEmbedder(Embedder):
 
     task: ClassVar[Task] = "node"
     kept: ClassVar = {"num_nodes": int}
-    node_ids_: list[str | int]
-    num_nodes_: int
-
-    def __init__(
-        self,
-        method: str | type[Method] | Method = "grace",
-        spectral: Any = "gentle",
-        *,
-        encoder: Any = None,
-        augmentation: Any = None,
-        hidden: int | None = None,
-        iterations: int | None = None,
-        tau: float | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        batch_size: int | None = None,
-        node_features: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-    ) -> None:
-        self._keep(locals())
+    method: str | type[Method] | Method = "grace"
+    spectral: Any = "gentle"
+    node_features: str | None = field(default=None, kw_only=True)
 
 
+@dataclass(eq=False, repr=False)
 class GraphEmbedder(Embedder):
     """Embeddings of many graphs, one each, learned without labels.
 
@@ -95,30 +76,11 @@ class GraphEmbedder(Embedder):
 
     task: ClassVar[Task] = "graph"
     kept: ClassVar = {"features_of": str | None}
-    graph_ids_: list[str | int]
-    features_of_: str | None
-
-    def __init__(
-        self,
-        method: str | type[Method] | Method = "graphcl",
-        spectral: Any = "sfa",
-        *,
-        encoder: Any = None,
-        augmentation: Any = None,
-        hidden: int | None = None,
-        iterations: int | None = None,
-        tau: float | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        batch_size: int | None = None,
-        node_features: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-    ) -> None:
-        self._keep(locals())
+    method: str | type[Method] | Method = "graphcl"
+    node_features: str | None = field(default=None, kw_only=True)
 
 
+@dataclass(eq=False, repr=False)
 class ImageEmbedder(Embedder):
     """Embeddings of images, learned without labels.
 
@@ -139,23 +101,4 @@ class ImageEmbedder(Embedder):
     """
 
     task: ClassVar[Task] = "image"
-    image_ids_: list[str | int]
-
-    def __init__(
-        self,
-        method: str | type[Method] | Method = "simclr",
-        spectral: Any = "sfa",
-        *,
-        encoder: Any = None,
-        augmentation: Any = None,
-        hidden: int | None = None,
-        iterations: int | None = None,
-        tau: float | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        batch_size: int | None = None,
-        options: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-    ) -> None:
-        self._keep(locals())
+    method: str | type[Method] | Method = "simclr"

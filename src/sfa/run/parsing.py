@@ -124,7 +124,8 @@ def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
     check_part(sampler_class, "sampler", sampler)
     embeds, norm = f"{method} embeds {ITEMS[task]}", recipe.feature_norm
     if task != sampler_class.task:
-        raise InputError(f"{embeds}, and {sampler} makes batches of {DATA[sampler_class.task]}: leave the sampler out.")
+        batches = f"batches of {sampler} are of {DATA[sampler_class.task]}"
+        raise InputError(f"{embeds}, and {batches}: leave the sampler out.")
     if method_class.samplers and sampler not in method_class.samplers:
         raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")
     if sampler_class.for_walks and sampler not in method_class.samplers:
