@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 from sfa.evaluate import Classification
 from sfa.evaluate.probes import AdamProbe, SgdProbe
 from sfa.registry import resolve
-from sfa.report.predictions import NONE, predict
+from sfa.report.collect import PARTS, predict
 
+NONE = PARTS.index(None)
 QUICK = {"pygcl-10-80-10": AdamProbe(steps=60), "image-sgd": SgdProbe(epochs=5)}
 
 

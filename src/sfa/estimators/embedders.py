@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from torch_geometric.data import Data
-
-from sfa.data import as_graph, as_graphs, as_images
-from sfa.errors import InputError
 from sfa.estimators.base import Embedder
 from sfa.methods import Method
 from sfa.tasks import Task
 
 
+@dataclass(eq=False, repr=False)
 class NodeEmbedder(Embedder):
     """Node embeddings of a graph, learned without labels.
 
@@ -26,19 +21,18 @@ class NodeEmbedder(Embedder):
         method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
         spectral: The spectral map between encoder and head, or a list of several: names (``sfa list spectral``),
             classes or objects. ``gentle`` is SFA in 64 gentle passes, ``sfa`` the paper's Algorithm 1, and ``none`` the
-            plain method, which leaves the options of maps aside.
+            plain method, for which options of maps are ignored.
         encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
-        augmentation: What makes two views: a name (``sfa list augmentations``), or a function ``(data, generator) ->
-            (view, view)``; by default the method's.
+        augmentation: A name (``sfa list augmentations``), or a function ``(data, generator) -> (view, view)``; by
+            default the method's.
         hidden: Width of the embeddings.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
         epochs: Training epochs.
         lr: Learning rate.
-        batch_size: Train on sampled batches of so many nodes; on the whole graph at once, if ``None``.
-        node_features: What to make features of for graphs that have none: ``degree``, ``random`` or ``spectral``, with
-            a width if wanted, for instance ``spectral:64``. Those of ``degree`` mean the same in every graph; the
-            others belong to the graph that was fitted.
+        batch_size: Nodes of a sampled batch; by default training is on the whole graph.
+        node_features: Features to make for graphs that have none: ``degree``, ``random`` or ``spectral``, with a width
+            if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph.
         options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
         device: ``auto``, ``cpu``, ``cuda``, …
@@ -46,115 +40,57 @@ class NodeEmbedder(Embedder):
     Arguments left at ``None`` have the method's own defaults.
 
     Attributes:
-        recipe_: Everything that decided the fit.
+        recipe_: All settings of the fit.
         history_: Metrics of each epoch.
         embedding_: Embeddings of the graph it was fitted to.
         node_ids_: Ids of its nodes, in the order of the embeddings.
+        num_nodes_: Number of its nodes.
         n_features_in_: Number of node features.
-        num_nodes_: Number of nodes of the graph it was fitted to.
     """
 
     task: ClassVar[Task] = "node"
     kept: ClassVar = {"num_nodes": int}
-
-    node_ids_: list[str | int]
-    num_nodes_: int
-
-    def __init__(
-        self,
-        method: str | type[Method] | Method = "grace",
-        spectral: Any = "gentle",
-        *,
-        encoder: Any = None,
-        augmentation: Any = None,
-        hidden: int | None = None,
-        iterations: int | None = None,
-        tau: float | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        batch_size: int | None = None,
-        node_features: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-    ) -> None:
-        self._keep(locals())
-
-    def _read(self, X: Any) -> Data:
-        return as_graph(X, labels=False, node_features=self.node_features)
+    method: str | type[Method] | Method = "grace"
+    spectral: Any = "gentle"
+    node_features: str | None = field(default=None, kw_only=True)
 
 
+@dataclass(eq=False, repr=False)
 class GraphEmbedder(Embedder):
     """Embeddings of many graphs, one each, learned without labels.
 
     Graphs are a list of PyG ``Data`` or of NetworkX graphs, a PyG data set, ``Batch`` or ``DataLoader``, or a set of
     :func:`sfa.data.load`. To split them by scikit-learn (``cross_val_score``), give a list.
 
-    Arguments and attributes are those of :class:`NodeEmbedder`, but for these.
+    Arguments and attributes are those of :class:`NodeEmbedder`, except these.
 
     Args:
-        spectral: The spectral map between pooling and head.
         hidden: Width of a layer; the embeddings are as wide as all layers side by side.
         batch_size: Graphs of a step.
-        node_features: What to make features of for graphs whose nodes have none, for instance ``degree:64``; if
-            ``None``, nodes keep their own, and those of graphs without get ``degree`` features.
+        node_features: Features to make for nodes that have none, for instance ``degree:64``; by default ``degree``.
 
     Attributes:
         graph_ids_: Ids of the graphs, in the order of the embeddings.
-        features_of_: What the node features were made of, such as ``degree``; ``None`` if they are the graphs' own.
+        features_of_: The kind of node features that were made, such as ``degree``; ``None`` if there was no need.
     """
 
     task: ClassVar[Task] = "graph"
     kept: ClassVar = {"features_of": str | None}
-
-    graph_ids_: list[str | int]
-    features_of_: str | None
-
-    def __init__(
-        self,
-        method: str | type[Method] | Method = "graphcl",
-        spectral: Any = "sfa",
-        *,
-        encoder: Any = None,
-        augmentation: Any = None,
-        hidden: int | None = None,
-        iterations: int | None = None,
-        tau: float | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        batch_size: int | None = None,
-        node_features: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-    ) -> None:
-        self._keep(locals())
-
-    def _read(self, X: Any) -> Data:
-        return as_graphs(X, labels=False, node_features=self.node_features)
-
-    def _check(self, data: Data) -> None:
-        here, then = (_origin(kind) for kind in (getattr(data, "features_of", None), self.features_of_))
-        if here != then:
-            raise InputError(f"These graphs have {here}; this embedder was fitted to graphs with {then}.")
-        super()._check(data)
+    method: str | type[Method] | Method = "graphcl"
+    node_features: str | None = field(default=None, kw_only=True)
 
 
-def _origin(features_of: str | None) -> str:
-    return "node features of their own" if features_of is None else f"{features_of} features made for them"
-
-
+@dataclass(eq=False, repr=False)
 class ImageEmbedder(Embedder):
     """Embeddings of images, learned without labels.
 
     Images are uint8 arrays or tensors ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels,
     a list of Pillow images or arrays of one size, the name or path of a data set, or what :func:`sfa.data.load` gives.
-    Of a set with parts of its own, those to train on alone are learned from.
+    Of a set with parts of its own, training uses the training part alone.
 
-    Arguments and attributes are those of :class:`NodeEmbedder`, but for ``node_features`` and these.
+    Arguments and attributes are those of :class:`NodeEmbedder`, except ``node_features`` and these.
 
     Args:
-        spectral: The spectral map between encoder and projector.
         encoder: A name, a class, or any ``nn.Module`` from images to ``(b, d)``, such as one of torchvision or timm.
         hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
         batch_size: Images of a step.
@@ -165,38 +101,4 @@ class ImageEmbedder(Embedder):
     """
 
     task: ClassVar[Task] = "image"
-    kept: ClassVar[Mapping[str, type]] = {}
-
-    image_ids_: list[str | int]
-
-    def __init__(
-        self,
-        method: str | type[Method] | Method = "simclr",
-        spectral: Any = "sfa",
-        *,
-        encoder: Any = None,
-        augmentation: Any = None,
-        hidden: int | None = None,
-        iterations: int | None = None,
-        tau: float | None = None,
-        epochs: int | None = None,
-        lr: float | None = None,
-        batch_size: int | None = None,
-        options: Mapping[str, Any] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "auto",
-    ) -> None:
-        self._keep(locals())
-
-    def _read(self, X: Any) -> Data:
-        return as_images(X, labels=False)
-
-    def _check(self, data: Data) -> None:
-        if data.num_features != self.n_features_in_:
-            raise InputError(
-                f"Channels of these images: {data.num_features}; this embedder was fitted to {self.n_features_in_}."
-            )
-
-    def _embed(self, data: Data) -> NDArray[np.float32]:
-        embeddings: NDArray[np.float32] = self.method_.embed(data).cpu().numpy()  # which moves some at a time
-        return embeddings
+    method: str | type[Method] | Method = "simclr"

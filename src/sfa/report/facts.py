@@ -1,4 +1,4 @@
-"""What can be said of a run: its data, its recipe, how far it came, and what its log tells of its training."""
+"""Collect the facts of a run: its data, its recipe, how far it came, and the log of its training."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Diagnostics
 from sfa.report.page import encode_array
-from sfa.tasks import num_items, task_of
+from sfa.tasks import item_word, num_items, task_of
 from sfa.train import RunFolder
 
 if TYPE_CHECKING:
     from sfa.run.run import Run
 
 LOOKS = 101
-"""Epochs whose feature maps are shown at most, evenly spaced: a slider has no room for more."""
+"""The most epochs whose feature maps are shown: a slider has no room for more."""
 
 CURVES = {
     "effective_rank_before": "effective_rank",
@@ -35,20 +35,19 @@ CURVES = {
     "uniformity": "uniformity",
     "uniformity_after": "uniformity_tilde",
 }
-"""Numbers by epochs, and how :class:`~sfa.evaluate.Diagnostics` calls them."""
+"""Curves of the page, and the attributes of :class:`~sfa.evaluate.Diagnostics` that they show."""
 
 
 def facts(run: Run) -> dict[str, Any]:
-    """Return what a report opens with."""
-    training, epoch = run.recipe.training, run.progress.epoch
-    state, remarks = "finished", [remark(run.data), left_out_remark(run.data)]
+    """Return the summary of a run: its settings, how far it came, and its data."""
+    training, epoch, state = run.recipe.training, run.progress.epoch, "finished"
+    remarks = [remark(run.data), left_out_remark(run.data)]
     if not run.progress.finished:
         state = "unfinished"
         remarks.insert(0, f"Training is not finished: embeddings and scores are of epoch {epoch} of {training.epochs}.")
     elif epoch < training.epochs:
-        state = "stopped early"
-        told = f"Stopped at epoch {epoch} of {training.epochs}: no progress for {training.patience} epochs."
-        remarks.insert(0, told)
+        state, stopped = "stopped early", f"Stopped at epoch {epoch} of {training.epochs}"
+        remarks.insert(0, f"{stopped}: no progress for {training.patience} epochs.")
     return {
         "method": run.recipe.method["name"],
         "spectral": run.recipe.spectral_label,
@@ -65,86 +64,67 @@ def facts(run: Run) -> dict[str, Any]:
 
 
 def data_rows(data: Data) -> list[list[str]]:
-    """Return names of counts, and the counts, of a graph, a set of graphs or a set of images."""
-    task = task_of(data)
-    rows: dict[str, Any] = {f"{task}s": num_items(data)}
-    if task == "image":
+    """Return the names of counts, and the counts, of a graph, a set of graphs or a set of images."""
+    rows: dict[str, Any] = {item_word(data): num_items(data)}
+    if task_of(data) == "image":
         height, width, channels = data.x.shape[1:]
-        rows |= {"pixels": f"{height} × {width}", "channels": channels}
-        for name, mask in (("to train on", "train_mask"), ("to validate on", "val_mask"), ("to test on", "test_mask")):
-            if data.get(mask) is not None:
-                rows[name] = int(data[mask].sum())
+        masks = {"to train on": "train_mask", "to validate on": "val_mask", "to test on": "test_mask"}
+        parts = {name: int(data[mask].sum()) for name, mask in masks.items() if data.get(mask) is not None}
+        rows |= {"pixels": f"{height} × {width}", "channels": channels, **parts}
     else:
         rows |= {"nodes": data.num_nodes, "edges": data.num_edges // 2, "features": data.num_features}
     if data.get("y") is not None:
-        labelled = data.y >= 0
-        rows["classes"] = len(data.y[labelled].unique())
-        if not bool(labelled.all()):
-            rows["labelled"] = int(labelled.sum())
+        labels = data.y[data.y >= 0]
+        rows |= {"classes": len(labels.unique()), **({"labelled": len(labels)} if len(labels) < len(data.y) else {})}
     return [[name, str(value)] for name, value in rows.items()]
 
 
 def command_line(words: Sequence[str]) -> str:
-    """Return a command as it would be typed again, whatever folder the program lay in."""
-    if not words:
-        return ""
-    program, *others = map(str, words)
-    program = "python -m sfa" if Path(program).name == "__main__.py" else Path(program).name
-    return " ".join([program, shlex.join(others)]).strip()
+    """Return a command as it would be typed again, without the folder of the program."""
+    program, *others = map(str, words or [""])
+    name = "python -m sfa" if Path(program).name == "__main__.py" else Path(program).name
+    return f"{name} {shlex.join(others)}".strip()
 
 
 def history(folder: RunFolder) -> dict[str, Any]:
-    """Return ``curve``, ``diagnostics``, ``seconds`` and, where there was one, ``online``."""
+    """Return ``curve``, ``diagnostics``, ``seconds`` and, where there was an online probe, ``online``, from the log."""
     rows = folder.read_metrics()
     online = [row for row in rows if isinstance(row.get("online"), dict)]
+    names = dict.fromkeys(name for row in online for name in row["online"])
+    accuracies = {name: [row["online"].get(name) for row in online] for name in names}
     try:
-        seconds = float(rows[-1]["seconds"]) if rows else 0.0
-        epochs = encode_array([row["epoch"] for row in rows], "int32")
-        losses = encode_array([row.get("loss", np.nan) for row in rows], "float32")
-        diagnostics = _diagnostics([row for row in rows if "diagnostics" in row])
+        return {
+            "seconds": float(rows[-1]["seconds"]) if rows else 0.0,
+            "curve": {
+                "epoch": encode_array([row["epoch"] for row in rows], "int32"),
+                "loss": encode_array([row.get("loss", np.nan) for row in rows], "float32"),
+            },
+            "diagnostics": _diagnostics([row for row in rows if "diagnostics" in row]),
+            **({"online": {"epochs": [row["epoch"] for row in online], **accuracies}} if online else {}),
+        }
     except (TypeError, ValueError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else None
         reason = error if problem is None else f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
         raise InputError(f"{folder.metrics} is damaged: {reason}.") from error
-    return {
-        "seconds": seconds,
-        "curve": {"epoch": epochs, "loss": losses},
-        "diagnostics": diagnostics,
-        **({"online": _online(online)} if online else {}),
-    }
 
 
 def _diagnostics(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the spectra, of few digits, and the numbers of some epochs, evenly spaced."""
     if not rows:
         return {"epochs": []}
     found = _DIAGNOSTICS.validate_python({"diagnostics": [row["diagnostics"] for row in rows]})["diagnostics"]
-    # A rotation keeps the spectrum.
-    changed = any((row.sigma, row.alignment) != (row.sigma_tilde, row.alignment_tilde) for row in found)
     chosen = np.unique(np.linspace(0, len(rows) - 1, LOOKS).round().astype(int))
     looks = [found[i] for i in chosen]
     curves = {name: [getattr(row, key) for row in looks] for name, key in CURVES.items()}
     return {
         "epochs": [rows[i]["epoch"] for i in chosen],
-        "spectral_map": changed,
-        "spectrum_before": [_shortened(row.sigma) for row in looks],
-        "spectrum_after": [_shortened(row.sigma_tilde) for row in looks],
+        # A rotation keeps the spectrum.
+        "spectral_map": any((row.sigma, row.alignment) != (row.sigma_tilde, row.alignment_tilde) for row in found),
+        "spectrum_before": [[float(f"{value:.5g}") for value in row.sigma] for row in looks],
+        "spectrum_after": [[float(f"{value:.5g}") for value in row.sigma_tilde] for row in looks],
         # A method of a single view has no alignment.
         **{name: [] if None in values else values for name, values in curves.items()},
     }
 
 
 _DIAGNOSTICS = TypeAdapter(dict[str, list[Diagnostics]])
-
-
-def _shortened(sigma: Sequence[float]) -> list[float]:
-    """Return fewer digits: more than a plot can show would be most of the page."""
-    return [float(f"{value:.5g}") for value in sigma]
-
-
-def _online(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return each accuracy by epochs, ``null`` where it was not looked at."""
-    names = dict.fromkeys(name for row in rows for name in row["online"])
-    return {
-        "epochs": [row["epoch"] for row in rows],
-        **{name: [row["online"].get(name) for row in rows] for name in names},
-    }

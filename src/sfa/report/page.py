@@ -1,11 +1,10 @@
-"""The page: data, style and script put into one HTML text that needs nothing else."""
+"""Put data, style and script into one HTML page that needs nothing else."""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -22,31 +21,45 @@ from sfa.atomic import ensure_writable, write_text
 from sfa.errors import InputError, SfaError
 
 PARTS = files("sfa.report") / "page"
-_NAMES = sorted(part.name for part in PARTS.iterdir() if part.name.endswith(".js"))
-SCRIPTS = [*(name for name in _NAMES if name != "main.js"), "main.js"]
-"""Parts of the script; the last one starts the rest."""
+SCRIPTS = sorted(
+    (part.name for part in PARTS.iterdir() if part.name.endswith(".js")), key=lambda n: (n == "main.js", n)
+)
+"""Parts of the script; the last one starts the others."""
+
+
+class ReportError(SfaError, OSError):
+    """A report could not be written, for instance because the disk is full. Nothing is half-written."""
 
 
 def render_page(data: Mapping[str, Any]) -> str:
-    """Return one HTML text, with everything in it, that shows what :func:`sfa.report.collect.report_data` found.
+    """Return one HTML text with everything in it that shows the data of :func:`sfa.report.report_data`.
 
-    It is ASCII throughout, so that no encoding can spoil it, and a browser is told to load nothing from elsewhere.
+    It is ASCII throughout, so that no encoding can spoil it, and the browser is told to load nothing from elsewhere.
     """
     # A title may have a path in it that is no valid Unicode.
     title = html.escape(str(data["title"])).encode("ascii", "xmlcharrefreplace").decode("ascii")
+    style, script = _style_and_script()
     template = Template((PARTS / "template.html").read_text("utf-8"))
-    return template.substitute(title=title, style=_style(), script=_script(), data=as_json(data))
+    return template.substitute(title=title, style=style, script=script, data=as_json(data))
+
+
+@cache
+def _style_and_script() -> tuple[str, str]:
+    style = (PARTS / "style.css").read_text("utf-8")
+    text = "\n".join((PARTS / name).read_text("utf-8") for name in SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{text}\n}})();'
+    not_ascii = re.compile(r"[^\x00-\x7f]")
+    return (
+        not_ascii.sub(lambda sign: f"\\{ord(sign[0]):06x}", style),
+        not_ascii.sub(lambda sign: f"\\u{{{ord(sign[0]):x}}}", script),
+    )
 
 
 def as_json(data: Any) -> str:
-    """Return JSON that can stand inside a ``script`` element: nothing in it opens or ends one, or a comment.
-
-    What is not finite becomes ``null``: JSON has no word for it.
-    """
-    text = json.dumps(_finite(data), allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    """Return JSON that can stand inside a ``script`` element; numbers that are not finite become ``null``."""
+    finite = json.loads(json.dumps(data), parse_constant=lambda _: None)
+    text = json.dumps(finite, allow_nan=False, separators=(",", ":"))
+    return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def encode_array(values: ArrayLike, dtype: Literal["float32", "int32", "uint8"]) -> dict[str, Any]:
@@ -54,31 +67,6 @@ def encode_array(values: ArrayLike, dtype: Literal["float32", "int32", "uint8"])
     array = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
     shape = list(np.shape(values))  # contiguous arrays have at least one axis
     return {"dtype": dtype, "shape": shape, "base64": base64.b64encode(array.tobytes()).decode("ascii")}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    return value
-
-
-@cache
-def _script() -> str:
-    text = "\n".join((PARTS / name).read_text("utf-8") for name in SCRIPTS)
-    return re.sub(r"[^\x00-\x7f]", lambda sign: f"\\u{{{ord(sign[0]):x}}}", f'"use strict";\n(() => {{\n{text}\n}})();')
-
-
-@cache
-def _style() -> str:
-    return re.sub(r"[^\x00-\x7f]", lambda sign: f"\\{ord(sign[0]):06x}", (PARTS / "style.css").read_text("utf-8"))
-
-
-class ReportError(SfaError, OSError):
-    """A report could not be written, for instance because the disk is full. Nothing is half-written."""
 
 
 def check_report(path: Path) -> None:
@@ -89,7 +77,7 @@ def check_report(path: Path) -> None:
 
 
 def write_report(path: str | Path, data: Mapping[str, Any]) -> None:
-    """Write what :func:`~sfa.report.report_data` found as one page; an existing file is replaced in one step."""
+    """Write the data of :func:`~sfa.report.report_data` as one page; an existing file is replaced in one step."""
     path = Path(path)
     check_report(path)
     page = render_page(data)

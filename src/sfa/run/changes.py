@@ -1,4 +1,4 @@
-"""Changes to a recipe, given by path: those of today's layout, and those of the old one."""
+"""Change a recipe by paths, those of today's layout or those of the old one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfa.errors import InputError, unknown_name
-from sfa.run.legacy import OLD, STEPS, modern_paths, modernize, with_step
+from sfa.run.legacy import OLD, STEPS, modern_paths, modernize, with_old_steps
 from sfa.run.parsing import label_of, stretched_warmup, with_required_options
 from sfa.run.sections import names_of
 
@@ -18,18 +18,38 @@ SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """Return a recipe with some keys changed; see :meth:`sfa.run.Recipe.updated`."""
+    """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
+
+    Changing the name of a part drops the options of the old one, except the batch size of a sampler. Another method
+    also brings its authors' other settings, except the seed and the intervals of checkpoints and diagnostics. Options
+    of a sampler alone, where there was none, ask for sampled neighbors. Other epochs alone stretch the warm-up. Paths
+    of the old layout, such as ``method.hidden``, are understood.
+    """
     base = _with_another_method(recipe, changes)
     changes = _modern_changes(base, changes)
-    given = base.as_dict()
     if base.sampler["name"] == "whole" and any(key.startswith("sampler.") for key in changes):
         changes = {"sampler": "neighbours", **changes}
     if "training.epochs" in changes and not {"training", "training.warmup"} & changes.keys():
         warmup = stretched_warmup(base.training.warmup, base.training.epochs, changes["training.epochs"])
         changes = {"training.warmup": warmup, **changes}
+    result = base.as_dict()
     for path in sorted(changes, key=lambda path: (path.count("."), not path.endswith(".name"))):
-        _set(given, path, changes[path])
-    return recipe.parse(given)
+        _set(result, path, changes[path])
+    return recipe.parse(result)
+
+
+def _with_another_method(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """Return a recipe of another method if the changes name one; it keeps what does not depend on the method."""
+    asked = changes.get("method.name", changes.get("method"))
+    name = asked.get("name") if isinstance(asked, Mapping) else asked
+    if not isinstance(name, str) or name == recipe.method["name"]:
+        return recipe
+    own = recipe.parse({"method": with_required_options(recipe.method["name"], recipe.method, "")})
+    kept = {key: getattr(recipe, key) for key in ("spectral", "sampler") if getattr(recipe, key) != getattr(own, key)}
+    kept |= {key: changes.get(key, getattr(recipe, key)) for key in ("feature_noise", "edge_noise")}
+    kept["postprocess"] = with_old_steps(changes.get("postprocess", recipe.postprocess), changes)
+    kept["training"] = {key: getattr(recipe.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
+    return recipe.parse({"method": with_required_options(name, changes), **kept})
 
 
 def _modern_changes(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,60 +57,33 @@ def _modern_changes(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any
     result: dict[str, Any] = {}
     for path, value in changes.items():
         key = path.removeprefix("method.")
-        if path in STEPS:
-            result["postprocess"] = _changed_steps(recipe, changes)
+        if path in STEPS or path == "postprocess":
+            result["postprocess"] = with_old_steps(changes.get("postprocess", recipe.postprocess), changes)
         elif path.startswith("method.") and key != "name" and key not in recipe.method:
-            result = {**_kept(recipe, key), **result, **dict(_moved(recipe, key, value))}
+            if key == "encoder" and recipe.encoder and (old := OLD.get(recipe.method["name"], (None,))[0]):
+                kept = {f"encoder.{option}": value for option, value in recipe.encoder.items() if option in old.options}
+                result = {**kept, **result}  # as of old, where another encoder is chosen as an option of the method
+            result |= _moved(recipe, key, value)
         elif path == "method" and isinstance(value, Mapping):
             modern = modernize({"method": {"name": recipe.method["name"], **value}}, corrected=True)
             own = recipe.parse(modern).as_dict()
             result |= {part: own[part] for part in modern if part in SECTIONS}
-        elif path != "postprocess" or path not in result:
+        else:
             result[path] = value
     return result
 
 
-def _changed_steps(recipe: Recipe, changes: Mapping[str, Any]) -> Any:
-    """Return the steps of postprocessing with those that changes name by the old keys."""
-    steps = changes.get("postprocess", recipe.as_dict()["postprocess"])
-    for old in [key for key in STEPS if key in changes]:
-        steps = with_step(steps, old, changes[old])
-    return steps
-
-
-def _moved(recipe: Recipe, key: str, value: Any) -> list[tuple[str, Any]]:
-    """Return where an option now is that a method does not have: of its encoder or augmentation."""
-    paths = modern_paths(recipe.method["name"], key, value)
+def _moved(recipe: Recipe, key: str, value: Any) -> dict[str, Any]:
+    """Return the paths and values of an option that the method itself does not have: its encoder's, for instance."""
+    paths = dict(modern_paths(recipe.method["name"], key, value))
     for kind, section in (("encoder", recipe.encoder), ("augmentation", recipe.augmentation)):
-        if paths[0][0] == f"method.{key}" and isinstance(section, dict) and key in section:
-            return [(f"{kind}.{key}", value)]
+        if f"method.{key}" in paths and isinstance(section, dict) and key in section:
+            return {f"{kind}.{key}": value}
     return paths
 
 
-def _kept(recipe: Recipe, key: str) -> dict[str, Any]:
-    """Return the options that an encoder keeps where another is chosen as an option of the method, as of old."""
-    old, encoder = OLD.get(recipe.method["name"], (None, None))[0], recipe.encoder or {}
-    kept = old.options if old is not None and key == "encoder" else ()
-    return {f"encoder.{option}": encoder[option] for option in kept if option in encoder}
-
-
-def _with_another_method(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """Return a recipe of another method if the changes name one; what is not the method's affair is kept."""
-    asked = changes.get("method.name", changes.get("method"))
-    name = asked.get("name") if isinstance(asked, Mapping) else asked
-    if not isinstance(name, str) or name == recipe.method["name"]:
-        return recipe
-    own = recipe.parse({"method": with_required_options(recipe.method["name"], recipe.method, "")})
-    kept = {key: getattr(recipe, key) for key in ("spectral", "sampler") if getattr(recipe, key) != getattr(own, key)}
-    training = {key: getattr(recipe.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
-    plain = {key: changes.get(key, getattr(recipe, key)) for key in ("feature_noise", "edge_noise")}
-    plain["postprocess"] = _changed_steps(recipe, changes)
-    method = with_required_options(name, changes)
-    return recipe.parse({"method": method, **plain, "training": training, **kept})
-
-
 def _set(given: dict[str, Any], path: str, value: Any) -> None:
-    """Set a key of a recipe in place; ``spectral.0.strength`` is of the first of several maps."""
+    """Set a key of a recipe in place; ``spectral.0.strength`` is that of the first of several maps."""
     *parents, key = path.split(".")
     section: Any = given
     for parent in parents:
@@ -98,20 +91,17 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
             section = section[int(parent)]
         else:
             section = section.get(parent) if isinstance(section, dict) else None
-        if section is None and [parent] == parents and parent in SECTIONS:  # a method without says so when it is parsed
+        if section is None and [parent] == parents and parent in SECTIONS:  # refused when parsed, if a method has none
             section = given[parent] = {}
         if not isinstance(section, dict | list):
             raise unknown_name("recipe key", path, given)
-    if isinstance(section, list) and key == "name" and len(parents) == 1:
-        given[parents[0]] = {"name": value}
-        return
     if isinstance(section, list):
-        raise InputError(
-            f"Recipe key {path!r}: there are several of {parents[0]}, {names_of(section)}; say of which, counted "
-            f"from 0, for instance {parents[0]}.0.{key}."
-        )
+        if key != "name" or len(parents) > 1:
+            which = f"there are several of {parents[0]}, {names_of(section)}: count from 0"
+            raise InputError(f"Recipe key {path!r}: {which}, for instance {parents[0]}.0.{key}.")
+        given[parents[0]] = section = {}
     if key == "name" and section and label_of(section) != value:
-        kept = {name: section[name] for name in ("batch_size",) if name in section and value != "whole"}
+        kept = {"batch_size": section["batch_size"]} if "batch_size" in section and value != "whole" else {}
         section.clear()
         section.update(kept)
     if not parents and key in SECTIONS:

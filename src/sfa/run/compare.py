@@ -1,4 +1,4 @@
-"""Runs against the first of them, over the same splits."""
+"""Compare runs with the first of them, over the same splits."""
 
 from __future__ import annotations
 
@@ -13,38 +13,21 @@ from sfa.evaluate import Difference, Protocol, Score, score_difference
 from sfa.registry import resolve
 from sfa.run.display import Display, Rows, Shown, display_of
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.score_cache import (
-    keep_scores,
-    kept_scores,
-    require_same_splits,
-    score_run,
-    tell_if_trained_anew,
-    usual_protocol,
-)
+from sfa.run.score_cache import kept_or_new_score, require_same_splits, usual_protocol
 
 
 def caveat(score: Score) -> str:
-    """Return what is to be said with differences of scores of so many splits."""
+    """Return the sentence that goes with differences of scores of so many splits."""
     if len(score.of()) == 1:
-        why = "There is but one split, and so no interval"
-        return f"{why}: judge over training seeds, by `sfa study` with several --seeds."
-    why = "Intervals and p are over splits of the same data, for one training seed a run"
-    return f"{why}: another seed may differ by more."
+        return "There is but one split, and so no interval: judge over training seeds, by `sfa study --seeds`."
+    return "Intervals and p are over splits of the same data, for one training seed a run: seeds may differ by more."
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """Scores of runs, and their paired differences from those of the first.
-
-    Attributes:
-        protocol: That they are scored by.
-        paths: The run folders.
-        scores: A score for each run.
-        differences: The difference of each run from the first, by metric.
-    """
+    """Scores of runs, and their paired differences from those of the first, by metric."""
 
     texts = 3
-
     protocol: Protocol
     paths: Sequence[Path]
     scores: Sequence[Score]
@@ -54,11 +37,10 @@ class Comparison(Shown):
         rows = []
         for number, (path, score, found) in enumerate(zip(self.paths, self.scores, self.differences, strict=True)):
             for metric, difference in found.items():
-                cells = [f"{difference.mean:+.2f}", "–", "–"]
-                if not math.isnan(difference.low):
+                cells = [f"{difference.mean:+.2f}", "–", "–"] if number else [""] * 3
+                if number and not math.isnan(difference.low):
                     cells[1:] = [f"[{difference.low:+.2f}, {difference.high:+.2f}]", f"{difference.p_value:.2g}"]
-                shown = cells if number > 0 else ["", "", ""]
-                rows.append([str(path), score.name, metric, score.text(metric), *shown])
+                rows.append([str(path), score.name, metric, score.text(metric), *cells])
         return ["run", "", "metric", "score", "difference", "95 % interval", "p (Wilcoxon)"], rows
 
     def notes(self) -> list[str]:
@@ -67,7 +49,7 @@ class Comparison(Shown):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, with the value of every split."""
-        baseline, *others = (
+        rows = [
             {
                 "run": str(path),
                 "score": score.as_dict(),
@@ -77,10 +59,10 @@ class Comparison(Shown):
                 },
             }
             for path, score, found in zip(self.paths, self.scores, self.differences, strict=True)
-        )
-        del baseline["differences"]
+        ]
+        baseline = {key: rows[0][key] for key in ("run", "score")}
         note = caveat(self.scores[0])
-        return {"protocol": self.protocol.name, "note": note, "baseline": baseline, "others": others}
+        return {"protocol": self.protocol.name, "note": note, "baseline": baseline, "others": rows[1:]}
 
 
 def compare_runs(
@@ -110,17 +92,6 @@ def compare_runs(
     require_same_splits(opened, chosen)
     for run in opened:
         run.tell_if_unfinished(display)
-    scores = [_score_of(run, chosen, display) for run in opened]
+    scores = [kept_or_new_score(run, chosen, display) for run in opened]
     differences = [{metric: score_difference(score, scores[0], metric) for metric in score.values} for score in scores]
     return Comparison(chosen, [run.path for run in opened], scores, differences)
-
-
-def _score_of(run: Run, protocol: Protocol, display: Display) -> Score:
-    """Return the run's score, from its folder if one is kept that fits; else it is made, and kept if none was."""
-    score = kept_scores(run, protocol).get(run.name)
-    if score is None:
-        display.say(f"{run.path}: scoring by {protocol.name}")
-        tell_if_trained_anew(run, protocol, display)
-        score = score_run(run, protocol, display)
-        keep_scores(run, protocol, [score], display)
-    return score

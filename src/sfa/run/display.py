@@ -1,4 +1,4 @@
-"""Messages, progress and results: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Show messages, progress and results: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from html import escape
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 PLAIN_INTERVAL = 5.0
 """Seconds between two lines when the output is not a terminal."""
 PLAIN_WIDTH = 220
-"""Columns of tables when the output is not a terminal, so that no path is cut."""
+"""Columns of tables when the output is not a terminal; no path is cut."""
 
 
 def results_console() -> Console:
-    """Return standard output, for results."""
+    """Return a console on standard output, for results."""
     console = Console(highlight=False, soft_wrap=True)
     return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=PLAIN_WIDTH)
 
@@ -37,7 +37,7 @@ def counted(number: int, what: str) -> str:
 
 
 class Display:
-    """Messages and progress on standard error; results are printed elsewhere, so that they can be piped."""
+    """Print messages and progress to standard error; results go to standard output, so that they can be piped."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
@@ -50,28 +50,23 @@ class Display:
     def progress(self, title: str, total: int) -> Iterator[Tracker]:
         """Track ``total`` steps."""
         if not (self.console.is_terminal or self.console.is_jupyter):
-            yield LineTracker(total, title, self)
+            yield Tracker(title, total, self)
             return
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=self.console,
-        ) as bar:
-            yield BarTracker(total, title, bar)
+        remaining = TimeRemainingColumn(elapsed_when_finished=True)
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "{task.fields[note]}", remaining)
+        with Progress(*columns, console=self.console) as bar:
+            yield Tracker(title, total, self, bar)
 
     @contextmanager
     def counting(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """Return what is told how many things are done, and of how many; nothing is shown before it is."""
+        """Return a function ``(done, total)`` that shows progress from its first call on."""
         with ExitStack() as stack:
-            trackers: list[Tracker] = []
+            tracker: Tracker | None = None
 
             def count(done: int, total: int) -> None:
-                if not trackers:
-                    trackers.append(stack.enter_context(self.progress(title, total)))
-                trackers[0].step(done)
+                nonlocal tracker
+                tracker = tracker or stack.enter_context(self.progress(title, total))
+                tracker.step(done)
 
             yield count
 
@@ -82,77 +77,54 @@ def display_of(progress: bool | Display) -> Display:
 
 
 def open_page(path: Path, display: Display) -> None:
-    """Open a file in the browser; where nobody could see it, say so."""
+    """Open a file in the browser; say so where there is none."""
     if not _somebody_is_there() or not webbrowser.open(path.resolve().as_uri()):
         display.say(f"--open: there is no browser here to show it; open {path} in one.")
 
 
 def _somebody_is_there() -> bool:
-    """Tell whether a person sits at a terminal with windows: a browser of text would take over the terminal."""
+    """Tell whether this is a terminal in a graphical session: a text browser would take over the terminal."""
     has_windows = sys.platform in ("darwin", "win32") or any(os.environ.get(v) for v in ("DISPLAY", "WAYLAND_DISPLAY"))
     return sys.stderr.isatty() and has_windows
 
 
-class Tracker(ABC):
-    """Receives steps and shows how it goes. Work that goes on from the middle starts with a later step."""
+class Tracker:
+    """Count steps, and show them on a bar, or in a line every few seconds. Resumed work starts with a later step."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
+    def __init__(self, title: str, total: int, display: Display, bar: Progress | None = None) -> None:
+        self.title, self.total, self.display, self.bar = title, total, display, bar
         self.done = 0.0
         self.begun_at: float | None = None
-        self.started = time.monotonic()
+        self.started = self.shown = time.monotonic()
+        if bar is not None:
+            bar.add_task(title, total=total, note="")
 
     def step(self, done: float | None = None, *, of: int = 1, **values: float) -> None:
-        """Count one more step, or so many in all, with some numbers worth showing; it may be one part ``of`` some."""
+        """Count one step more, or one part ``of`` some, or set the number of steps done; ``values`` are shown."""
         self.done = self.done + 1 / of if done is None else done
         if self.begun_at is None:
             self.begun_at = self.done - 1 / of
         rate = (self.done - self.begun_at) / max(1e-9, time.monotonic() - self.started)
         self.show([*(f"{name} {value:.4g}" for name, value in values.items()), f"{rate:.3g}/s"], rate)
 
-    @abstractmethod
     def show(self, notes: list[str], rate: float) -> None:
         """Show the step just done."""
-
-
-class BarTracker(Tracker):
-    """A live bar."""
-
-    def __init__(self, total: int, title: str, bar: Progress) -> None:
-        super().__init__(total)
-        self.bar = bar
-        self.task = bar.add_task(title, total=total, note="")
-
-    def show(self, notes: list[str], rate: float) -> None:
-        self.bar.update(self.task, completed=self.done, note="  ".join(notes))
-
-
-class LineTracker(Tracker):
-    """A line every few seconds and at the end."""
-
-    def __init__(self, total: int, title: str, display: Display) -> None:
-        super().__init__(total)
-        self.title, self.display = title, display
-        self.shown = self.started
-
-    def show(self, notes: list[str], rate: float) -> None:
         now = time.monotonic()
-        if self.done < self.total and now - self.shown < PLAIN_INTERVAL:
-            return
-        self.shown = now
-        left = (self.total - self.done) / rate
-        notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
-        self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=self.done, note="  ".join(notes))
+        elif self.done >= self.total or now - self.shown >= PLAIN_INTERVAL:
+            self.shown, left = now, (self.total - self.done) / rate
+            notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
+            self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))
 
 
 Rows = Sequence[Sequence[str]]
 
 
 class Shown(ABC):
-    """A result with a table and some sentences."""
+    """A result that is shown as a table, whose first ``texts`` columns are text, and some sentences."""
 
     texts = 1
-    """Columns of the table that are text; the others are numbers, and stand to the right."""
 
     @abstractmethod
     def table(self) -> tuple[Sequence[str], Rows]:
@@ -183,28 +155,24 @@ class Shown(ABC):
         return captured.get().rstrip()
 
     def _repr_html_(self) -> str:
+        import pandas as pd
+
         headings, rows = self.table()
-        return html_table(headings, rows) + "".join(f"<p>{escape(note)}</p>" for note in self.notes())
+        table = pd.DataFrame([list(row) for row in rows], columns=list(headings)).to_html(index=False, border=0)
+        return str(table) + "".join(f"<p>{escape(note)}</p>" for note in self.notes())
 
 
-def html_table(headings: Sequence[str], rows: Rows) -> str:
-    """Return a table as HTML."""
-    import pandas as pd
-
-    return str(pd.DataFrame([list(row) for row in rows], columns=list(headings)).to_html(index=False, border=0))
-
-
-def loss_curve(points: Sequence[tuple[int, float]], *, width: int = 360, height: int = 120) -> str:
-    """Return the loss by epochs as an inline SVG; nothing, if there are less than two finite losses."""
+def loss_curve(points: Sequence[tuple[int, float]]) -> str:
+    """Draw the loss by epochs as an inline SVG; return nothing if there are fewer than two finite losses."""
     points = [(x, y) for x, y in points if math.isfinite(y)]
     if len(points) < 2:
         return ""
     (left, right), (low, high) = ((min(values), max(values)) for values in zip(*points, strict=True))
-    across, up = (width - 8) / ((right - left) or 1), (height - 24) / ((high - low) or 1)
+    across, up = 352 / ((right - left) or 1), 96 / ((high - low) or 1)
     path = " ".join(f"{4 + (x - left) * across:.1f},{4 + (high - y) * up:.1f}" for x, y in points)
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="loss by epochs">'
+        '<svg viewBox="0 0 360 120" width="360" height="120" role="img" aria-label="loss by epochs">'
         f'<polyline points="{path}" fill="none" stroke="#2a78d6" stroke-width="1.5"/>'
-        f'<text x="4" y="{height - 6}" font-size="11" fill="currentColor">'
+        '<text x="4" y="114" font-size="11" fill="currentColor">'
         f"loss {high:.4g} to {low:.4g}, epochs {left:g} to {right:g}</text></svg>"
     )

@@ -1,4 +1,4 @@
-"""The embeddings of a run's data, or of other data."""
+"""Compute the embeddings of a run's data, or of other data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import yaml
@@ -18,7 +18,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.inputs import labels_of
 from sfa.export import Columns, Layout, check_export, write_embeddings
-from sfa.report.predictions import predict
+from sfa.report.collect import PARTS, predict
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_for, open_runs, set_threads
 from sfa.run.score_cache import usual_protocol
@@ -26,21 +26,10 @@ from sfa.run.source import Source, recorded_source, tell_of_data
 from sfa.tasks import Task, item_word, task_of
 from sfa.train import RunFolder
 
-PARTS = ("train", "validation", "test", None)
-"""Of a split, as the numbers of its parts stand for them."""
-
 
 @dataclass(frozen=True, repr=False)
 class Embeddings(Shown):
-    """Embeddings ``z``, ``(n, d)``, with the ids of their nodes, graphs or images.
-
-    Attributes:
-        z: The embeddings.
-        ids: One for each row.
-        item: What a row is of: ``node``, ``graph`` or ``image``.
-        columns: Further columns, such as labels, if they were asked for.
-        path: The file that they were written to, if they were.
-    """
+    """Embeddings ``z``, ``(n, d)``, the ids of their nodes, graphs or images, columns such as labels, and the file."""
 
     z: NDArray[np.float32]
     ids: Sequence[Any]
@@ -94,19 +83,17 @@ def embed_run(
     if target is not None:
         check_export(target, layout)
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
-    if data is None and source != Source(None, source.data_root):
-        raise InputError(
-            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to other data: name them by "
-            "--data."
-        )
+    source.check()
     folder = run.folder if isinstance(run, Run) else RunFolder.open(Path(run))
-    if target is not None:
-        _check_overwrites_no_source(target, source if data is not None else recorded_source(folder, source.data_root))
+    if target is not None and target.exists():
+        read = source if data is not None else recorded_source(folder, source.data_root)
+        given = (None if read.in_memory else read.data, read.features, read.labels)
+        files = [Path(file).expanduser() for file in given if file is not None]
+        if any(file.exists() and target.samefile(file) for file in files):
+            raise InputError(f"{target} holds the data to be embedded: choose another --out.")
     opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, source)
     if with_labels and opened.data.get("y") is None:
-        raise InputError(
-            f"--with-labels writes labels, and {opened.data.name} has none: leave it out, or give some (--labels)."
-        )
+        raise InputError(f"--with-labels writes labels, and {opened.data.name} has none: give some by --labels.")
     display, task = display_of(progress), task_of(opened.data)
     z = opened.method.embed(opened.data)
     columns = _label_columns(z, opened.data, display) if with_labels else None
@@ -127,17 +114,12 @@ def embed_run(
 
 
 def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
-    """Return the class of each item, what a probe of the embeddings takes it for, and its part in the probe's split.
-
-    Where there are too few labels for a probe, the classes alone.
-    """
+    """Return the class of each item and, if there are labels enough, the class that a probe predicts and its split."""
     y = labels_of(data)
     names = data.get("class_names") or [str(label) for label in range(int(y.max()) + 1)]
     columns: dict[str, list[str | None]] = {"label": [names[label] if label >= 0 else None for label in y]}
-    protocol = usual_protocol(data)
+    protocol = cast(Classification, usual_protocol(data))
     try:
-        if not isinstance(protocol, Classification):
-            raise InputError(f"{protocol.name} predicts no labels.")
         protocol.check(data)
         found = predict(z, data, protocol)
     except InputError as error:
@@ -150,10 +132,3 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
     columns["predicted"] = [names[label] for label in found.labels]
     columns["part"] = [PARTS[number] for number in found.part]
     return columns
-
-
-def _check_overwrites_no_source(out: Path, source: Source) -> None:
-    given = (None if source.in_memory else source.data, source.features, source.labels)
-    files = [Path(file).expanduser() for file in given if file is not None]
-    if out.exists() and any(file.exists() and out.samefile(file) for file in files):
-        raise InputError(f"{out} holds the data to be embedded: choose another --out.")

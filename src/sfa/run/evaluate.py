@@ -1,8 +1,8 @@
-"""Scores of a run beside those of baselines that need no training."""
+"""Score a run beside baselines that need no training."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,13 @@ from sfa.run.score_cache import baselines_of, keep_scores, score_all, score_run,
 from sfa.tasks import ITEMS, item_word, task_of
 
 ALL = "all"
-SUPERVISED: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
 
 
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
-    """Scores of a run and of its baselines.
+    """Scores of a run and of its baselines: ``of`` has those of all embeddings, the run's own last, by protocol.
 
-    Attributes:
-        of: Those of all embeddings, the run's own after the baselines', by the name of the protocol.
-        records: What is written to the run folder, by the name of the protocol.
-        refused: Why other protocols are not possible here, by their names.
-        remarks: What the protocols are, and which are not possible.
-        alone: Whether a single protocol was asked for, by its name.
+    ``records`` are the files in the run folder, and ``refused`` the reasons why other protocols are not possible.
     """
 
     of: Mapping[str, Sequence[Score]]
@@ -47,36 +41,35 @@ class Scores(Shown):
         records = list(self.records.values())
         return records[0] if self.alone else {"protocols": records, "not possible": dict(self.refused)}
 
+    def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
+        """Return the text of each score by protocol and metric, and by embedding."""
+        empty = {score.name: "" for scores in self.of.values() for score in scores}
+        return {
+            (protocol, metric): {**empty, **{score.name: score.text(metric) for score in scores}}
+            for protocol, scores in self.of.items()
+            for metric in scores[0].values
+        }
+
     def table(self) -> tuple[Sequence[str], Rows]:
         columns = self._columns()
-        headings = [metric if len(self.of) == 1 else f"{protocol}\n{metric}" for protocol, metric, _ in columns]
-        return ["embedding", *headings], [[name, *(of.get(name, "") for *_, of in columns)] for name in self._names()]
+        headings = [metric if len(self.of) == 1 else f"{protocol}\n{metric}" for protocol, metric in columns]
+        names = next(iter(columns.values()), {})
+        return ["embedding", *headings], [[name, *(texts[name] for texts in columns.values())] for name in names]
 
     def notes(self) -> list[str]:
         return list(self.remarks)
 
     def rich_table(self, console: Console) -> Table:
         """Return the table; its transpose, if the terminal is too narrow for it."""
-        wide = super().rich_table(console)
-        unbounded = console.options.update(width=10_000)
-        if console.measure(wide, options=unbounded).maximum <= console.width:
+        wide, columns = super().rich_table(console), self._columns()
+        if console.measure(wide, options=console.options.update(width=10_000)).maximum <= console.width:
             return wide
         tall = Table("protocol", "metric", padding=0)  # 80 columns hold four embeddings
-        for name in self._names():
+        for name in next(iter(columns.values()), {}):
             tall.add_column(name, justify="right")
-        for protocol, metric, of in self._columns():
-            tall.add_row(protocol, metric, *(of.get(name, "") for name in self._names()))
+        for (protocol, metric), texts in columns.items():
+            tall.add_row(protocol, metric, *texts.values())
         return tall
-
-    def _names(self) -> list[str]:
-        return list(dict.fromkeys(score.name for scores in self.of.values() for score in scores))
-
-    def _columns(self) -> list[tuple[str, str, dict[str, str]]]:
-        return [
-            (protocol, metric, {score.name: score.text(metric) for score in scores})
-            for protocol, scores in self.of.items()
-            for metric in scores[0].values
-        ]
 
 
 def evaluate_run(
@@ -88,7 +81,7 @@ def evaluate_run(
     threads: int | None = None,
     progress: bool | Display = False,
 ) -> Scores:
-    """Score a run's embeddings beside what needs no training: features, raw or propagated, and the untrained encoder.
+    """Score a run's embeddings beside baselines without training: features, raw or propagated, the untrained encoder.
 
     The values of every split are kept in the run folder.
 
@@ -117,17 +110,17 @@ def evaluate_run(
     for one in chosen:
         try:
             scores[one.name] = _score(run, one, supervised, display)
-        except InputError as error:  # one of all that fails late does not take the others with it
+        except InputError as error:
             if one in named:
                 raise
-            refused[one.name] = str(error)
+            refused[one.name] = str(error)  # the other protocols are still scored
             continue
         records[one.name] = keep_scores(run, one, scores[one.name], display)
     refused = {name: reason for name, reason in refused.items() if name not in scores}
-    own, others = _by_task(refused, run.data)
+    others = _for_other_tasks(refused, run.data)
     remarks = [
         *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
-        *(f"not here, {name}: {reason}" for name, reason in own.items()),
+        *(f"not here, {name}: {reason}" for name, reason in refused.items() if name not in others),
         *([_of_other_tasks(others)] if others else []),
     ]
     return Scores(scores, records, refused, remarks, alone=len(named) == 1 and ALL not in asked)
@@ -136,18 +129,17 @@ def evaluate_run(
 def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: bool, data: Data) -> None:
     """Raise, before any long work, what these data do not allow."""
     if not chosen:
-        own, _ = _by_task(refused, data)
-        raise InputError(f"No protocol is possible here: {next(iter(own.values()))}")
+        others = _for_other_tasks(refused, data)
+        reason = next(reason for name, reason in refused.items() if name not in others)
+        raise InputError(f"No protocol is possible here: {reason}")
     for protocol in chosen:
         protocol.check(data)
     if supervised and task_of(data) != "node":
         this = f"this is a set of {item_word(data)}"
         raise InputError(f"--supervised trains an MLP and a GCN on the nodes of one graph, and {this}.")
     if supervised and not any(can_be_supervised(protocol, data) for protocol in chosen):
-        raise InputError(
-            "--supervised trains classifiers on splits with a validation part, for instance those of "
-            f"honest-10-10-80; {', '.join(protocol.name for protocol in chosen)} has none."
-        )
+        names = ", ".join(protocol.name for protocol in chosen)
+        raise InputError(f"--supervised needs splits with a validation part, as honest-10-10-80 has; {names} has none.")
 
 
 def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> list[Score]:
@@ -158,22 +150,20 @@ def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> 
         scores = score_all({**baselines_of(run), run.name: run.method.embed}, run.data, protocol, display)
     if supervised and isinstance(protocol, Classification) and can_be_supervised(protocol, run.data):
         with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(run.data)) as tracker:
-            scores += [
-                supervised_score(run.data, protocol, model, name=name, on_split=tracker.step)
-                for model, name in SUPERVISED.items()
-            ]
+            models: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
+            for model, name in models.items():
+                scores.append(supervised_score(run.data, protocol, model, name=name, on_split=tracker.step))
     return scores
 
 
-def _by_task(refused: Mapping[str, str], data: Data) -> tuple[dict[str, str], list[str]]:
-    """Return protocols that are for such data, but not for these, and why; and those that are for other data."""
-    protocols = {protocol.name: protocol for protocol in registered("protocol").values()}
-    others = [name for name in refused if task_of(data) not in protocols[name].tasks]
-    return {name: reason for name, reason in refused.items() if name not in others}, others
+def _for_other_tasks(names: Iterable[str], data: Data) -> list[str]:
+    """Return the protocols that are for data of other tasks."""
+    tasks = {protocol.name: protocol.tasks for protocol in registered("protocol").values()}
+    return [name for name in names if task_of(data) not in tasks[name]]
 
 
 def _of_other_tasks(names: Sequence[str]) -> str:
     """Return, for instance, "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
-    protocols = [protocol for protocol in registered("protocol").values() if protocol.name in names]
-    scored = [what for task, what in ITEMS.items() if any(task in protocol.tasks for protocol in protocols)]
-    return f"not here, {counted(len(names), 'protocol')} for {' or '.join(scored)}: {', '.join(names)}"
+    tasks = {task for protocol in registered("protocol").values() if protocol.name in names for task in protocol.tasks}
+    scored = " or ".join(what for task, what in ITEMS.items() if task in tasks)
+    return f"not here, {counted(len(names), 'protocol')} for {scored}: {', '.join(names)}"

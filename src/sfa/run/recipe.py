@@ -1,43 +1,32 @@
-"""A recipe: everything that decides a run, validated before it starts."""
+"""A recipe: every setting of a run, validated before it starts."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
 from sfa.graph.rewiring import replace_edges
-from sfa.methods import Method, available_methods
+from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import resolve
 from sfa.run.changes import changed
 from sfa.run.legacy import modernize
-from sfa.run.parsing import (
-    GENTLE,
-    build_method,
-    check_fit,
-    class_of_method,
-    part_section,
-    postprocess_section,
-    sampler_section,
-    spectral_section,
-    training_section,
-)
+from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
 from sfa.run.sections import complete, named, names_of, validated
 from sfa.run.shipped import parse_yaml, shipped_recipes
 from sfa.sampling import Sampler
-from sfa.tasks import DATA, ITEMS, Task, settings_of, task_of
+from sfa.tasks import DATA, ITEMS, Task, task_of
 from sfa.train.fabric import PrecisionName
 from sfa.train.optim import OptimizerName
-
-NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Training(BaseModel):
@@ -64,64 +53,53 @@ class Training(BaseModel):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Return what training itself is called with; a probe is made of the data, which are not known here."""
+        """The arguments of training itself; an online probe is made from the data, which are not known here."""
         return self.model_dump(exclude={"online_probe"})
 
 
 class Recipe(BaseModel):
     """A method, its encoder, augmentation and spectral map, postprocessing, a sampler, features, and training.
 
-    Each of the first is a name and its keyword arguments; those not given have their defaults. ``augmentation`` and
-    ``spectral`` may be lists, which are applied in order, and ``postprocess`` always is one. Where no map is named it
-    is SFA, for nodes in many gentle passes (:data:`GENTLE`). The rest, where it is not given, is as the method's
-    authors had it (:func:`~sfa.tasks.settings_of`).
+    Each of the parts is a name and its keyword arguments. ``augmentation`` and ``spectral`` may be lists, which are
+    applied in order, and ``postprocess`` always is one. Make recipes by :meth:`parse`, which fills in what is left out:
+    the settings of the method's authors (:func:`~sfa.tasks.settings_of`), and as the map SFA, for nodes in many gentle
+    passes (:data:`~sfa.run.parsing.GENTLE`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    method: dict[str, Any] = Field(default_factory=lambda: {"name": "grace"})
-    encoder: dict[str, Any] | None = None
-    augmentation: dict[str, Any] | list[dict[str, Any]] | None = None
-    spectral: dict[str, Any] | list[dict[str, Any]] = Field(default_factory=lambda: dict(GENTLE))
-    postprocess: list[dict[str, Any]] = Field(default_factory=list)
-    sampler: dict[str, Any] = Field(default_factory=lambda: {"name": "whole"})
+    method: dict[str, Any]
+    encoder: dict[str, Any] | None
+    augmentation: dict[str, Any] | list[dict[str, Any]] | None
+    spectral: dict[str, Any] | list[dict[str, Any]]
+    postprocess: list[dict[str, Any]]
+    sampler: dict[str, Any]
     feature_norm: FeatureNormalization = "row"
     feature_noise: NonNegative = 0.0
     edge_noise: Share = 0.0
-    training: Training = Field(default_factory=Training)
+    training: Training
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Recipe:
-        """Make a complete recipe of a partial one; an unknown key or a wrong value is named in one sentence."""
+        """Make a complete recipe of a partial one; the error names an unknown key or a wrong value in one sentence."""
         given = modernize(given)
         method = named(given.get("method", "grace"), "method", {"name": "grace"})
         method_class = class_of_method(method["name"])
-        settings, name = settings_of(method_class), method["name"]
-        no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
-        no_views = None if method_class.takes_augmentation else "makes no views of its data"
-        sections = {
-            "method": method,
-            "encoder": part_section("encoder", given.get("encoder"), name, settings.get("encoder"), no_encoder),
-            "augmentation": part_section(
-                "augmentation", given.get("augmentation"), name, settings.get("augmentation"), no_views
-            ),
-            "spectral": spectral_section(given.get("spectral", {}), method_class.task),
-            "postprocess": postprocess_section(given.get("postprocess")),
-            "sampler": sampler_section(given.get("sampler", {}), settings.get("sampler", {"name": "whole"})),
-        }
-        plain = {key: settings[key] for key in ("feature_norm",) if key in settings}
-        training = training_section(given.get("training", {}), settings.get("training", {}))
-        recipe: Recipe = validated(cls, {**plain, **given, **sections, "training": training}, "recipe")
+        sections = parse_sections(given, method["name"], method_class)
+        recipe: Recipe = validated(cls, {**given, **sections, "method": method}, "recipe")
         check_fit(recipe, method_class)
-        completed = {
-            kind: [complete(one, kind) for one in part] if isinstance(part, list) else part and complete(part, kind)
-            for kind, part in sections.items()
-            if kind != "method"
-        }
-        parts = {kind: part for kind in ("encoder", "augmentation") if isinstance(part := completed[kind], dict)}
-        elsewhere = [f"{kind}.{key}" for kind, part in parts.items() for key in part if key != "name"]
-        completed["method"] = complete(method, "method", elsewhere)
-        return recipe.model_copy(update=completed)
+        kinds = ("encoder", "augmentation", "spectral", "postprocess", "sampler")
+        completed = {kind: sections[kind] and complete(sections[kind], kind) for kind in kinds}
+        elsewhere = [
+            f"{kind}.{key}"
+            for kind in ("encoder", "augmentation")
+            for key in (completed[kind] if isinstance(completed[kind], dict) else ())
+            if key != "name"
+        ]
+        return recipe.model_copy(update={**completed, "method": complete(method, "method", elsewhere)})
+
+    updated = changed
+    build = build_method
 
     @property
     def spectral_name(self) -> str:
@@ -130,20 +108,18 @@ class Recipe(BaseModel):
 
     @property
     def spectral_label(self) -> str:
-        """What tells the spectral layer from others: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
+        """The name of the spectral layer in tables: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
         sections = self.spectral if isinstance(self.spectral, list) else [self.spectral]
-        passes = (f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections)
-        return " + ".join(f"{one['name']}{told}" for one, told in zip(sections, passes, strict=True)) or "none"
+        passes = [f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections]
+        return " + ".join(f"{one['name']}{note}" for one, note in zip(sections, passes, strict=True))
 
-    def updated(self, changes: Mapping[str, Any]) -> Recipe:
-        """Change some keys, given by path: ``{"method.tau": 0.5, "training.epochs": 100}``.
-
-        Changing the name of a part drops the options of the old one, but for the batch size of a sampler. Another
-        method also brings its authors' settings of the rest, but for the seed and what is kept of a run. Options of a
-        sampler alone, where there was none, ask for sampled neighbors. Other epochs alone stretch the warm-up. Paths of
-        the old layout, such as ``method.hidden``, are understood.
-        """
-        return changed(self, changes)
+    def by_path(self) -> dict[str, Any]:
+        """Return the values by path, ``training.lr`` for instance; of a part in a list, the list."""
+        return {
+            f"{name}.{key}" if key else name: value
+            for name, section in self.as_dict().items()
+            for key, value in (section.items() if isinstance(section, dict) else [("", section)])
+        }
 
     def prepare(self, data: Data) -> Data:
         """Return the data with features and edges as training and embedding see them; images as they are."""
@@ -166,43 +142,39 @@ class Recipe(BaseModel):
         """Return plain values for YAML and JSON."""
         return self.model_dump(mode="json")
 
-    def build(self, in_features: int, num_nodes: int | None = None, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
-        """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
-
-        A method with weights for each node needs ``num_nodes``. Objects in ``parts`` take the place of sections: an
-        encoder, an augmentation, a spectral map, or all of a method.
-        """
-        return build_method(self, in_features, num_nodes, parts)
-
-    def build_for(self, data: Data, *, parts: Mapping[str, Any] = NO_PARTS) -> Method:
-        """Build the untrained method for these data; says so if it embeds what they are not."""
+    def build_for(self, data: Data, *, parts: Mapping[str, Any] = MappingProxyType({})) -> Method:
+        """Build the untrained method for these data; raise if it is for other data."""
         method, task = self.method["name"], task_of(data)
         own = class_of_method(method).task
         if own != task:
-            raise InputError(
-                f"{method} embeds {ITEMS[own]}, and {data.get('name', 'this')} is {DATA[task]}; methods for that are "
-                f"{', '.join(available_methods(task))}."
-            )
+            what, others = f"{data.get('name', 'this')} is {DATA[task]}", ", ".join(available_methods(task))
+            raise InputError(f"{method} embeds {ITEMS[own]}, and {what}; methods for that are {others}.")
         built = self.build(data.num_features, data.num_nodes, parts=parts)
         built.setup(data)
         return built
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
-        """Return what makes the sampler of a graph."""
+        """Return a function that makes the sampler of some data."""
         options = {key: value for key, value in self.sampler.items() if key != "name"}
         return partial(resolve("sampler", self.sampler["name"]), **options)
 
 
+GivenRecipe = str | os.PathLike[str] | Mapping[str, Any] | Recipe
+
+
 def load_recipe(
-    name: str | Path, dataset: str | None = None, method: str | None = None, task: Task | None = None
+    name: GivenRecipe, dataset: str | None = None, method: str | None = None, task: Task | None = None
 ) -> Recipe:
-    """Load a recipe from a YAML file, or a shipped one: ``paper/cora``, or ``paper`` for the data set at hand.
+    """Load a recipe: a mapping, a YAML file, or a shipped one, ``paper/cora`` or ``paper`` for the data set at hand.
 
-    If it is to be of another method than it is, and there is a shipped one of that method for the same data, it is that
-    with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with SFA.
-
-    If there is none for the data, it is said what there are some for, of data of the same ``task`` if that is given.
+    If another ``method`` is asked for, and there is a shipped recipe of that method for the same data, the result is
+    that one with the spectral map of the one named: ``paper`` for CIFAR-10 and Barlow Twins is Barlow Twins' own with
+    SFA. If there is none for the data, the error lists those for data of the same ``task``.
     """
+    if isinstance(name, Recipe):
+        return name
+    if isinstance(name, Mapping):
+        return Recipe.parse(name if task is None else {"method": DEFAULTS[task], **name})
     shipped = shipped_recipes()
     key = (dataset or "").lower().removeprefix("tu:")  # tu:NCI1 is nci1
     for candidate in (str(name), f"{name}/{key}".lower()):
@@ -218,18 +190,14 @@ def load_recipe(
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
-    if any(key.startswith(f"{name}/") for key in shipped):
-        family = [key for key in shipped if key.startswith(f"{name}/")]
-        sets = [key.split("/")[1] for key in family if task in (None, _task_of(key))]
-        others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {_task_of(family[0])}s"
-        raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
-    raise unknown_name("recipe", str(name), shipped)
+    family = {key.split("/")[1]: _shipped(key).method["name"] for key in shipped if key.startswith(f"{name}/")}
+    if not family:
+        raise unknown_name("recipe", str(name), shipped)
+    tasks = {key: class_of_method(own).task for key, own in family.items()}
+    sets = [key for key in family if task in (None, tasks[key])]
+    others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {tasks[next(iter(family))]}s"
+    raise InputError(f"There is no {name!r} recipe for {dataset or 'these data'}; {others}.")
 
 
 def _shipped(name: str) -> Recipe:
     return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
-
-
-def _task_of(name: str) -> Task:
-    task: Task = resolve("method", _shipped(name).method["name"]).task
-    return task

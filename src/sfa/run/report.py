@@ -63,7 +63,11 @@ def report_run(
     for number, path in enumerate(paths):
         if path.resolve() in [other.resolve() for other in paths[:number]]:
             raise InputError(f"{path} is given twice: name each run once.")
-        _require_something_to_show(RunFolder.open(path))
+        folder = RunFolder.open(path)
+        history(folder)  # raises if the log is damaged
+        if not folder.checkpoint.exists():
+            resume = f"sfa train --resume --out {shlex.quote(str(path))}"
+            raise InputError(f"The run in {path} has no checkpoint yet: wait for its first, or go on by `{resume}`.")
     target = paths[0] / REPORT if out is None else Path(out)
     check_report(target)
     opened = open_runs(runs, data_root=data_root)
@@ -106,13 +110,3 @@ def make_report(
     )
     write_report(out, data)
     display.say(f"Report: {out}")
-
-
-def _require_something_to_show(folder: RunFolder) -> None:
-    """Raise if there is no checkpoint, or if the log is damaged: before anything is scored."""
-    history(folder)
-    if not folder.checkpoint.exists():
-        raise InputError(
-            f"The run in {folder.path} has no checkpoint yet, and so no embeddings to show: wait for its first, or go "
-            f"on with it by `sfa train --resume --out {shlex.quote(str(folder.path))}`."
-        )

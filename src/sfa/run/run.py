@@ -33,12 +33,12 @@ class Run(Shown):
     """A trained run with its data, ready for use.
 
     Attributes:
-        folder: Its files.
+        folder: The run folder.
         recipe: All settings.
-        data: What it was trained on, with features as in training.
+        data: The data that it was trained on, with features as in training.
         method: The trained method, on the CPU; ``run.method.embed(run.data)`` gives the embeddings.
-        progress: How far training came.
-        scores: Of the embeddings, if they were scored when it was trained.
+        progress: The epoch that training has reached.
+        scores: The scores of the embeddings, if they were computed after training.
     """
 
     folder: RunFolder
@@ -50,7 +50,7 @@ class Run(Shown):
 
     @property
     def name(self) -> str:
-        """Its method and spectral layer."""
+        """The method and its spectral layer."""
         return describe(self.recipe)
 
     @property
@@ -59,7 +59,7 @@ class Run(Shown):
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """What ``run.json`` says."""
+        """The content of ``run.json``."""
         return self.folder.record
 
     @cached_property
@@ -69,7 +69,7 @@ class Run(Shown):
 
     @cached_property
     def untrained(self) -> Method:
-        """The method as it was before the first epoch."""
+        """The method before its first epoch."""
         return self.recipe.build_for(self.data)
 
     @cached_property
@@ -78,7 +78,7 @@ class Run(Shown):
         return hashlib.sha256(self.folder.checkpoint.read_bytes()).hexdigest()
 
     def digest(self, protocol: Protocol) -> str:
-        """Return the digest of a protocol's settings and splits of these data; the splits are drawn once for it."""
+        """Return the digest of a protocol's settings and of its splits of these data, which are drawn once for it."""
         digests: dict[str, str] = self.__dict__.setdefault("_digests", {})
         key = repr(protocol)
         if key not in digests:
@@ -92,12 +92,11 @@ class Run(Shown):
 
     def table(self) -> tuple[Sequence[str], Rows]:
         losses = [row["loss"] for row in self.metrics if isinstance(row.get("loss"), float)]
-        epochs = f"{self.progress.epoch} of {self.recipe.training.epochs}"
         cells = {
             "run": self.name,
             "data": str(self.data.name),
             "seed": str(self.recipe.training.seed),
-            "epochs": epochs,
+            "epochs": f"{self.progress.epoch} of {self.recipe.training.epochs}",
             "loss": f"{losses[-1]:.4g}" if losses else "–",
             "folder": str(self.path),
         }
@@ -110,8 +109,7 @@ class Run(Shown):
         headings, rows = self.table()
         facts = "".join(f"<b>{escape(key)}</b> {escape(value)} " for key, value in zip(headings, rows[0], strict=True))
         curve = loss_curve([(row["epoch"], row.get("loss", math.nan)) for row in self.metrics])
-        scores = "" if self.scores is None else self.scores._repr_html_()
-        return f"<div><p>{facts}</p>{curve}{scores}</div>"
+        return f"<div><p>{facts}</p>{curve}{'' if self.scores is None else self.scores._repr_html_()}</div>"
 
 
 def describe(recipe: Recipe) -> str:
@@ -125,89 +123,75 @@ def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None
 
     Args:
         path: The run folder.
-        data: The data that it was trained on; needed where these were in memory.
+        data: The data that it was trained on; needed if they were in memory.
         data_root: Folder of data sets, in place of the one of training.
     """
-    folder = RunFolder.open(Path(path))
-    raw = None if data is None else Source(data).load()
-    return _assemble(folder, _own_data(folder, data_root, {}) if raw is None else raw, own=True)
+    if data is None:
+        return open_runs([path], data_root=data_root)[0]
+    return _assemble(RunFolder.open(Path(path)), Source(data).load(), own=True)
 
 
 def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None = None) -> list[Run]:
     """Open several runs on the same data, which are read once; runs that are open stay as they are."""
     folders = [run.folder if isinstance(run, Run) else RunFolder.open(Path(run)) for run in runs]
-    first, *others = ((folder.path, folder.record.get("fingerprint")) for folder in folders)
-    for path, found in others:
-        if found != first[1]:
-            raise InputError(
-                f"{first[0]} and {path} were trained on different data: only scores on the same data can be compared."
-            )
-    loaded: dict[Source, Data] = {}
-    return [
-        run if isinstance(run, Run) else _assemble(folder, _own_data(folder, data_root, loaded), own=True)
-        for run, folder in zip(runs, folders, strict=True)
-    ]
+    for folder in folders[1:]:
+        if folder.record.get("fingerprint") != folders[0].record.get("fingerprint"):
+            both = f"{folders[0].path} and {folder.path}"
+            raise InputError(f"{both} were trained on different data: only scores on the same data can be compared.")
+    opened, loaded = list[Run](), dict[Source, Data]()
+    for run, folder in zip(runs, folders, strict=True):
+        if isinstance(run, Run):
+            opened.append(run)
+            continue
+        source = recorded_source(folder, data_root)
+        if source.data is None:
+            raise InputError(f"{folder.path} was trained on data in memory: give them again, open_run(path, data=…).")
+        if source not in loaded:
+            loaded[source] = source.load()
+        opened.append(_assemble(folder, loaded[source], own=True))
+    return opened
 
 
 def open_for(folder: RunFolder, source: Source) -> Run:
-    """Open a trained run with other data than its own, that have the same features."""
-    any_size = "for instance --image-size 64 (image_size=64)"
+    """Open a trained run with other data than its own, which must have the same features."""
     try:
         return _assemble(folder, source.load(), own=False)
     except InputError as error:
-        match folder.record.get("size"):
-            case [int(height), int(width)] if height == width and any_size in str(error):
-                asked = f"--image-size {height}, the size that the run in {folder.path} was trained on"
-                raise InputError(str(error).replace(any_size, asked)) from error
-        raise
-
-
-def _own_data(folder: RunFolder, data_root: str | Path | None, loaded: dict[Source, Data]) -> Data:
-    """Return the data of a run; what is in ``loaded`` is not read again."""
-    source = recorded_source(folder, data_root)
-    if source.data is None:
-        raise InputError(
-            f"The run in {folder.path} was trained on data in memory: give them again, open_run(path, data=…)."
-        )
-    if source not in loaded:
-        loaded[source] = source.load()
-    return loaded[source]
+        any_size, size = "for instance --image-size 64 (image_size=64)", folder.record.get("size")
+        if any_size not in str(error) or not isinstance(size, list) or len(set(size)) != 1:
+            raise
+        asked = f"--image-size {size[0]}, the size that the run in {folder.path} was trained on"
+        raise InputError(str(error).replace(any_size, asked)) from error
 
 
 def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     """Build the method for the data, which are the run's own or others, and load its weights."""
-    recipe = load_recipe(folder.recipe_file)
+    recipe, trained = load_recipe(folder.recipe_file), f"the run in {folder.path} was trained on"
     if own:
         require_same_data(folder, data)
     elif task_of(data) == "node" and resolve("method", recipe.method["name"]).task == "graph":
-        raise InputError(
-            f"The run in {folder.path} embeds whole graphs, and {data.name} is one: put its file into a folder, "
-            "which is a set."
-        )
+        this = f"The run in {folder.path} embeds whole graphs, and {data.name} is one"
+        raise InputError(f"{this}: put its file into a folder, which is a set.")
     expected = recorded(folder, "in_features", int)
     if data.num_features != expected:
+        found = f"The graph has {counted(data.num_features, 'feature')}"
         if task_of(data) == "image":
-            raise InputError(
-                f"Channels of {data.name}: {data.num_features}; the run in {folder.path} was trained on {expected}."
-            )
-        features = counted(data.num_features, "feature")
-        raise InputError(f"The graph has {features}; the run in {folder.path} was trained on {expected}.")
+            found = f"Channels of {data.name}: {data.num_features}"
+        raise InputError(f"{found}; {trained} {expected}.")
     given = data.get("features_of")
-    trained_on = folder.record.get("features_of", given)
-    if trained_on != given:  # columns made of a graph's structure mean something else than a graph's own
-        kinds = [f"{kind} features made for it" if kind else "features of its own" for kind in (given, trained_on)]
-        raise InputError(f"{data.name} has {kinds[0]}; the run in {folder.path} was trained on {kinds[1]}.")
+    known = folder.record.get("features_of", given)
+    if known != given:  # columns made of a graph's structure mean something else than a graph's own
+        kinds = [f"{kind} features made for it" if kind else "features of its own" for kind in (given, known)]
+        raise InputError(f"{data.name} has {kinds[0]}; {trained} {kinds[1]}.")
     method = recipe.build_for(data)
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
-        raise InputError(
-            f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another: train "
-            "it on this graph, or choose a method with an encoder."
-        )
+        learnt = f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another"
+        raise InputError(f"{learnt}: train it on this graph, or choose a method with an encoder.")
     progress = load_checkpoint(folder.checkpoint, method)
     return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
 
 
 def set_threads(threads: int | None) -> None:
-    """Use so many CPU threads; leave PyTorch's choice if none is given."""
+    """Use so many CPU threads; keep PyTorch's choice if ``None`` is given."""
     if threads is not None:
         torch.set_num_threads(threads)

@@ -1,4 +1,4 @@
-"""Sections of a recipe: a name and keyword arguments, checked against the signature of what they go to."""
+"""Check the sections of a recipe, a name and keyword arguments each, against the signatures of their parts."""
 
 from __future__ import annotations
 
@@ -17,117 +17,100 @@ from sfa.registry import WORDS, is_ready, resolve
 from sfa.sampling import Sampler
 from sfa.spectral import SpectralMap
 
-Section = dict[str, Any]
-
 GIVEN: dict[str, tuple[str, ...]] = {
     "method": ("encoder", "augmentation", "spectral", "num_nodes", "width"),
-    "spectral": (),
-    "augmentation": (),
-    "postprocess": (),
+    **dict.fromkeys(("spectral", "augmentation", "postprocess"), ()),
 }
-"""Arguments that are not a recipe's to give, by kind; of encoders and samplers the first one, the size or the data."""
+"""Arguments that a recipe does not set, by kind; of encoders and samplers it is the first one, the size or the data."""
+
+BASES: dict[str, tuple[Any, str]] = {
+    "method": (Method, "subclass of sfa.methods.Method"),
+    "encoder": (nn.Module, "subclass of torch.nn.Module"),
+    "augmentation": (Augmentation, "subclass of sfa.augment.Augmentation, nor a function"),
+    "spectral": (SpectralMap, "subclass of sfa.spectral.SpectralMap"),
+    "postprocess": (Callable, "class whose objects map (z, data) to z"),
+    "sampler": (Sampler, "subclass of sfa.sampling.Sampler"),
+}
+"""The base class of the parts of each kind."""
 
 
 def options_of(target: Any, kind: str) -> dict[str, tuple[Any, Any]]:
     """Return the keyword arguments of a class or function as ``{name: (type, default)}``.
 
-    Where a constructor hands ``**options`` on, those of the class that it is derived from are among them.
+    Where a constructor passes ``**options`` on, those of its base class are included.
     """
     found: dict[str, tuple[Any, Any]] = {}
-    if is_ready(target, kind):
-        return found
-    for function in _constructors(target):
-        parameters = list(inspect.signature(function).parameters.values())
-        if inspect.isclass(target):
-            parameters = parameters[1:]
+    for function, parameters in [] if is_ready(target, kind) else _signatures(target):
         given = GIVEN.get(kind, tuple(one.name for one in parameters[:1]))
         try:
             hints = get_type_hints(function, include_extras=True)
-        except Exception:  # of a class of someone else's, whose annotations need not be types
+        except Exception:  # the annotations of a user's class need not be types
             hints = {}
         for one in parameters:
             if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and one.name not in (*given, *found):
-                default = ... if one.default is one.empty else one.default
-                found[one.name] = (hints.get(one.name, Any), default)
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
-            break
+                found[one.name] = (hints.get(one.name, Any), ... if one.default is one.empty else one.default)
     return found
 
 
 def takes_anything(target: Any) -> bool:
     """Tell whether a class or function takes keyword arguments that its signature does not name."""
-    *_, last = _constructors(target)
-    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(last).parameters.values())
+    return any(one.kind is one.VAR_KEYWORD for _, parameters in _signatures(target)[-1:] for one in parameters)
 
 
-def _constructors(target: Any) -> list[Callable[..., Any]]:
-    """Return the function itself, or the constructors of a class and of those that it is derived from."""
+def _signatures(target: Any) -> list[tuple[Callable[..., Any], list[inspect.Parameter]]]:
+    """Return a function, or the constructors of a class up to the first without ``**options``, and their parameters."""
     if not inspect.isclass(target):
-        return [target]
-    found: list[Callable[..., Any]] = []
-    for cls in target.__mro__:
-        if "__init__" in vars(cls) and cls is not object:
-            found.append(vars(cls)["__init__"])
-            if not any(one.kind is one.VAR_KEYWORD for one in inspect.signature(found[-1]).parameters.values()):
-                break
-    return found or [target]
+        return [(target, list(inspect.signature(target).parameters.values()))]
+    found = []
+    for init in [vars(cls)["__init__"] for cls in target.__mro__[:-1] if "__init__" in vars(cls)]:
+        _, *parameters = inspect.signature(init).parameters.values()
+        found.append((init, parameters))
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            break
+    return found
 
 
-def complete(section: Mapping[str, Any], kind: str, elsewhere: Iterable[str] = ()) -> Section:
-    """Check the options of a section against what they go to, and fill its defaults in.
+def complete(section: Any, kind: str, elsewhere: Iterable[str] = ()) -> Any:
+    """Check the options of a section, or of several, against the signature of the part, and fill in the defaults.
 
-    ``elsewhere`` are keys of other sections, one of which may be meant by a key that this one does not have.
+    ``elsewhere`` are keys of other sections, which an unknown key may have been meant for.
     """
-    if is_object(section["name"]):
-        if options := ", ".join(key for key in section if key != "name"):
-            given = f"The {kind} {section['name']} was given as an object"
-            raise InputError(f"{given}, which has its options already: leave out {options}.")
+    if isinstance(section, list):
+        return [complete(one, kind) for one in section]
+    name, given = section["name"], {key: value for key, value in section.items() if key != "name"}
+    if is_object(name):
+        if given:
+            this = f"The {kind} {name} was given as an object, which has its options already"
+            raise InputError(f"{this}: leave out {', '.join(given)}.")
         return dict(section)
-    target = resolve(kind, section["name"])
-    check_part(target, kind, section["name"])
-    model = _model_of(target, kind)
-    options = validated(model, {key: value for key, value in section.items() if key != "name"}, kind, elsewhere)
-    filled = {key: value for key, value in options.model_dump().items() if key in section or _is_plain(value)}
-    return {"name": section["name"], **filled}
+    target = resolve(kind, name)
+    check_part(target, kind, name)
+    filled = validated(_model_of(target, kind), given, kind, elsewhere).model_dump()
+    return {"name": name, **{key: value for key, value in filled.items() if key in given or _is_plain(value)}}
 
 
 def check_part(part: Any, kind: str, name: str) -> None:
     """Raise unless a class or function can be a part of this kind: a recipe must not call anything else."""
-    base, words = _BASES.get(kind, (None, ""))
+    base, words = BASES[kind]
     this = f"The {WORDS.get(kind, kind)} {name} is no"
     if not callable(part):
         raise InputError(f"{this} class and no function, but {part!r}.")
-    if inspect.isclass(part):
-        if base is not None and not issubclass(part, base):
-            raise InputError(f"{this} {words}.")
-        if kind == "postprocess" and "__call__" not in dir(part):
-            raise InputError(f"{this} class whose objects map (z, data) to z.")
-    elif base is not None and kind in ("method", "spectral", "sampler"):
-        raise InputError(f"{this} {words}, but a function.")
-
-
-_BASES: dict[str, tuple[type, str]] = {
-    "method": (Method, "subclass of sfa.methods.Method"),
-    "encoder": (nn.Module, "subclass of torch.nn.Module"),
-    "augmentation": (Augmentation, "subclass of sfa.augment.Augmentation, nor a function"),
-    "spectral": (SpectralMap, "subclass of sfa.spectral.SpectralMap"),
-    "sampler": (Sampler, "subclass of sfa.sampling.Sampler"),
-}
-"""What classes of each kind are derived from."""
+    fits = issubclass(part, base) if inspect.isclass(part) else kind not in ("method", "spectral", "sampler")
+    if not fits:
+        raise InputError(f"{this} {words}.")
 
 
 @lru_cache(maxsize=512)
 def _model_of(target: Any, kind: str) -> Any:
-    """Return the model that the options of a class or function are checked by; it takes milliseconds to make."""
-    config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
-    if takes_anything(target):
-        config["extra"] = "allow"
+    """Return the model that checks the options of a class or function; making one takes milliseconds."""
+    extra: Any = "allow" if takes_anything(target) else "forbid"
+    config = ConfigDict(extra=extra, allow_inf_nan=False, arbitrary_types_allowed=True)
     known: Any = options_of(target, kind)
     return create_model(getattr(target, "__name__", kind), __config__=config, **known)
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a default can be written to a recipe; others, of classes of someone else's, are left to them."""
+    """Tell whether a default can be written to a recipe."""
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
     if isinstance(value, dict):
@@ -136,39 +119,32 @@ def _is_plain(value: Any) -> bool:
 
 
 def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Iterable[str] = ()) -> Any:
-    """Validate values; an unknown key or a wrong value is named in one sentence."""
+    """Validate values; the error names an unknown key or a wrong value in one sentence."""
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:
         first = error.errors()[0]
-        *parents, key = (str(part) for part in first["loc"])
-        path = ".".join((*parents, key))
-        if first["type"] == "extra_forbidden" and not model.model_fields and not elsewhere:
-            why = f"this {where} takes no options; choose another by its name to set some"
-            raise InputError(f"Unknown {where} key {path!r}: {why}.") from None
+        *parents, key = map(str, first["loc"])
+        path, this = ".".join((*parents, key)), f"{where.capitalize()} key"
         if first["type"] == "extra_forbidden":
-            parent = model if not parents else model.model_fields[parents[0]].annotation
-            raise unknown_name(f"{where} key", key, [*parent.model_fields, *elsewhere]) from None
+            known = [*(model.model_fields[parents[0]].annotation if parents else model).model_fields, *elsewhere]
+            if known:
+                raise unknown_name(f"{where} key", key, known) from None
+            raise InputError(f"Unknown {where} key {path!r}: this {where} takes no options; choose another.") from None
         if first["type"] == "missing":
-            raise InputError(f"{where.capitalize()} key {path!r} is missing: it has no default.") from None
-        raise InputError(f"{where.capitalize()} key {path!r}: {first['msg']}, not {first['input']!r}.") from None
+            raise InputError(f"{this} {path!r} is missing: it has no default.") from None
+        raise InputError(f"{this} {path!r}: {first['msg']}, not {first['input']!r}.") from None
 
 
-def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None = "none") -> Section:
-    """Return a section with a name: ``grace`` is short for ``{name: grace}``, and options alone are the default's.
+def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None = "none") -> dict[str, Any]:
+    """Return a section with a name: ``grace`` is short for ``{name: grace}``, and ``None`` for ``empty``.
 
-    A section without a name, or with the default's, has the default's options where it does not say others.
+    A section without a name, or with the default's, has the default's options where it sets no others.
     """
-    if isinstance(section, Mapping):
-        other = section.get("name", default.get("name")) != default.get("name")
-        found = dict(section) if other else {**default, **section}
-    elif section is None and empty is not None:
-        found = {"name": empty}
-    else:
-        found = {"name": section}
-        if section == default.get("name"):
-            found = dict(default)
-    if not isinstance(found.get("name"), str):
+    found = dict(section) if isinstance(section, Mapping) else {"name": empty if section is None else section}
+    if found.setdefault("name", default.get("name")) == default.get("name"):
+        found = {**default, **found}
+    if not isinstance(found["name"], str):
         raise InputError(f"Recipe key {kind!r} is a name or a mapping with a name, not {section!r}.")
     return found
 
@@ -180,6 +156,5 @@ def is_object(name: Any) -> bool:
 
 def names_of(section: Any) -> str:
     """Return the name of a section, or those of several: ``noise + sfa``."""
-    if isinstance(section, list | tuple):
-        return " + ".join(one["name"] for one in section) or "none"
-    return "none" if section is None else str(section["name"])
+    sections = section if isinstance(section, list | tuple) else [] if section is None else [section]
+    return " + ".join(one["name"] for one in sections) or "none"

@@ -1,4 +1,4 @@
-"""Recipes that come with the package."""
+"""Read the recipes that come with the package."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from sfa.errors import InputError
 
 @cache
 def shipped_recipes() -> dict[str, dict[str, Any]]:
-    """The recipes in the package by name, ``family/dataset``, each with a line ``about`` it.
-
-    A family is a file, whose keys are its recipes; a key that begins with ``_`` only holds what several share.
-    """
+    """Return the recipes in the package by name, ``family/dataset``, each with a line ``about`` it."""
     recipes = {}
     for file in sorted(files("sfa.run").joinpath("recipes").iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".yaml"):
             family = file.name.removesuffix(".yaml")
             for key, recipe in parse_yaml(file.read_text(encoding="utf-8"), file.name).items():
-                if not key.startswith("_"):
+                if not key.startswith("_"):  # which holds settings that several recipes share
                     recipes[f"{family}/{key}"] = recipe
     return recipes
 

@@ -1,11 +1,10 @@
-"""Where the data of a run come from: a name, a file, a folder, or an object in memory."""
+"""Read the data of a run: from a name, a file, a folder, or an object in memory."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,12 @@ from sfa.train import RunFolder
 
 @dataclass(frozen=True)
 class Source:
-    """Data, and how they are read, in the words of the command line."""
+    """Data, and the options of the command line that say how they are read.
+
+    ``data`` is a data set's name, a path, or an object: a PyG ``Data`` or data set, graphs, an array of images.
+    """
 
     data: Any
-    """A data set's name, a path, or an object: a PyG ``Data`` or data set, a list of graphs, an array of images …"""
     data_root: str | Path | None = None
     features: str | Path | None = None
     labels: str | Path | None = None
@@ -41,62 +42,59 @@ class Source:
 
     @property
     def dataset(self) -> str | None:
-        """The name, by which there may be recipes for these data."""
+        """The name by which there may be recipes for these data."""
         name = getattr(self.data, "name", None) if self.in_memory else self.data
         return None if name is None else str(name)
 
-    def load(self, display: Display | None = None) -> Data:
-        """Read the data; a folder of images shows how far it is."""
-        if not self.in_memory and not self.data:
-            raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
-        if self.in_memory:
-            if replace(self, data=None, data_root=None, node_features=None) != Source(None):
-                raise InputError(
-                    "features, labels, image_size and skip_corrupt belong to files: data in memory have their own."
-                )
-            return _read_object(self.data, self.node_features)
-        with (display or Display(quiet=True)).counting("reading images") as count:
-            return load(
-                self.data,
-                root=self.data_root,
-                features=self.features,
-                labels=self.labels,
-                node_features=self.node_features,
-                image_size=self.image_size,
-                skip_corrupt=self.skip_corrupt,
-                on_image=count,
+    def check(self) -> None:
+        """Raise if there are options for data that were not named, or for data in memory."""
+        of_files = (self.features, self.labels, self.image_size, self.skip_corrupt)
+        if self.in_memory and any(of_files):
+            raise InputError(
+                "features, labels, image_size and skip_corrupt belong to files: data in memory have their own."
             )
+        if self.data is None and any((*of_files, self.node_features)):
+            names = "--features, --labels, --node-features, --image-size and --skip-corrupt"
+            raise InputError(f"{names} belong to data: name those too, or leave these out.")
+
+    def load(self, display: Display | None = None) -> Data:
+        """Read the data, and show the progress of reading a folder of images."""
+        self.check()
+        if self.in_memory:
+            return _read_object(self.data, self.node_features)
+        if not self.data:
+            raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
+        options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
+        with (display or Display(quiet=True)).counting("reading images") as count:
+            return load(self.data, root=self.data_root, **options, on_image=count)
 
     def task(self) -> Task | None:
-        """Return what there is to embed, where it is known without reading: in sets that have a name, and in images."""
+        """Return the task where it is known without reading: of data sets with a name, and of images."""
         if self.in_memory or not self.data:
             return None
         named = find(self.data)
         return named.task if named is not None else "image" if holds_images(self.data) else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the run's record says, with absolute paths; data that were in memory are not in it."""
-        data = None if self.in_memory or self.data is None else os.fspath(self.data)
-        if data is not None and find(data) is None and Path(data).expanduser().exists():
-            data = str(Path(data).expanduser().resolve())
-        elif data is not None and ".py:" in data:  # file.py:function
+        """Return the entry of the run's record, with absolute paths and without data in memory."""
+        result: dict[str, Any] = {**vars(self), "data": None if self.in_memory else self.data}
+        if result["data"] is not None:
+            data = result["data"] = os.fspath(self.data)
             file, _, function = data.rpartition(":")
-            data = f"{Path(file).expanduser().resolve()}:{function}"
-        paths = {
-            key: None if getattr(self, key) is None else str(Path(getattr(self, key)).expanduser().resolve())
-            for key in _PATHS
-        }
-        return {**asdict(replace(self, data=None)), **paths, "data": data}
+            if find(data) is None and Path(data).expanduser().exists():
+                result["data"] = _absolute(data)
+            elif file.endswith(".py"):
+                result["data"] = f"{_absolute(file)}:{function}"
+        paths = {key: _absolute(result[key]) for key in ("data_root", "features", "labels") if result[key] is not None}
+        return {**result, **paths}
 
 
-_PATHS = ("data_root", "features", "labels")
-"""What a source says that is a file or folder, beside the data themselves."""
-_KINDS: dict[str, type | UnionType] = {"image_size": int | None, "skip_corrupt": bool}
-"""What it says that is no text, if it does."""
+def _absolute(path: str | Path) -> str:
+    return str(Path(path).expanduser().resolve())
 
 
 def _read_object(obj: Any, node_features: str | None) -> Data:
-    """Return a graph, graphs or images in memory in the one form that methods take."""
+    """Return a graph, graphs or images in memory as PyG ``Data``."""
     name = obj.name if isinstance(getattr(obj, "name", None), str) else None
     if isinstance(obj, Dataset) and len(obj) == 1:
         obj = obj[0]
@@ -110,19 +108,17 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
 
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None) -> Source:
-    """Return where the run's data came from; a data root given now replaces the recorded one."""
-    given = recorded(folder, "source", dict)
-    if not all(isinstance(value, _KINDS.get(key, str | None)) for key, value in given.items()):
+    """Return the source of the run's data; a data root given now replaces the recorded one."""
+    given, kinds = recorded(folder, "source", dict), {"image_size": int | None, "skip_corrupt": bool}
+    if not all(isinstance(value, kinds.get(key, str | None)) for key, value in given.items()):
         raise InputError(f"{folder.path / 'run.json'} is damaged: its source does not hold what it should.")
-    paths: dict[str, Any] = {key: None if given.get(key) is None else Path(given[key]) for key in _PATHS}
-    if data_root is not None:
-        paths["data_root"] = data_root
-    others = {key: given[key] for key in ("node_features", *_KINDS) if key in given}
-    return Source(given.get("data"), **paths, **others)
+    known = {one.name: given[one.name] for one in fields(Source) if one.name in given}
+    source = Source(**{"data": None, **known})
+    return source if data_root is None else replace(source, data_root=data_root)
 
 
 def recorded(folder: RunFolder, key: str, kind: type) -> Any:
-    """Return what the record of a run says; raise if it does not."""
+    """Return a value of the record of a run; raise if it is missing or of another type."""
     value = folder.record.get(key)
     if not isinstance(value, kind):
         raise InputError(f"{folder.path / 'run.json'} is damaged: it does not say {key!r} as it should.")
@@ -137,6 +133,6 @@ def require_same_data(folder: RunFolder, data: Data) -> None:
 
 def tell_of_data(data: Data, display: Display) -> None:
     """Say so if the features of nodes are not their own, or if images were left out."""
-    for told in (remark(data), left_out_remark(data)):
-        if told is not None:
-            display.say(told)
+    for message in (remark(data), left_out_remark(data)):
+        if message is not None:
+            display.say(message)

@@ -1,7 +1,8 @@
-"""Training of a run: data and recipe in, a run folder out."""
+"""Train a run: choose its recipe, read its data, train, score and report."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -9,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch_geometric.data import Data
@@ -19,8 +20,8 @@ from sfa.distributed import barrier_and_destroy, broadcast_object, rank, transla
 from sfa.errors import InputError
 from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
-from sfa.run.recipe import Recipe
-from sfa.run.recipe_choice import GivenRecipe, as_changes, asked_recipe, hint_at_recipes, settled_recipe
+from sfa.run.recipe import GivenRecipe, Recipe
+from sfa.run.recipe_choice import as_changes, asked_recipe, hint_at_recipes, settled_recipe
 from sfa.run.report import REPORT, report_run
 from sfa.run.run import Run, set_threads
 from sfa.run.score_cache import usual_protocol
@@ -29,9 +30,6 @@ from sfa.run.train_recipe import start_run, train_in
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 
 def train_run(
@@ -57,8 +55,8 @@ def train_run(
 ) -> Run:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 
-    How files are read is said by ``features``, ``labels``, ``node_features``, ``image_size``, ``skip_corrupt`` and
-    ``data_root``, as by the options of ``sfa train``.
+    ``features``, ``labels``, ``node_features``, ``image_size``, ``skip_corrupt`` and ``data_root`` say how files are
+    read; they are the options of ``sfa train``.
 
     Args:
         data: A data set's name, a file, a folder of graphs or images, or an object: a PyG ``Data`` or data set, a list
@@ -85,27 +83,28 @@ def train_run(
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     with Loggers(log, tell if is_first else display.say) as loggers:
+        raw = None
         if resume:
-            folder = _folder_to_resume(path, report)
-            source = _source_to_resume(folder, source)
+            folder, source = _folder_to_resume(path, source, report)
             settled = settled_recipe(folder, recipe, asked, source.dataset)
-            fabric = _with_precision(fabric, device, settled)
-            raw = _load(source, display)
-            require_same_data(folder, raw)
-            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
         else:
             if path is not None:
                 _check_out(path)
             task = source.task()
-            known = None if task is None else asked_recipe(recipe, task, source.dataset, asked)
-            if known is not None:
-                fabric = _with_precision(fabric, device, known)
-                _check_unread(known, task, source, path)
+            if task is None:  # the recipe depends on the data
+                raw = _load(source, display)
+            settled = asked_recipe(recipe, task or task_of(raw), source.dataset, asked)
+        if settled.training.precision != "32":
+            fabric = make_fabric(device, settled.training.precision)
+        if raw is None:
+            if not resume:
+                _check_before_reading(settled, task, source, path)
             raw = _load(source, display)
-            settled = known or asked_recipe(recipe, task_of(raw), source.dataset, asked)
-            fabric = fabric if known is not None else _with_precision(fabric, device, settled)
-            hint = hint_at_recipes(settled, source.dataset) if recipe is None else None
-            if hint is not None:
+        if resume:
+            require_same_data(folder, raw)
+            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
+        else:
+            if recipe is None and (hint := hint_at_recipes(settled, source.dataset)):
                 display.say(hint)
             path = path or free_path(Path("runs") / _default_name(raw, settled))
             run = start_run(path, settled, raw, source, device=fabric, display=display, loggers=loggers)
@@ -118,19 +117,15 @@ def train_run(
         for command in loggers.hints():
             display.say(f"Log: {command}")
     if report:
-        no_scores = None if evaluate else "The run was trained with --no-evaluate."
-        report_run(run, no_scores=no_scores, progress=display)
+        report_run(run, no_scores=None if evaluate else "The run was trained with --no-evaluate.", progress=display)
     display.say(f"Embeddings: sfa embed {run.path} --out z.parquet")
     return run
 
 
 def free_path(path: Path) -> Path:
-    """Return ``path``, or the first of ``path-2``, ``path-3``, … that is not there yet."""
-    candidate, number = path, 1
-    while candidate.exists():
-        number += 1
-        candidate = path.with_name(f"{path.name}-{number}")
-    return candidate
+    """Return ``path``, or the first of ``path-2``, ``path-3``, … that does not exist yet."""
+    candidates = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return path if not path.exists() else next(one for one in candidates if not one.exists())
 
 
 def folder_name(*parts: str) -> str:
@@ -143,17 +138,11 @@ def folder_name(*parts: str) -> str:
 
 
 def _default_name(data: Data, recipe: Recipe) -> str:
-    # A file may say what its data are called; it does not say where a run goes.
+    # A file may name its data; that name must not decide the folder of the run.
     return folder_name(folder_name(data.name) or "graph", recipe.method["name"], recipe.spectral_label)
 
 
-def _with_precision(fabric: Fabric, device: str, recipe: Recipe) -> Fabric:
-    """Return what trains in the recipe's precision."""
-    precision = recipe.training.precision
-    return fabric if precision == "32" else make_fabric(device, precision)
-
-
-def _check_unread(recipe: Recipe, task: Task | None, source: Source, out: Path | None) -> None:
+def _check_before_reading(recipe: Recipe, task: Task | None, source: Source, out: Path | None) -> None:
     """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
     path = Path(source.dataset or "").expanduser()
     name = path.resolve().name if path.is_dir() else path.stem
@@ -184,29 +173,19 @@ def _load(source: Source, display: Display) -> Data:
     return data
 
 
-def _folder_to_resume(out: Path | None, report: bool) -> RunFolder:
+def _folder_to_resume(out: Path | None, source: Source, report: bool) -> tuple[RunFolder, Source]:
+    """Open the folder of a run to go on with, and return it with the source of its data."""
     if out is None:
         raise InputError("--resume needs --out, the folder of the run to go on with.")
     folder = RunFolder.open(out)
     if report:
         ensure_writable(folder.path / REPORT)
-    return folder
-
-
-def _source_to_resume(folder: RunFolder, source: Source) -> Source:
-    """Return where the data of a run come from, if it is not said again."""
-    if source.data is not None:
-        return source
-    if source != Source(None, source.data_root):
-        raise InputError(
-            "--features, --labels, --node-features, --image-size and --skip-corrupt belong to data: name those "
-            "too, or resume without."
-        )
-    return recorded_source(folder, source.data_root)
+    source.check()
+    return folder, source if source.data is not None else recorded_source(folder, source.data_root)
 
 
 def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
-    """Score a run; labels are optional in training: without usable ones the scores are left out, and it is said why."""
+    """Score a run and log its scores; without usable labels, say why there are none."""
     protocol = usual_protocol(run.data)
     try:
         protocol.check(run.data)
@@ -217,6 +196,6 @@ def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
     own = scores.of[protocol.name][-1]
     means = {metric: own.mean(metric) for metric in own.values}
     deviations = {f"{metric}_std": own.std(metric) for metric in own.values}
-    logged = {**means, **{name: None if math.isnan(value) else value for name, value in deviations.items()}}
+    logged = {name: None if math.isnan(value) else value for name, value in {**means, **deviations}.items()}
     loggers.log({"epoch": run.progress.epoch, "scores": {protocol.name: logged}})
     return replace(run, scores=scores)

@@ -1,13 +1,12 @@
-"""Training of a recipe in a run folder, and what is said of it."""
+"""Train a recipe in a run folder, and show how it goes."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_geometric.data import Data
 
@@ -25,17 +24,9 @@ from sfa.run.sections import names_of
 from sfa.run.source import Source
 from sfa.sampling import Sampler
 from sfa.tasks import item_word, num_items, settings_of, task_of
-from sfa.train import (
-    BatchPlan,
-    Callback,
-    LambdaCallback,
-    LoggerCallback,
-    OnlineProbeCallback,
-    RunFolder,
-    load_tensors,
-    make_fabric,
-    train,
-)
+from sfa.train import BatchPlan, Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
+from sfa.train.checkpoint import load_tensors
+from sfa.train.fabric import make_fabric
 from sfa.train.loggers import Loggers
 
 if TYPE_CHECKING:
@@ -43,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a run folder notes of its data; ``source`` says where these came from."""
+    """Return the description of the data in a run folder; ``source`` says where they come from."""
     return {
         "source": dict(source),
         "fingerprint": fingerprint(data),
@@ -57,40 +48,28 @@ def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str
     }
 
 
-@dataclass(frozen=True)
-class Setup:
-    """All that training needs, built once: the method, the prepared data, the sampler, an online probe if asked for."""
+class Setup(NamedTuple):
+    """Everything that training needs, built once: making a sampler may mean to cut a graph into clusters."""
 
-    recipe: Recipe
     method: Method
     data: Data
+    sampler: Sampler
     probe: OnlineProbe | None
-    _samplers: dict[int, Sampler] = field(default_factory=dict)
 
-    @classmethod
-    def build(cls, recipe: Recipe, data: Data) -> Setup:
-        """Build everything for data as they were read; raise what does not fit."""
-        training, method, prepared = recipe.training, recipe.build_for(data), recipe.prepare(data)
-        probe = None
-        if training.online_probe:
-            try:
-                probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
-            except InputError as error:
-                raise InputError(f"--online-probe is not possible here: {error}") from error
-        return cls(recipe, method, prepared, probe)
 
-    def sampler(self, data: Data) -> Sampler:
-        """Make the sampler of these data, once: cutting a graph into clusters takes its time."""
-        if id(data) not in self._samplers:
-            self._samplers[id(data)] = self.recipe.make_sampler()(data)
-        return self._samplers[id(data)]
+def set_up(recipe: Recipe, data: Data) -> Setup:
+    """Build everything for data as they were read; raise if something does not fit."""
+    training, method, prepared, probe = recipe.training, recipe.build_for(data), recipe.prepare(data), None
+    if training.online_probe:
+        try:
+            probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
+        except InputError as error:
+            raise InputError(f"--online-probe is not possible here: {error}") from error
+    return Setup(method, prepared, recipe.make_sampler()(prepared), probe)
 
 
 def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mapping[str, Any]) -> RunFolder:
-    """Open the run folder at ``path``, or make it.
-
-    What a process left that was killed while it made or removed one is deleted, and what another version began.
-    """
+    """Open the run folder at ``path``, or make it in place of one that is incomplete or of another version."""
     with suppress(InputError):
         return RunFolder.open(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +89,7 @@ def train_recipe(
     setup: Setup | None = None,
 ) -> Run:
     """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.train.train`."""
-    setup = setup or Setup.build(recipe, data)
+    setup = setup or set_up(recipe, data)
     progress = train(
         setup.method,
         setup.data,
@@ -118,84 +97,85 @@ def train_recipe(
         device=device,
         folder=folder,
         resume=resume,
-        sampler=setup.sampler,
+        sampler=lambda _: setup.sampler,
         callbacks=[*([OnlineProbeCallback(setup.probe)] if setup.probe else []), *callbacks],
     )
     return Run(folder, recipe, setup.data, setup.method.cpu().eval(), progress)
 
 
-def start_run(
-    path: Path,
-    recipe: Recipe,
-    data: Data,
-    source: Source,
-    *,
-    device: str | Fabric,
-    display: Display,
-    loggers: Loggers | None = None,
-) -> Run:
-    """Make a new run folder and train in it; nothing is written before everything is known to fit."""
-    setup, fabric = Setup.build(recipe, data), make_fabric(device, recipe.training.precision)
-    if world_size() > 1:
-        enable_cross_rank(setup.method)
-    BatchPlan(setup.data, setup.sampler, recipe.training.seed)
-    record = record_of(recipe, data, source.as_dict())
-    with translate_connection_errors():
-        if rank() == 0:
-            RunFolder.create(path, recipe.as_dict(), record)
-        folder = RunFolder.open(broadcast_object(path))  # agreed upon once it is there
-    return train_in(folder, recipe, data, setup, device=fabric, resume=False, display=display, loggers=loggers)
+def start_run(path: Path, recipe: Recipe, data: Data, source: Source, **options: Any) -> Run:
+    """Make a new run folder and train in it, with the options of :func:`train_in`."""
+    return train_in(RunFolder(path), recipe, data, source=source, resume=False, **options)
 
 
 def train_in(
     folder: RunFolder,
     recipe: Recipe,
     data: Data,
-    setup: Setup | None = None,
     *,
+    source: Source | None = None,
     device: str | Fabric,
     resume: bool,
     display: Display,
     loggers: Loggers | None = None,
 ) -> Run:
-    """Train in an existing folder and show how it goes."""
-    setup = setup or Setup.build(recipe, data)
+    """Train in a folder and show how it goes.
+
+    If the source of the data is given, the folder is made, but not before everything is known to fit.
+    """
+    setup, training = set_up(recipe, data), recipe.training
+    device = make_fabric(device, training.precision)
+    if source is not None:
+        if world_size() > 1:
+            enable_cross_rank(setup.method)
+        BatchPlan(setup.data, lambda _: setup.sampler, training.seed)
+        record = record_of(recipe, data, source.as_dict())
+        with translate_connection_errors():
+            if rank() == 0:
+                RunFolder.create(folder.path, recipe.as_dict(), record)
+            folder = RunFolder.open(broadcast_object(folder.path))  # waits until the first process has made it
     display.say(
-        f"{data.name}: {_what(data, recipe)}\n"
-        f"{describe(recipe)}, seed {recipe.training.seed}, in {folder.path}{_how(recipe)}"
+        f"{data.name}: {_size_of(data, recipe)}\n"
+        f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}"
     )
     done: list[dict[str, Any]] = []
-    if resume:
-        meta = load_tensors(folder.checkpoint)[1] if folder.checkpoint.exists() else {}
-        epoch = meta.get("epoch", 0)
-        done = [row for row in folder.read_metrics() if row["epoch"] <= epoch] if meta else []
+    if resume and folder.checkpoint.exists():
+        _, meta = load_tensors(folder.checkpoint)
+        done = [row for row in folder.read_metrics() if row["epoch"] <= meta["epoch"]]
         where = "Training is done already, at" if meta.get("finished") else "Going on from"
-        display.say(f"{where} epoch {epoch}." if meta else "No checkpoint yet: from the start.")
+        display.say(f"{where} epoch {meta['epoch']}.")
+    elif resume:
+        display.say("No checkpoint yet: from the start.")
     if loggers is not None:
         loggers.open(folder.path, recipe.as_dict(), done)
-    with display.progress("training", recipe.training.epochs) as tracker:
-        shown = LambdaCallback(
-            on_step_end=lambda state: tracker.step(state.epochs_done, of=state.num_steps, loss=state.loss)
-        )
+    with training_progress(display, "training", training.epochs) as shown:
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
         run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
     if setup.probe is not None and rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
-    if run.progress.epoch < recipe.training.epochs:
-        patience = counted(recipe.training.patience or 0, "epoch")
+    if run.progress.epoch < training.epochs:
+        patience = counted(training.patience or 0, "epoch")
         display.say(f"Stopped at epoch {run.progress.epoch}: no progress for {patience}.")
     return run
 
 
+@contextmanager
+def training_progress(display: Display, title: str, epochs: int) -> Iterator[Callback]:
+    """Return a callback that shows the epochs and the loss."""
+    with display.progress(title, epochs) as tracker:
+        step = tracker.step
+        yield LambdaCallback(on_step_end=lambda state: step(state.epochs_done, of=state.num_steps, loss=state.loss))
+
+
 def _of_probe(online: Mapping[str, float]) -> str:
-    """Return how many labels an online probe told rightly at the end, of views and of images held out."""
-    told = {"train": "of the views", "validation": "of held-out training images"}
-    parts = [f"{online[key]:.2f} % {what}" for key, what in told.items() if key in online]
+    """Return the last accuracies of an online probe, on the views and on images held out."""
+    words = {"train": "of the views", "validation": "of held-out training images"}
+    parts = [f"{online[key]:.2f} % {what}" for key, what in words.items() if key in online]
     top = online.get(f"validation_top{RANKS}")
     return ", ".join(parts) + ("" if top is None else f" (top-{RANKS} {top:.2f} %)")
 
 
-def _what(data: Data, recipe: Recipe) -> str:
+def _size_of(data: Data, recipe: Recipe) -> str:
     """Return the size of the data, and what is done to their features."""
     if task_of(data) == "image":
         height, width = data.x.shape[1:3]
@@ -203,18 +183,17 @@ def _what(data: Data, recipe: Recipe) -> str:
         counts = "".join(f", {int(mask.sum())} {what}" for what, mask in parts.items() if mask is not None)
         images, channels = counted(num_items(data), "image"), counted(data.num_features, "channel")
         return f"{images} of {height} × {width} pixels, {channels}{counts}"
-    sizes = {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
-    sizes = {"graph": num_items(data), **sizes} if task_of(data) == "graph" else sizes
+    sizes = {"graph": num_items(data)} if task_of(data) == "graph" else {}
+    sizes |= {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
     return ", ".join([*(counted(size, what) for what, size in sizes.items()), recipe.preparation])
 
 
-def _how(recipe: Recipe) -> str:
-    """Return what is out of the ordinary: an encoder or augmentation that is not the method's, batches, processes."""
-    sampler, several = recipe.sampler, world_size()
-    usual = settings_of(resolve("method", recipe.method["name"]))
-    parts = [(kind, getattr(recipe, kind)) for kind in ("encoder", "augmentation")]
-    names = {kind: names_of(part) for kind, part in parts if part is not None}
-    others = "".join(f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind]))
-    size = max(2, sampler.get("batch_size", 2))  # one alone has nothing to be told from
-    batches = "" if sampler["name"] == "whole" else f", batches of {size} ({sampler['name']})"
-    return others + batches + ("" if several == 1 else f", {several} processes")
+def _unusual_parts(recipe: Recipe) -> str:
+    """Return the encoder and augmentation if they are not the method's default, the batches, and the processes."""
+    sampler, usual = recipe.sampler, settings_of(resolve("method", recipe.method["name"]))
+    parts = {"encoder": recipe.encoder, "augmentation": recipe.augmentation}
+    names = {kind: names_of(part) for kind, part in parts.items() if part is not None}
+    others = [f", {kind} {name}" for kind, name in names.items() if name != names_of(usual[kind])]
+    if sampler["name"] != "whole":
+        others.append(f", batches of {max(2, sampler.get('batch_size', 2))} ({sampler['name']})")
+    return "".join(others) + ("" if world_size() == 1 else f", {world_size()} processes")
