@@ -14,21 +14,20 @@ from torch import Tensor
 ROWS = 512
 COLUMNS = 8192
 
+# Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written, a fifth of
+# the time of a loss. An accelerator's own allocator keeps such memory itself.
 _SPARE: list[Tensor] = []
-"""Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written. An
-accelerator's own allocator keeps such memory itself."""
 SPARES = 4
-LARGEST_SPARE = 1 << 27  # Bytes beyond which a buffer is not worth holding.
+LARGEST_SPARE = 1 << 27  # bytes beyond which a buffer is not worth holding
 _LOCK = Lock()
 
 
 class Tile(NamedTuple):
-    """A rectangle of the matrix."""
+    """A rectangle of the matrix; the entries of the ``mirror`` columns stand for the other triangle too."""
 
     rows: slice
     columns: slice
     mirror: slice
-    """Those of the columns whose entries stand for the other triangle too, where rows and columns change places."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -40,8 +39,8 @@ class Tile(NamedTuple):
 
     @property
     def mirrored(self) -> slice:
-        """The mirror's columns, counted within the tile."""
-        return slice(self.mirror.start - self.columns.start, self.mirror.stop - self.columns.start)
+        """The mirror's columns, counted within the tile; they are its last."""
+        return slice(self.mirror.start - self.columns.start, None)
 
 
 class Similarities:
@@ -68,7 +67,7 @@ class Similarities:
     ) -> None:
         self.x, self.intraview, self.own = x, intraview, own
         self.factors = x.bfloat16() if bfloat16 else x
-        self.tiles = list(_triangle(len(x), intraview) if own is None else _stripes(len(x), intraview, own))
+        self.tiles = list(_tiles(len(x), intraview, own))
         self.without = None if without is None else _entries(without, len(x) // 2)
         ends = accumulate(tile.size for tile in self.tiles)
         self._kept_ends = [end for end in ends if end * self.factors.element_size() <= keep_bytes]
@@ -101,7 +100,7 @@ class Similarities:
                 e = self._compute(tile, buffer[: tile.size].view(tile.shape)) if kept is None else kept
                 p = other[: tile.size].view(tile.shape)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
-                for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # Positives are on two diagonals.
+                for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # positives are on two diagonals
                     _zero_diagonal(p, tile.rows.start + distance - tile.columns.start)
                 _add_product(products[tile.rows], p, self.factors[tile.columns])
                 _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
@@ -124,31 +123,24 @@ class Similarities:
         return e
 
 
-def _zero_diagonal(tile: Tensor, offset: int) -> None:
-    if -tile.shape[0] < offset < tile.shape[1]:
-        tile.diagonal(offset).zero_()
-
-
-def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
-    """Yield tiles that cover each pair of rows once: the upper triangle, or the rectangle of alpha with beta."""
+def _tiles(size: int, intraview: bool, own: tuple[slice, slice] | None) -> Iterator[Tile]:
+    """Yield tiles that cover each pair of rows once; or one's own rows and all columns that count, without a mirror."""
     n = size // 2
-    for rows in _ranges(0, size if intraview else n, ROWS):
-        for columns in _ranges(rows.start if intraview else n, size, COLUMNS):
-            mirror = slice(min(max(columns.start, rows.stop), columns.stop), columns.stop) if intraview else columns
-            yield Tile(rows, columns, mirror)
-
-
-def _stripes(size: int, intraview: bool, own: tuple[slice, slice]) -> Iterator[Tile]:
-    """Yield tiles that cover one's own rows, with all columns that count."""
-    n = size // 2
-    for view, others in zip(own, (slice(n, size), slice(0, n)), strict=True):
+    for view in own or (slice(0, size if intraview else n),):
+        others = slice(0, size) if intraview else slice(n, size) if view.start < n else slice(0, n)
         for rows in _ranges(view.start, view.stop, ROWS):
-            for columns in _ranges(0, size, COLUMNS) if intraview else _ranges(others.start, others.stop, COLUMNS):
-                yield Tile(rows, columns, slice(columns.stop, columns.stop))
+            for columns in _ranges(rows.start if intraview and not own else others.start, others.stop, COLUMNS):
+                mirror = min(max(columns.start, rows.stop), columns.stop) if intraview else columns.start
+                yield Tile(rows, columns, slice(columns.stop if own else mirror, columns.stop))
 
 
 def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
     return (slice(first, min(first + step, stop)) for first in range(start, stop, step))
+
+
+def _zero_diagonal(tile: Tensor, offset: int) -> None:
+    if -tile.shape[0] < offset < tile.shape[1]:
+        tile.diagonal(offset).zero_()
 
 
 def _entries(pairs: Tensor, n: int) -> Tensor:
@@ -169,11 +161,10 @@ def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
 
 def borrow(size: int, like: Tensor) -> Tensor:
     """Return a buffer of ``size`` numbers of any value, or more, with the dtype and device of ``like``."""
-    if like.device.type == "cpu":
-        with _LOCK:
-            for i, spare in enumerate(_SPARE):  # the smallest that is large enough
-                if spare.dtype == like.dtype and spare.numel() >= size:
-                    return _SPARE.pop(i)
+    with _LOCK:
+        for i, spare in enumerate(_SPARE):  # the smallest that is large enough
+            if like.device.type == "cpu" and spare.dtype == like.dtype and spare.numel() >= size:
+                return _SPARE.pop(i)
     with torch.inference_mode(False):  # a buffer outlives the mode that it is made in
         return torch.empty(size, dtype=like.dtype, device=like.device)
 
@@ -189,7 +180,7 @@ def give_back(buffer: Tensor) -> None:
 
 @contextmanager
 def borrowed(size: int, like: Tensor) -> Iterator[Tensor]:
-    """Borrow a buffer for the time being."""
+    """Borrow a buffer for the time of a ``with`` block."""
     buffer = borrow(size, like)
     try:
         yield buffer

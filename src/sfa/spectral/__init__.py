@@ -1,4 +1,9 @@
-"""Feature map in, feature map out: augmentations that act on the spectrum of a feature map, SFA and its baselines."""
+"""Augmentations of feature maps that act on their spectrum: SFA and the maps it is compared with.
+
+Each is a function of feature maps ``h`` ``(..., n, d)`` and a module that applies it while training. Draws come from
+``generator``, on the device of ``h``, or from the global one, and every map of a batch gets its own. ``detach`` treats
+the operator ``W`` of ``h_tilde = h W`` as a constant; by default the gradient flows through it.
+"""
 
 from sfa.registry import import_modules
 

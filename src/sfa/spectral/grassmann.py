@@ -35,27 +35,24 @@ def grassmann(
         = U_\kappa \operatorname{diag}(1 + \Delta\kappa) V_\kappa^\top,
         \qquad \Delta\kappa \sim \alpha\, \mathcal{N}(0, I)
 
-    Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero:
-    their directions are noise. The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as
-    ``1 / (σ_κ - σ_κ+1)``. All is computed in float64.
+    Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero.
+    The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as ``1 / (σ_κ - σ_κ+1)``.
 
     Args:
-        h: Feature map(s) ``(..., n, d)``; every map of a batch gets draws of its own.
+        h, detach, generator: As in :mod:`sfa.spectral`.
         kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.
-        noise: ``α``, the standard deviation of ``Δκ``; ``0`` is the paper's "w/o noise".
+        noise: ``α``; ``0`` is the paper's "w/o noise".
         method: Exact (``svd``), or ``randomised``, the paper's "rand. SVD": ``H~ = Q g(Qᵀ H)`` with ``g`` the map above
             and ``Q``, a constant in backward, a random basis of the leading column space (Halko et al., 2011).
         oversampling: Columns of ``Q`` beyond ``κ``.
         power_iterations: Products with ``H Hᵀ`` that turn ``Q`` to the leading directions; fewer leave it more random.
-        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
-        generator: Source of ``Δκ`` and ``Q``, on the device of ``h``; the global one if not given.
     """
     check_whole("kappa", kappa, 1)
+    check_whole("oversampling", oversampling, 0)
+    check_whole("power_iterations", power_iterations, 0)
     check_number("noise", noise)
     if method not in get_args(Decomposition):
         raise unknown_name("method of decomposition", method, get_args(Decomposition))
-    check_whole("oversampling", oversampling, 0)
-    check_whole("power_iterations", power_iterations, 0)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         kept = min(kappa, *unit.shape[-2:])

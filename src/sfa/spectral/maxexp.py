@@ -24,18 +24,11 @@ def maxexp(
         = U \bigl(1 - (1 - \Sigma / \textstyle\sum_j \sigma_j)^{\eta + \Delta\eta}\bigr) V^\top, \qquad
         A = (H^\top H)^{1/2},\ B = A^{-1},\ \Delta\eta \sim \alpha\, \mathcal{N}(0, 1)
 
-    No inverse is taken. With ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
-    ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``, which is as good on maps without full rank. The sum takes
-    ``log2 η`` doublings, in float64. The singular values of the result are in ``[0, 1]``.
+    ``η + Δη`` is rounded, 1 at least; a ``noise`` ``α = 0`` is the paper's "w/o noise". Singular values that hold a
+    share of ``1/η`` of the spectrum or more come out above ``1 - 1/e``; the paper flattens the 12 to 15 leading ones.
 
-    Args:
-        h: Feature map(s) ``(..., n, d)``; every map of a batch gets an exponent of its own.
-        eta: ``η``. At most ``η`` singular values can hold a share of ``1/η`` of the spectrum, and these come out above
-            ``1 - 1/e``; the paper finds that the 12 to 15 leading ones should be flattened and gives no ``η``.
-        noise: ``α``, the standard deviation of ``Δη``, by default a tenth of ``η``; ``0`` is the paper's "w/o noise".
-            ``η + Δη`` is rounded to the nearest whole number, 1 at least.
-        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
-        generator: Source of ``Δη``, on the device of ``h``; the global one if not given.
+    No inverse is taken: with ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
+    ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``.
     """
     check_whole("eta", eta, 1)
     check_number("noise", noise)

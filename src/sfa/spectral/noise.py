@@ -20,13 +20,9 @@ def add_noise(
     .. math::
         \widetilde{H} = H + s \operatorname{rms}(H)\, E, \qquad E_{ij} \sim \mathcal{N}(0, 1)
 
-    Its spectrum is not balanced: in expectation ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``.
-
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        strength: ``s``, relative to the root mean square of each map, which is a constant in backward.
-        across_processes: The rows on all processes are one map; each draws noise of its own from any generator.
-        generator: Source of the noise, on the device of ``h``; the global one if not given.
+    The root mean square is a constant in backward. The spectrum is not balanced: in expectation
+    ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``. If ``across_processes``, the rows on all processes are one map, and each process
+    draws noise of its own from any generator.
     """
     check_number("strength", strength)
     if across_processes and distributed.world_size() > 1:
@@ -47,11 +43,7 @@ def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Gen
     rms: Tensor = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
     own = torch.Generator(h.device).manual_seed(int(seed) + distributed.rank())
-
-    def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        return unit * scale + strength * rms * normal(unit.shape, unit, own)
-
-    return on_unit_scale(h, augment)
+    return on_unit_scale(h, lambda unit, scale: unit * scale + strength * rms * normal(unit.shape, unit, own))
 
 
 @register("spectral", "noise")

@@ -22,43 +22,33 @@ def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Ten
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H^\top H) / d
 
     The paper does not say how ``H~`` is recovered. Here ``H~ = H M^½``, which has that Gram matrix, as ``M`` is a
-    function of ``HᵀH``; the root is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``, below 1.
-
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        ridge: What is added to the Gram matrix, as a share of its mean eigenvalue; no less than ``1e-12`` of its trace.
-        detach: Treat ``M`` as a constant. By default the gradient flows through it.
+    function of ``HᵀH``; the root is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``, below 1;
+    ``ε`` is at least ``1e-12`` of the trace.
     """
     check_number("ridge", ridge, above=0)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        share = ridge / unit.shape[-1]  # The features of h, also where the Gram matrix of its transpose is smaller.
-        return multiply_by_operator(
-            unit, lambda gram: newton_schulz(_inverse_by_lu(regularize(gram, share)), ridge=0.0).root, detach
-        )
+        share = ridge / unit.shape[-1]  # the features of h, also where the Gram matrix of its transpose is smaller
+
+        def operator(gram: Tensor) -> Tensor:
+            permutation, lower, upper = torch.linalg.lu(regularize(gram, share))
+            inverse = torch.linalg.solve_triangular(lower, permutation.mT, upper=False, unitriangular=True)
+            inverse = torch.linalg.solve_triangular(upper, inverse, upper=True)
+            return newton_schulz((inverse + inverse.mT) / 2, ridge=0.0).root
+
+        return multiply_by_operator(unit, operator, detach)
 
     return on_unit_scale(h, augment)
 
 
-def _inverse_by_lu(m: Tensor) -> Tensor:
-    """Compute ``U⁻¹ L⁻¹ Pᵀ`` for ``m = P L U``, made symmetric."""
-    permutation, lower, upper = torch.linalg.lu(m)
-    solve = torch.linalg.solve_triangular
-    inverse: Tensor = solve(upper, solve(lower, permutation.mT, upper=False, unitriangular=True), upper=True)
-    return (inverse + inverse.mT) / 2
-
-
 def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
-    r"""Rebuild a feature map from its leading principal components, in float64, with a finite gradient on every map.
+    r"""Rebuild a feature map from its ``κ`` leading principal components; the gradient is finite on every map.
 
     .. math::
         H - \mathbf{1}\mu^\top = U \Sigma V^\top, \qquad
         \widetilde{H} = \mathbf{1}\mu^\top + U_\kappa \Sigma_\kappa V_\kappa^\top
 
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        kappa: ``κ``, how many components are kept; ``20`` is the paper's best. All, if there are fewer.
-        detach: Treat the projector ``V_κ V_κᵀ`` as a constant. By default the gradient flows through it.
+    ``κ = 20`` is the paper's best. All components are kept if there are fewer.
     """
     check_whole("kappa", kappa, 1)
 
@@ -89,7 +79,7 @@ class Precondition(SpectralMap):
 
 @register("spectral", "pca")
 class PCA(SpectralMap):
-    """Principal components: keeps the κ leading ones of the centred map and drops the rest; no noise."""
+    """Principal components: keeps the κ leading ones of the centered map and drops the rest; no noise."""
 
     def __init__(self, kappa: Count = 20, detach: bool = False) -> None:
         super().__init__()

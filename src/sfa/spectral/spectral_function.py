@@ -37,8 +37,7 @@ def spectral_function(
         u, sigma, vh = torch.linalg.svd(torch.where(finite, h, 0), full_matrices=False)
         u = torch.where(finite, u, torch.nan)
         f, slope = push_forward(sigma)
-    h_tilde: Tensor = _SpectralFunction.apply(h, u, sigma, vh, f, slope, detach)  # type: ignore[no-untyped-call]
-    return h_tilde
+    return _SpectralFunction.apply(h, u, sigma, vh, f, slope, detach)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _SpectralFunction(torch.autograd.Function):
@@ -60,10 +59,10 @@ class _SpectralFunction(torch.autograd.Function):
         leading = sigma[..., :1]
         damping = torch.finfo(sigma.dtype).eps ** 0.4 * torch.where(leading > 0, leading, 1)
         ratio = _damped(f, sigma, slope, damping).unsqueeze(-2)
-        grad_v = grad @ vh.mT
+        grad_v = grad @ vh.mT  # (..., n, r)
         if ctx.detach:
             return (grad_v * ratio) @ vh, *[None] * 6
-        p = u.mT @ grad_v
+        p = u.mT @ grad_v  # (..., r, r)
         differential = u @ (_inside(p, sigma, f, slope, damping.unsqueeze(-1)) @ vh)
         n, d = grad.shape[-2:]
         if n > d:

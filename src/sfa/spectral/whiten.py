@@ -20,13 +20,8 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
         C = \tfrac1n H_c^\top H_c + \varepsilon I, \qquad \widetilde{H} = H_c\, C^{-1/2}, \qquad
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H_c^\top H_c) / (n d)
 
-    Not in the paper: the common way to balance the whole spectrum, here by Newton–Schulz iteration in float64. The
-    singular values of the centered map become ``σ / √(σ²/n + ε)``.
-
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        ridge: What is added, as a share of the features' mean variance; no less than ``1e-12`` of the variances' sum.
-        detach: Treat ``C^-½`` as a constant. By default the gradient flows through it.
+    Not in the paper: the common way to balance the whole spectrum, here by Newton–Schulz iteration. The singular values
+    of the centered map become ``σ / √(σ²/n + ε)``; ``ε`` is at least ``1e-12`` of the sum of variances.
     """
     check_number("ridge", ridge, above=0)
 
@@ -43,7 +38,7 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
 
 @register("spectral", "whiten")
 class Whiten(SpectralMap):
-    """ZCA whitening: centred features without correlation, all of variance one; no noise."""
+    """ZCA whitening: centered features without correlation, all of variance one; no noise."""
 
     homogeneity = 0
 

@@ -1,4 +1,4 @@
-r"""The paper's moments and density of what is removed (Propositions 2 and 3), corrected (``docs/theory.md``).
+r"""The paper's moments and density of the removed fraction (Propositions 2 and 3), corrected (``docs/theory.md``).
 
 The weighted sum of the other chi-square variables is replaced by one Gamma variable with the same mean and variance:
 
@@ -9,7 +9,7 @@ The weighted sum of the other chi-square variables is replaced by one Gamma vari
     \gamma_i = \frac{\sum_{l \ne i} \beta_l^2}{\beta_i \sum_{l \ne i} \beta_l}
 
 The hypergeometric function of the paper loses all digits for large parameters, so the moments are computed from the
-integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
+integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and the like.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def moments(log_beta: Array) -> Moments:
     if weighted.sum() == 1:
         mean[weighted], complement[weighted] = 1, 0
     elif weighted.any():
-        alpha, log_gamma = _parameters(log_beta[weighted])
-        mean[weighted], complement[weighted], variance[weighted] = _moments(np.exp(alpha), log_gamma)
+        log_alpha, log_gamma = _parameters(log_beta[weighted])
+        mean[weighted], complement[weighted], variance[weighted] = _moments(np.exp(log_alpha), log_gamma)
     return Moments(mean, complement, variance)
 
 
@@ -63,18 +63,17 @@ def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
     middle = np.minimum(first + FLAT, high)
 
     def log_integrand(u: Array) -> Array:
-        s, p, q = shift[:, None], power[:, None], other_power[:, None]
-        value: Array = n * u + p * log_expit(-u) + q * log_expit(-u - s)
+        value: Array = n * u + power[:, None] * log_expit(-u) + other_power[:, None] * log_expit(-u - shift[:, None])
         return value
 
     def on(start: Array, stop: Array) -> Array:
-        longest = float((stop - start).max())
-        if longest <= 0:
+        length = PANEL * np.ceil(float((stop - start).max()) / PANEL)
+        if length <= 0:
             return np.zeros_like(shift)
-        place, weight = panels(0.0, PANEL * np.ceil(longest / PANEL))
-        share = (stop - start) / (PANEL * np.ceil(longest / PANEL))
-        total: Array = (np.exp(log_integrand(start[:, None] + place * share[:, None])) @ weight) * share
-        return total
+        place, weight = panels(0.0, length)
+        share = (stop - start) / length
+        values = np.exp(log_integrand(start[:, None] + place * share[:, None]))  # (d, nodes)
+        return (values @ weight) * share  # type: ignore[no-any-return]
 
     gap = straight(high - middle, log_integrand(np.stack([middle, high], axis=1)))
     return on(low, middle) + gap + on(high, end)
@@ -94,12 +93,6 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
         log_z, log_rest = np.log(z), np.log1p(-z)
         # γ z / (1 - (1-γ) z) and its complement share the denominator γ z + (1 - z).
         log_denominator = np.logaddexp(log_gamma + log_z, log_rest)
-        log_density = (
-            log_gamma
-            - 2 * log_denominator
-            - (log_gamma + log_z - log_denominator) / 2
-            + (power * (log_rest - log_denominator) if power else 0.0)
-            - betaln(0.5, alpha)
-        )
-    result: Array = np.exp(log_density)
-    return result
+        log_density = log_gamma - 2 * log_denominator - (log_gamma + log_z - log_denominator) / 2
+        log_density = log_density + (power * (log_rest - log_denominator) if power else 0.0) - betaln(0.5, alpha)
+    return np.exp(log_density)  # type: ignore[no-any-return]
