@@ -72,24 +72,15 @@ def _standardize(z_alpha: Tensor, z_beta: Tensor, eps: float, across_processes: 
     """Return two views with columns of mean 0 and unbiased deviation 1 over the batch of ``n`` rows, and ``n``."""
     spread = across_processes and distributed.world_size() > 1
     check_one_shape("Two views", z_alpha, z_beta, rows=2 if spread else len(z_alpha), at_least=2)
-    if spread:
-        return _standardize_across_processes(z_alpha, z_beta, eps)
-    alpha, beta = (_standardize_columns(z, eps) for z in (z_alpha, z_beta))
-    return alpha, beta, len(z_alpha)
-
-
-def _standardize_columns(z: Tensor, eps: float) -> Tensor:
-    # The deviation is that of the centered column itself: of a constant column only rounding remains, and a deviation
-    # computed apart from it could be 0 where that is not.
-    centered = z - z.mean(0)
-    deviation: Tensor = torch.linalg.vector_norm(centered, dim=0) / math.sqrt(len(z) - 1)
-    return centered / (deviation + eps)
-
-
-def _standardize_across_processes(z_alpha: Tensor, z_beta: Tensor, eps: float) -> tuple[Tensor, Tensor, int]:
-    n = distributed.count_rows(z_alpha)
+    n = distributed.count_rows(z_alpha) if spread else len(z_alpha)
     if n < 2:
         raise InputError(f"Two views with n ≥ 2 rows on all processes together are needed, not {n}.")
+    if not spread:
+        # The deviation is that of the centered column itself: of a constant column only rounding remains, and a
+        # deviation computed apart from it could be 0 where that is not.
+        alpha, beta = (z - z.mean(0) for z in (z_alpha, z_beta))
+        of_alpha, of_beta = (torch.linalg.vector_norm(z, dim=0) / math.sqrt(n - 1) for z in (alpha, beta))
+        return alpha / (of_alpha + eps), beta / (of_beta + eps), n
     both = torch.cat([z_alpha, z_beta], dim=1)
     both = both.to(torch.promote_types(both.dtype, torch.float32))
     centered = both - distributed.all_reduce_sum(both.sum(0)) / n

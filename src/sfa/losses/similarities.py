@@ -30,12 +30,12 @@ class Tile(NamedTuple):
     mirror: slice
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
-
-    @property
     def size(self) -> int:
-        return self.shape[0] * self.shape[1]
+        return (self.rows.stop - self.rows.start) * (self.columns.stop - self.columns.start)
+
+    def over(self, buffer: Tensor) -> Tensor:
+        """Return a matrix of the shape of the tile, over the first numbers of a buffer."""
+        return buffer[: self.size].view(self.rows.stop - self.rows.start, -1)
 
     @property
     def mirrored(self) -> slice:
@@ -81,12 +81,12 @@ class Similarities:
         if self._kept_ends:
             self._buffer = borrow(self._kept_ends[-1], self.factors)
             parts = zip(self.tiles, self._kept_ends, strict=False)
-            self._kept = [self._buffer[end - tile.size : end].view(tile.shape) for tile, end in parts]
+            self._kept = [tile.over(self._buffer[end - tile.size :]) for tile, end in parts]
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as wide:
             for tile, kept in zip_longest(self.tiles, self._kept):
-                e = self._compute(tile, buffer[: tile.size].view(tile.shape) if kept is None else kept)
+                e = self._compute(tile, tile.over(buffer) if kept is None else kept)
                 if e.dtype != sums.dtype:
-                    e = wide[: tile.size].view(tile.shape).copy_(e)
+                    e = tile.over(wide).copy_(e)
                 sums[tile.rows] += e.sum(1)
                 sums[tile.mirror] += e[:, tile.mirrored].sum(0)
         return sums
@@ -97,8 +97,8 @@ class Similarities:
         weight = weight.to(self.factors.dtype)
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
             for tile, kept in zip_longest(self.tiles, self._kept):
-                e = self._compute(tile, buffer[: tile.size].view(tile.shape)) if kept is None else kept
-                p = other[: tile.size].view(tile.shape)
+                e = self._compute(tile, tile.over(buffer)) if kept is None else kept
+                p = tile.over(other)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
                 for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # positives are on two diagonals
                     _zero_diagonal(p, tile.rows.start + distance - tile.columns.start)
@@ -118,7 +118,7 @@ class Similarities:
             row, column = self.without
             first, last = torch.searchsorted(row, row.new_tensor([tile.rows.start, tile.rows.stop])).tolist()
             row, column = row[first:last] - tile.rows.start, column[first:last] - tile.columns.start
-            inside = (column >= 0) & (column < tile.shape[1])
+            inside = (column >= 0) & (column < e.shape[1])
             e[row[inside], column[inside]] = 0
         return e
 

@@ -14,11 +14,10 @@ from sfa.spectral.sfa import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.expectation import Expectation, expectation
 from sfa.spectral.maxexp import MaxExp, maxexp
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar, power_norm, power_norm_star
-from sfa.spectral.grassmann import Grassmann, grassmann
-from sfa.spectral.precondition import PCA, Precondition, pca, precondition
+from sfa.spectral.grassmann import PCA, Grassmann, grassmann, pca
+from sfa.spectral.whiten import Precondition, Whiten, precondition, whiten
 from sfa.spectral.noise import GaussianNoise, add_noise
 from sfa.spectral.costa import Costa, costa
-from sfa.spectral.whiten import Whiten, whiten
 from sfa.spectral.newton_schulz import Roots, newton_schulz
 # isort: on
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,10 +18,11 @@ from sfa.registry import register
 class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 
-    Subclasses store the arguments of their constructor under their names and implement :meth:`augment`. A map may
-    change the number of rows, of all maps of a step alike, but not the number of features. One that needs of other
-    processes' rows only sums over them is declared by ``class Map(SpectralMap, spans_processes=True)`` and respects
-    :attr:`across_processes`. :func:`sfa.testing.check_spectral_map` checks the class attributes.
+    Subclasses store the arguments of their constructor under their names and implement :meth:`augment`, or name a
+    function of ``h`` and these options: ``class Map(SpectralMap, function=augment_rows)``. A map may change the number
+    of rows, of all maps of a step alike, but not the number of features. One that needs of other processes' rows only
+    sums over them is declared with ``spans_processes=True`` and respects :attr:`across_processes`.
+    :func:`sfa.testing.check_spectral_map` checks the class attributes.
     """
 
     keeps_rows: bool = True  # row i of the result belongs to the same node or image as row i of the feature map
@@ -34,15 +35,22 @@ class SpectralMap(nn.Module):
         False  # the rows of all processes are one feature map; set by distributed.enable_cross_rank
     )
 
-    def __init_subclass__(cls, *, spans_processes: bool = False, **kwargs: Any) -> None:
+    _function: Callable[..., Tensor] | None = None
+
+    def __init_subclass__(
+        cls, *, function: Callable[..., Tensor] | None = None, spans_processes: bool = False, **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
         cls.spans_processes = spans_processes
+        if function is not None:
+            cls._function = staticmethod(function)
 
     def __init__(self) -> None:  # without nn.Module's *args and **kwargs, which would be options of a recipe
         super().__init__()
 
     def set_options(self, **options: Any) -> None:
-        """Store options under their names, and check them by augmenting an empty feature map."""
+        """Initialize the module, store options under their names, and check them on an empty feature map."""
+        SpectralMap.__init__(self)
         for name, value in options.items():
             setattr(self, name, value)
         self._names = tuple(options)
@@ -58,7 +66,12 @@ class SpectralMap(nn.Module):
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return ``h_tilde`` for ``h`` ``(..., n, d)``, with as many features."""
-        return h
+        if self._function is None:
+            return h
+        options = self.options if self.deterministic else self.options | {"generator": generator}
+        if self.spans_processes:
+            options["across_processes"] = self.across_processes
+        return self._function(h, **options)
 
     def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return self.augment(h, generator) if self.training else h

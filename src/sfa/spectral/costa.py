@@ -71,7 +71,7 @@ class _MultiplyByRandomMatrix(torch.autograd.Function):
 
 
 @register("spectral", "costa")
-class Costa(SpectralMap):
+class Costa(SpectralMap, function=costa):
     """COSTA: replaces the rows of both views by the same random combinations of them, half as many."""
 
     deterministic = False
@@ -80,11 +80,7 @@ class Costa(SpectralMap):
     fullgraph = False  # as no generator can be made within one
 
     def __init__(self, ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5) -> None:
-        super().__init__()
         self.set_options(ratio=ratio)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return costa(h, **self.options, generator=generator)
 
     def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
         """Multiply all maps of a step by one random matrix: side by side they are one map."""

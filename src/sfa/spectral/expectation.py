@@ -48,12 +48,8 @@ _levelled.register_fake(lambda sigma, *_: torch.empty_like(sigma))
 
 
 @register("spectral", "expectation")
-class Expectation(SpectralMap):
+class Expectation(SpectralMap, function=expectation):
     """The expectation of SFA: its balancing without its noise."""
 
     def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
-        super().__init__()
         self.set_options(iterations=iterations, strength=strength, passes=passes)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return expectation(h, **self.options)

@@ -39,17 +39,16 @@ def maxexp(
         exponent = torch.full_like(scale, eta)
         if noise:
             exponent = (eta + noise * normal(scale.shape, scale, generator)).round().clamp(1, 2**bits - 1)
-        return multiply_by_operator(unit, lambda gram: _operator(gram, exponent.long(), bits), detach)
+
+        def operator(gram: Tensor) -> Tensor:
+            root, inverse_root, *_ = newton_schulz(gram)
+            # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay.
+            a = root - smallest_ridge(gram) * trace(gram) * inverse_root
+            return _geometric_sum(identity(a) - a / trace(a), exponent.long(), bits) / trace(a)
+
+        return multiply_by_operator(unit, operator, detach)
 
     return on_unit_scale(h, augment)
-
-
-def _operator(gram: Tensor, exponent: Tensor, bits: int) -> Tensor:
-    """Compute ``(I - (I - A / tr A)^exponent) A⁻¹`` for ``A`` the root of ``gram``."""
-    root, inverse_root, *_ = newton_schulz(gram)
-    # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay zero.
-    a = root - smallest_ridge(gram) * trace(gram) * inverse_root
-    return _geometric_sum(identity(a) - a / trace(a), exponent, bits) / trace(a)
 
 
 def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
@@ -63,15 +62,11 @@ def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
 
 
 @register("spectral", "maxexp")
-class MaxExp(SpectralMap):
+class MaxExp(SpectralMap, function=maxexp):
     """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; relative noise grows towards the tail."""
 
     deterministic = False
     homogeneity = 0
 
     def __init__(self, eta: Count = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
-        super().__init__()
         self.set_options(eta=eta, noise=noise, detach=detach)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return maxexp(h, **self.options, generator=generator)

@@ -25,36 +25,29 @@ def add_noise(
     draws noise of its own from any generator.
     """
     check_number("strength", strength)
-    if across_processes and distributed.world_size() > 1:
-        return _add_noise_across_processes(h, strength, generator)
+    if not (across_processes and distributed.world_size() > 1):
 
-    def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        rms = unit.detach().square().mean(dim=(-2, -1), keepdim=True).sqrt()
-        return (unit + strength * rms * normal(unit.shape, unit, generator)) * scale
+        def augment(unit: Tensor, scale: Tensor) -> Tensor:
+            rms = unit.detach().square().mean(dim=(-2, -1), keepdim=True).sqrt()
+            return (unit + strength * rms * normal(unit.shape, unit, generator)) * scale
 
-    return on_unit_scale(h, augment)
+        return on_unit_scale(h, augment)
 
-
-def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Generator | None) -> Tensor:
     check_feature_map(h)
     squares = h.detach().double().square().sum(dim=(-2, -1), keepdim=True)  # float64 has the range
     entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
     squares, entries = distributed.all_reduce_sum(torch.stack([squares, entries]))
-    rms: Tensor = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
+    rms = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
     own = torch.Generator(h.device).manual_seed(int(seed) + distributed.rank())
     return on_unit_scale(h, lambda unit, scale: unit * scale + strength * rms * normal(unit.shape, unit, own))
 
 
 @register("spectral", "noise")
-class GaussianNoise(SpectralMap, spans_processes=True):
+class GaussianNoise(SpectralMap, function=add_noise, spans_processes=True):
     """Gaussian noise on every feature, in proportion to the size of the map; the spectrum is not balanced."""
 
     deterministic = False
 
     def __init__(self, strength: NonNegative = 0.1) -> None:
-        super().__init__()
         self.set_options(strength=strength)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return add_noise(h, **self.options, across_processes=self.across_processes, generator=generator)

@@ -28,7 +28,8 @@ def passes_in_turn(
     h: Tensor, starts: list[Tensor], iterations: int, strength: float, *, spread: bool = False
 ) -> RankOneProduct:
     """Make passes by products with the map itself, ``2 k`` for each."""
-    turn, product = turn_across_processes if spread else turn_block, RankOneProduct.empty(h)
+    turn = turn_across_processes if spread else turn_block
+    product = RankOneProduct(h.new_empty(*h.shape[:-2], h.shape[-1], 0), h.new_empty(*h.shape[:-2], 0, 0))
     for r in starts:
         product = product.followed_by(turn(h, r, iterations, product), strength)
     return product

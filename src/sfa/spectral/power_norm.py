@@ -68,25 +68,18 @@ def power_norm_star(h: Tensor, beta: float = 0.5, **options: Any) -> Tensor:
 
 
 @register("spectral", "power-norm")
-class PowerNorm(SpectralMap):
+class PowerNorm(SpectralMap, function=power_norm):
     """Power Norm.: a mixture of σ^½ and σ^¾ in place of σ, with noisy weights; no noise at σ = 1."""
 
     deterministic = False
     homogeneity = None
-    star = False
 
     def __init__(
         self, beta: Share = 0.5, noise: NonNegative = 0.1, ridge: Positive = 1e-10, detach: bool = False
     ) -> None:
-        super().__init__()
         self.set_options(beta=beta, noise=noise, ridge=ridge, detach=detach)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_norm(h, **self.options, star=self.star, generator=generator)
 
 
 @register("spectral", "power-norm*")
-class PowerNormStar(PowerNorm):
+class PowerNormStar(PowerNorm, function=power_norm_star):
     """Power Norm.*: a mixture of σ^½ and σ^¾ in place of σ, scaled at random; noise on the leading values."""
-
-    star = True

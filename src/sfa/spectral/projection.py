@@ -24,11 +24,6 @@ class RankOneProduct(NamedTuple):
     directions: Tensor  # R = [Q₁ … Q_p], (..., d, m)
     weights: Tensor  # T, (..., m, m), upper triangular
 
-    @classmethod
-    def empty(cls, h: Tensor) -> RankOneProduct:
-        """Return the product without factors, the identity, for feature maps like ``h`` ``(..., n, d)``."""
-        return cls(h.new_empty(*h.shape[:-2], h.shape[-1], 0), h.new_empty(*h.shape[:-2], 0, 0))
-
     def followed_by(self, q: Tensor, strength: float) -> RankOneProduct:
         """Return this one times ``I - s Q Qᵀ``, for orthonormal columns ``Q`` ``(..., d, q)``."""
         r, t = self

@@ -88,7 +88,7 @@ def power_iteration(
 
 
 @register("spectral", "sfa")
-class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
+class SpectralFeatureAugmentation(SpectralMap, function=power_iteration, spans_processes=True):
     """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
 
     The layer between encoder and projector, with the arguments of :func:`power_iteration`.
@@ -109,14 +109,10 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
         directions: Count = 1,
         passes: Count = 1,
     ) -> None:
-        super().__init__()
         self.set_options(iterations=iterations, strength=strength, detach=detach, directions=directions, passes=passes)
 
     def check_width(self, features: int) -> None:
         _check_width(self.directions, features)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_iteration(h, **self.options, across_processes=self.across_processes, generator=generator)
 
 
 def _check_width(directions: int, features: int) -> None:

@@ -40,16 +40,15 @@ def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
     """
     values = checked_spectrum(sigma)
     check_whole("iterations", iterations, 0)
-    rows = [_jensen_share(log_weights(row, iterations)) for row in values.reshape(-1, values.shape[-1])]
-    return values * np.reshape(rows, values.shape)
-
-
-def _jensen_share(log_beta: Array) -> Array:
-    weightless = np.isneginf(log_beta)
-    log_s = (sums_of_others(log_beta, np.logaddexp) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
-    far = weightless | (log_s > 20)  # where s·erfcx(s) is 1/√π to rounding, while its factors leave the range of floats
-    s = np.exp(np.where(far, 0, log_s))
-    return np.where(far, 1.0, np.sqrt(np.pi) * s * erfcx(s))
+    bound = np.empty_like(values)
+    for place in np.ndindex(values.shape[:-1]):
+        log_beta = log_weights(values[place], iterations)
+        weightless = np.isneginf(log_beta)
+        log_s = (sums_of_others(log_beta, np.logaddexp) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
+        far = weightless | (log_s > 20)  # where s·erfcx(s) is 1/√π to rounding, while its factors overflow
+        s = np.exp(np.where(far, 0, log_s))
+        bound[place] = values[place] * np.where(far, 1.0, np.sqrt(np.pi) * s * erfcx(s))
+    return bound
 
 
 def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> float:

@@ -84,21 +84,17 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
             log_z, log_rest = np.log(z[place]), np.log1p(-z[place])
             from_others, from_i = log_z + others, log_rest + log_beta[i]
             both = np.logaddexp(from_others, from_i)
-            log_density = (from_i - both).sum() / 2 - log_z - log_rest + _log_integral(from_others - both)
-            result[place] = np.exp(log_density)
+            log_q = from_others - both
+            total, largest = 0.0, log_q.max()
+            for u, weight in _blocks([(-TAIL, TAIL)], len(log_q)):  # counted from the first corner
+                x = (log_q - largest)[:, None] + u
+                total += float((weight * np.exp(log_expit(-x).sum(axis=0) / 2 - u / 2)) @ expit(x).sum(axis=0))
+            log_integral = float(largest / 2 + np.log(total / (2 * np.pi)))
+            result[place] = np.exp((from_i - both).sum() / 2 - log_z - log_rest + log_integral)
         result[z == 0] = np.inf
         # At 1 all the others vanish at once.
         result[z == 1] = {1: np.inf, 2: np.exp(-(others - log_beta[i]).sum() / 2) / 2}.get(len(others), 0.0)
     return result
-
-
-def _log_integral(log_q: Array) -> float:
-    largest = log_q.max()
-    total = 0.0
-    for u, weight in _blocks([(-TAIL, TAIL)], len(log_q)):  # counted from the first corner
-        x = (log_q - largest)[:, None] + u
-        total += float((weight * np.exp(log_expit(-x).sum(axis=0) / 2 - u / 2)) @ expit(x).sum(axis=0))
-    return float(largest / 2 + np.log(total / (2 * np.pi)))
 
 
 def _blocks(stretches: list[tuple[float, float]], rows: int) -> Iterator[tuple[Array, Array]]:

@@ -31,7 +31,14 @@ def moments(log_beta: Array) -> Moments:
         mean[weighted], complement[weighted] = 1, 0
     elif weighted.any():
         log_alpha, log_gamma = _parameters(log_beta[weighted])
-        mean[weighted], complement[weighted], variance[weighted] = _moments(np.exp(log_alpha), log_gamma)
+        alpha, half = np.exp(log_alpha), np.full_like(log_alpha, 0.5)
+        first = _integral(1, half + 1, alpha, log_gamma) / 2
+        square = _integral(2, half + 2, alpha, log_gamma) * 3 / 4
+        # The same for 1 - z = v / (u + v), with the parts of u and v exchanged.
+        rest = _integral(1, alpha + 1, half, -log_gamma) * alpha
+        square_of_rest = _integral(2, alpha + 2, half, -log_gamma) * alpha * (alpha + 1)
+        spread = np.maximum(np.where(first < 0.5, square - first**2, square_of_rest - rest**2), 0)
+        mean[weighted], complement[weighted], variance[weighted] = balanced(first, rest, spread)
     return Moments(mean, complement, variance)
 
 
@@ -40,17 +47,6 @@ def _parameters(log_beta: Array) -> tuple[Array, Array]:
     once, twice = (sums_of_others(times * log_beta, np.logaddexp) for times in (1, 2))
     with np.errstate(invalid="ignore"):
         return 2 * once - twice - np.log(2), twice - once - log_beta
-
-
-def _moments(alpha: Array, log_gamma: Array) -> Moments:
-    half = np.full_like(alpha, 0.5)
-    mean = _integral(1, half + 1, alpha, log_gamma) / 2
-    square = _integral(2, half + 2, alpha, log_gamma) * 3 / 4
-    # The same for 1 - z = v / (u + v), with the parts of u and v exchanged.
-    complement = _integral(1, alpha + 1, half, -log_gamma) * alpha
-    square_of_rest = _integral(2, alpha + 2, half, -log_gamma) * alpha * (alpha + 1)
-    variance = np.where(mean < 0.5, square - mean**2, square_of_rest - complement**2)
-    return balanced(mean, complement, np.maximum(variance, 0))
 
 
 def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
