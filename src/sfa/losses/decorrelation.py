@@ -1,7 +1,5 @@
 """Losses that make two views agree and columns uncorrelated: Barlow Twins and CCA-SSG."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """InfoNCE in one direction: each anchor looks for its positive."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Literal, get_args
 

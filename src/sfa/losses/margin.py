@@ -1,7 +1,5 @@
 """The multiplet loss of SUGRL: distances to positives and to negatives, kept apart by a bounded margin."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import torch

@@ -1,7 +1,5 @@
 """Logistic losses that tell pairs which belong together from negatives, of DGI, InfoGraph, GAE and DeepWalk."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid, softplus

@@ -1,7 +1,5 @@
 """InfoNCE between two views, in the form of GRACE and of the paper's Eq. 2 (NT-Xent), in memory linear in the rows."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch
@@ -9,7 +7,7 @@ from torch import Tensor
 
 from sfa.distributed import all_reduce_sum, gather_rows
 from sfa.errors import InputError
-from sfa.losses.similarities import Similarities
+from sfa.losses.similarities import Own, Similarities
 from sfa.matrices import check_one_shape
 
 Precision = Literal["full", "bfloat16"]
@@ -79,13 +77,7 @@ class _NTXent(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        z_alpha: Tensor,
-        z_beta: Tensor,
-        tau: float,
-        dtype: torch.dtype,
-        across_processes: bool,
-        options: dict[str, Any],
+        ctx: Any, z_alpha: Tensor, z_beta: Tensor, tau: float, dtype: torch.dtype, spread: bool, options: dict[str, Any]
     ) -> Tensor:
         n, d = z_alpha.shape
         x = torch.empty(2 * n, d, dtype=dtype, device=z_alpha.device)
@@ -93,7 +85,7 @@ class _NTXent(torch.autograd.Function):
         own, everyone = None, x
         if not any(ctx.needs_input_grad):
             options = options | {"keep_bytes": 0}
-        if across_processes:
+        if spread:
             (alpha, first), (beta, _) = gather_rows(x[:n]), gather_rows(x[n:])
             own = slice(first, first + n), slice(len(alpha) + first, len(alpha) + first + n)
             everyone = torch.cat([alpha, beta])
@@ -101,7 +93,7 @@ class _NTXent(torch.autograd.Function):
                 options = options | {"without": options["without"] + first}
         ctx.similarities = Similarities(everyone, own=own, **options)
         partition = ctx.similarities.row_sums()  # R, (2 n,)
-        if across_processes:
+        if spread:
             partition = all_reduce_sum(partition)
         ctx.save_for_backward(x, factor, partition)
         ctx.tau, ctx.total, ctx.dtypes = tau, len(everyone) // 2, (z_alpha.dtype, z_beta.dtype)
@@ -129,7 +121,7 @@ class _NTXent(torch.autograd.Function):
         return grad_x[:n].to(ctx.dtypes[0]), grad_x[n:].to(ctx.dtypes[1]), *[None] * 4
 
 
-def _own(rows: Tensor, own: tuple[slice, slice] | None) -> Tensor:
+def _own(rows: Tensor, own: Own) -> Tensor:
     return rows if own is None else torch.cat([rows[part] for part in own])
 
 
@@ -145,10 +137,9 @@ def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
 
 def check_temperature(tau: float, precision: Precision = "full") -> None:
     """Raise unless logits up to ``1/tau`` can be had in this precision; methods call this before training."""
-    if not tau > 0:
-        raise InputError(f"The temperature tau must be above 0, not {tau}.")
-    if 1 / tau > FLOAT64_LOGITS:
-        raise InputError(f"The temperature tau must be at least {1 / FLOAT64_LOGITS:.4f} to stay in range, not {tau}.")
+    if not (tau > 0 and 1 / tau <= FLOAT64_LOGITS):
+        least = f"{1 / FLOAT64_LOGITS:.4f}"
+        raise InputError(f"The temperature tau must be above 0 and at least {least} to stay in range, not {tau}.")
     if precision not in ("full", "bfloat16"):
         raise InputError(f"The precision of similarities is 'full' or 'bfloat16', not {precision!r}.")
     if precision == "bfloat16" and 1 / tau > BFLOAT16_LOGITS:

@@ -1,7 +1,5 @@
 """Losses that predict one view from the other without negatives: those of BYOL and BGRL, and of SwAV."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

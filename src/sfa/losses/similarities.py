@@ -1,7 +1,5 @@
 """Exponentials of all similarities of two views' rows, tile by tile: sums over them, products with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, zip_longest
@@ -13,6 +11,8 @@ from torch import Tensor
 
 ROWS = 512
 COLUMNS = 8192
+
+Own = tuple[slice, slice] | None
 
 # Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written, a fifth of
 # the time of a loss. An accelerator's own allocator keeps such memory itself.
@@ -31,7 +31,7 @@ class Tile(NamedTuple):
 
     @property
     def size(self) -> int:
-        return (self.rows.stop - self.rows.start) * (self.columns.stop - self.columns.start)
+        return int((self.rows.stop - self.rows.start) * (self.columns.stop - self.columns.start))
 
     def over(self, buffer: Tensor) -> Tensor:
         """Return a matrix of the shape of the tile, over the first numbers of a buffer."""
@@ -49,21 +49,14 @@ class Similarities:
     Args:
         x: ``(2 n, d)``, view alpha above view beta, of lengths that keep the exponentials in range.
         intraview: All pairs of different rows count; else only pairs from different views, positives among them.
-        own: Which rows of each view this process answers for; all, if not given.
+        own: Rows of each view that this process computes; all for ``None``.
         without: ``(2, p)`` pairs of different nodes that do not count in any combination of views.
         bfloat16: Compute and hold tiles in bfloat16.
         keep_bytes: Bytes of tiles that :meth:`row_sums` keeps for one call of :meth:`weighted_products`.
     """
 
     def __init__(
-        self,
-        x: Tensor,
-        *,
-        intraview: bool,
-        own: tuple[slice, slice] | None = None,
-        without: Tensor | None = None,
-        bfloat16: bool = False,
-        keep_bytes: int = 0,
+        self, x: Tensor, *, intraview: bool, own: Own, without: Tensor | None, bfloat16: bool, keep_bytes: int
     ) -> None:
         self.x, self.intraview, self.own = x, intraview, own
         self.factors = x.bfloat16() if bfloat16 else x
@@ -123,7 +116,7 @@ class Similarities:
         return e
 
 
-def _tiles(size: int, intraview: bool, own: tuple[slice, slice] | None) -> Iterator[Tile]:
+def _tiles(size: int, intraview: bool, own: Own) -> Iterator[Tile]:
     """Yield tiles that cover each pair of rows once; or one's own rows and all columns that count, without a mirror."""
     n = size // 2
     for view in own or (slice(0, size if intraview else n),):

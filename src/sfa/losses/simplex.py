@@ -1,7 +1,5 @@
 """Probabilities from scores: Sinkhorn's even assignments, and projected gradient ascent on the simplex."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The cross-process form of SFA: power iteration on a feature map whose rows are spread over processes."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The interface of spectral maps, the slot between encoder and head, and several maps in one slot."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The block form of SFA: power iteration of several orthonormal directions together."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """COSTA's feature augmentation: random combinations of rows, the same for both views."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import torch

@@ -1,7 +1,5 @@
 """The expectation of SFA as a deterministic map: its balancing without its noise."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import pad

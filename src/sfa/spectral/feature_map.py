@@ -1,7 +1,5 @@
 """Helpers of all spectral maps: a check, float64 on unit scale, random numbers, operators from the Gram matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

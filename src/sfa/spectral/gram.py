@@ -1,7 +1,5 @@
 """The Gram route of SFA: many passes on the Gram matrix of a constant feature map."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

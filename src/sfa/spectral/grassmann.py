@@ -1,7 +1,5 @@
 """Maps that keep the leading directions alone: Grassmann feature maps and principal components."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import torch

@@ -1,7 +1,5 @@
 """MaxExp(F): the spectrum flattened by a soft maximum with a noisy exponent."""
 
-from __future__ import annotations
-
 import math
 
 import torch

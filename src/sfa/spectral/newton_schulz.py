@@ -1,7 +1,5 @@
 """Square root and inverse square root of a matrix by Newton–Schulz iteration (Algorithm 2 of the paper)."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -43,7 +41,7 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
             ``10`` in the paper, enough for eigenvalues of ``1e-3`` of the trace and more.
     """
     if m.dim() < 2 or m.shape[-1] != m.shape[-2] or not m.is_floating_point():
-        raise InputError(f"Square matrices (..., d, d) of numbers have roots, not {m.dtype} of shape {tuple(m.shape)}.")
+        raise InputError(f"Square matrices (..., d, d) of floats have roots, not {m.dtype} of shape {tuple(m.shape)}.")
     ridge = smallest_ridge(m) if ridge is None else ridge
     check_number("ridge", ridge)
     if iterations is None:

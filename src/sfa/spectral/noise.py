@@ -1,7 +1,5 @@
 """Gaussian noise on the features, the plainest alternative to SFA."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Many passes of SFA, each on what the one before has left of the feature map."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Power Norm. and Power Norm.*: the spectrum flattened by roots, with noise in the mixture or the size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Spectral feature augmentation by incomplete power iteration (Algorithm 1 of the paper)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Whitening of the whole spectrum: ZCA, and the paper's "Matrix Preconditioning"."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The alignment of two views, direction by direction, before and after SFA (Equations 5 and 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bounds: on the push-forward function, on the downstream error (Theorem 1), and on the noise (Proposition 4)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

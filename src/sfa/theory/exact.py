@@ -11,8 +11,6 @@ With :math:`t = e^u` the integrands are products of powers of :math:`1 + e^{u+b}
 except for corners at :math:`u = -b`. Gauss-Legendre panels surround the corners; the rest is integrated in closed form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -37,13 +35,8 @@ def moments(log_beta: Array) -> Moments:
     if not weighted.any():
         return Moments(mean, np.ones_like(log_beta), variance)
     order = np.argsort(-log_beta)[: weighted.sum()]
-    mean[order], variance[order] = _mean_and_variance(log_beta[order] + np.log(2))
-    return balanced(mean, sums_of_others(mean), variance)
-
-
-def _mean_and_variance(b: Array) -> tuple[Array, Array]:
-    r"""Integrate for :math:`b_l = \log 2\beta_l`, finite and in descending order from :math:`\log 2`."""
-    mean, square = np.zeros_like(b), np.zeros_like(b)
+    b = log_beta[order] + np.log(2)  # log 2β, finite and in descending order
+    first, second = np.zeros_like(b), np.zeros_like(b)
     # Of the leading fraction, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not. Its mass is
     # at the second corner; the straight stretches add nothing to it.
     square_of_rest = 0.0
@@ -52,20 +45,21 @@ def _mean_and_variance(b: Array) -> tuple[Array, Array]:
         x = b[:, None] + u  # (d, nodes)
         logistic = expit(x)
         product = weight * np.exp(log_expit(-x).sum(axis=0) / 2)
-        mean += logistic @ product / 2
-        square += logistic**2 @ product * 3 / 4
+        first += logistic @ product / 2
+        second += logistic**2 @ product * 3 / 4
         rest = logistic[1:]
         square_of_rest += float((rest.sum(axis=0) ** 2 / 4 + (rest**2).sum(axis=0) / 2) @ product)
     for (_, low), (high, _) in pairwise(stretches):
         x = b[:, None] + np.array([low, high])
         log_logistic = log_expit(x)
         log_product = log_expit(-x).sum(axis=0) / 2
-        mean += straight(high - low, log_logistic - np.log(2) + log_product)
-        square += straight(high - low, 2 * log_logistic + np.log(3 / 4) + log_product)
-    variance = square - mean**2
-    if mean[0] > 0.5:
-        variance[0] = square_of_rest - mean[1:].sum() ** 2
-    return mean, np.maximum(variance, 0)
+        first += straight(high - low, log_logistic - np.log(2) + log_product)
+        second += straight(high - low, 2 * log_logistic + np.log(3 / 4) + log_product)
+    spread = second - first**2
+    if first[0] > 0.5:
+        spread[0] = square_of_rest - first[1:].sum() ** 2
+    mean[order], variance[order] = first, np.maximum(spread, 0)
+    return balanced(mean, sums_of_others(mean), variance)
 
 
 def density(z: Array, log_beta: Array, i: int) -> Array:

@@ -1,7 +1,5 @@
 """The push-forward function of the incomplete power iteration, and its simulation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

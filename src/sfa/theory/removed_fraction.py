@@ -1,7 +1,5 @@
 """The fraction of each singular value that the incomplete power iteration removes (Propositions 1 to 3)."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Literal
 

@@ -5,8 +5,6 @@ returns the mean and the deviation of ``uᵢᵀ H̃ vᵢ`` over the map's noise,
 holds a value for each of the ``d`` features: for a map with fewer rows, the missing values are zeros and count.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln

@@ -1,7 +1,5 @@
 """Singular values as the theory takes them: checked, turned into the weights of the power iteration, and summed."""
 
-from __future__ import annotations
-
 from reprlib import repr as shorten
 from typing import NamedTuple
 

@@ -12,8 +12,6 @@ The hypergeometric function of the paper loses all digits for large parameters, 
 integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and the like.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import betaln, log_expit
 
