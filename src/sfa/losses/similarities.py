@@ -18,7 +18,6 @@ Own = tuple[slice, slice] | None
 # the time of a loss. An accelerator's own allocator keeps such memory itself.
 _SPARE: list[Tensor] = []
 SPARES = 4
-LARGEST_SPARE = 1 << 27  # bytes beyond which a buffer is not worth holding
 _LOCK = Lock()
 
 
@@ -163,8 +162,8 @@ def borrow(size: int, like: Tensor) -> Tensor:
 
 
 def give_back(buffer: Tensor) -> None:
-    """Let a borrowed buffer be used again; of more than a few the largest stay."""
-    if buffer.device.type == "cpu" and buffer.nbytes <= LARGEST_SPARE:
+    """Let a borrowed buffer of up to 128 MB be used again; of more than a few the largest stay."""
+    if buffer.device.type == "cpu" and buffer.nbytes <= 1 << 27:
         with _LOCK:
             _SPARE.append(buffer)
             _SPARE.sort(key=Tensor.numel)

@@ -29,10 +29,7 @@ class SpectralMap(nn.Module):
     homogeneity: float | None = 1  # the degree p of f(c h) = c^p f(h) for c > 0; None if there is none
     fullgraph: bool = True  # torch.compile takes the map as one graph
     spans_processes: bool = True  # the rows of a feature map may be spread over several processes
-    across_processes: bool = (
-        False  # the rows of all processes are one feature map; set by distributed.enable_cross_rank
-    )
-
+    across_processes: bool = False  # the rows of all processes are one feature map; see distributed.enable_cross_rank
     _function: Callable[..., Tensor] | None = None
 
     def __init_subclass__(
@@ -66,7 +63,7 @@ class SpectralMap(nn.Module):
         """Return ``h_tilde`` for ``h`` ``(..., n, d)``, with as many features."""
         if self._function is None:
             return h
-        options = self.options if self.deterministic else self.options | {"generator": generator}
+        options = self.options if self.deterministic else {**self.options, "generator": generator}
         if self.spans_processes:
             options["across_processes"] = self.across_processes
         return self._function(h, **options)

@@ -73,10 +73,5 @@ class Precondition(SpectralMap, function=precondition):
 
 
 @register("spectral", "whiten")
-class Whiten(SpectralMap, function=whiten):
+class Whiten(Precondition, function=whiten):
     """ZCA whitening: centered features without correlation, all of variance one; no noise."""
-
-    homogeneity = 0
-
-    def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
-        self.set_options(ridge=ridge, detach=detach)

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError
+from sfa.ranges import check_whole
 from sfa.spectral import power_iteration
 from sfa.theory.removed_fraction import Method, moments
 from sfa.theory.spectra import Array, checked_spectrum
@@ -55,8 +56,7 @@ def simulate(
     values = checked_spectrum(sigma)
     if values.ndim != 1:
         raise InputError(f"A simulation takes one spectrum (d,), not an array of shape {values.shape}.")
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"A simulation takes one draw or more, not {draws}.")
+    check_whole("draws", draws, 1)
     d = len(values)
     generator = torch.Generator().manual_seed(seed)
     u, v = (torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=generator)).Q for _ in range(2))
