@@ -86,8 +86,6 @@ class Costa(SpectralMap, function=costa):
             return maps
         if len({h.shape[:-1] for h in maps}) > 1:
             shapes = " and ".join(str(tuple(h.shape)) for h in maps)
-            raise InputError(
-                f"COSTA combines the rows of all feature maps alike: they need the same rows, not {shapes}."
-            )
+            raise InputError(f"COSTA combines the rows of all maps alike, so they need the same rows, not {shapes}.")
         parts = self(torch.cat(maps, dim=-1), generator).split([h.shape[-1] for h in maps], dim=-1)
         return tuple(part.to(h.dtype) for part, h in zip(parts, maps, strict=True))

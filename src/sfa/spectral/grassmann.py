@@ -37,7 +37,6 @@ def grassmann(
     The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as ``1 / (σ_κ - σ_κ+1)``.
 
     Args:
-        h, detach, generator: As in :mod:`sfa.spectral`.
         kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.
         noise: ``α``; ``0`` is the paper's "w/o noise".
         method: Exact (``svd``), or ``randomised``, the paper's "rand. SVD": ``H~ = Q g(Qᵀ H)`` with ``g`` the map above
