@@ -68,8 +68,7 @@ def _as_views(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float) -> tuple[Array,
         alpha, beta = as_array(h_alpha), as_array(h_beta)
     except (TypeError, ValueError) as error:
         raise InputError("Two views are maps (n, d) of numbers; these are none.") from error
-    if alpha.ndim != 2 or alpha.shape != beta.shape or alpha.size == 0:
-        raise InputError(f"Two views are maps (n, d) of one shape, not {alpha.shape} and {beta.shape}.")
-    if not (np.isfinite(alpha).all() and np.isfinite(beta).all()):
-        raise InputError("The feature maps hold values that are not finite.")
+    if alpha.ndim != 2 or alpha.shape != beta.shape or not alpha.size or not np.isfinite([alpha, beta]).all():
+        shapes = f"{alpha.shape} and {beta.shape}"
+        raise InputError(f"Two views are maps (n, d) of one shape, not {shapes} or with values that are not finite.")
     return alpha, beta

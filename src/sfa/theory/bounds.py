@@ -57,12 +57,9 @@ def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> f
         R_\varepsilon = P(\lVert f(x_1) - f(x_2) \rVert \ge \varepsilon)
         \le \min\Big(1, \tfrac{\sqrt{2 - 2\mathcal{L}_a}}{\varepsilon}, \tfrac{2 - 2\mathcal{L}_a}{\varepsilon^2}\Big)
 
-    The paper prints the square root; its proof gives the smaller term. For its reach see ``docs/theory.md``.
-
-    Args:
-        alignment: The mean inner product of the two views of a sample, **of length 1** and with ``tau = 1``.
-        epsilon: How close two views of a sample count as close.
-        sigma: The share of each class that its augmentations hold together, from the (σ, δ)-augmentation.
+    for the ``alignment`` of views **of length 1** with ``tau = 1``, the distance ``epsilon`` of close views, and the
+    share ``sigma`` of each class that its (σ, δ)-augmentation holds together. The paper prints the square root; its
+    proof gives the smaller term. For its reach see ``docs/theory.md``.
     """
     if not abs(alignment) <= 1 + 1e-9:
         raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")

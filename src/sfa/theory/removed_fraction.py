@@ -36,10 +36,7 @@ def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact")
 
 
 def variance(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
-    r"""Compute the variance :math:`\omega_i^2` of the fraction that is removed (Proposition 3), as :func:`expectation`.
-
-    The ``surrogate`` is taken in its right form.
-    """
+    r"""Compute the variance :math:`\omega_i^2` of the fraction that is removed (Proposition 3, in its right form)."""
     return moments(sigma, iterations, method).variance
 
 
