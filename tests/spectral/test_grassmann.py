@@ -1,4 +1,4 @@
-"""Grassmann feature maps against their formula."""
+"""Grassmann feature maps and principal components against their formulas."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfa.spectral import Grassmann, grassmann
+from sfa.spectral import PCA, Grassmann, grassmann
 from tests.cases import each
 from tests.spectral.maps import low_rank, random_map, seeded
 from tests.spectral.operator_tests import OperatorTests
 
-VARIANTS = [Grassmann(method="randomised"), Grassmann(kappa=2)]
+VARIANTS = [Grassmann(method="randomised"), Grassmann(kappa=2), PCA(kappa=2)]
 
 
 class TestGrassmann(OperatorTests):
@@ -71,10 +71,22 @@ class TestGrassmann(OperatorTests):
         torch.testing.assert_close(gradient, expected, rtol=1e-6, atol=1e-8)
 
 
+class TestPCA(OperatorTests):
+    map = PCA
+    options = {"kappa": 3}  # noqa: RUF012
+    centered = True
+    adds_mean = True
+
+    def weights(self, sigma: Tensor, h: Tensor, draw: Tensor) -> Tensor:
+        return (torch.arange(len(sigma)) < 3).double()
+
+
 WRONG = [
     (Grassmann, {"kappa": 0}, "kappa"),
     (Grassmann, {"noise": float("nan")}, "noise"),
     (Grassmann, {"method": "randomized"}, "did you mean 'randomised'"),
     (Grassmann, {"oversampling": -1}, "oversampling"),
     (Grassmann, {"power_iterations": -1}, "power_iterations"),
+    (PCA, {"kappa": -3}, "kappa"),
+    (PCA, {"kappa": 0}, "kappa"),
 ]

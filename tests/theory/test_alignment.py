@@ -1,4 +1,4 @@
-"""Equations 4 and 5 in full: every pair of directions counts, and what SFA leaves of them on average."""
+"""Equations 5 and 6 in full: every pair of directions counts, and what SFA leaves of them on average."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ def test_the_global_generator_is_left_alone() -> None:
         ([[2.0, 1.0]], 1, 5, r"one spectrum \(d,\), not an array of shape \(1, 2\)"),
         ([2.0, -1.0], 1, 5, "not negative"),
         ([2.0, 1.0], -1, 5, "whole number"),
-        ([2.0, 1.0], 1, 0, "one draw or more, not 0"),
-        ([2.0, 1.0], 1, -3, "one draw or more, not -3"),
+        ([2.0, 1.0], 1, 0, "draws must be a whole number, 1 or more, not 0"),
+        ([2.0, 1.0], 1, -3, "draws must be a whole number, 1 or more, not -3"),
     ],
 )
 def test_wrong_arguments_are_named(sigma: Any, k: int, draws: int, message: str) -> None:

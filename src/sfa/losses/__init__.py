@@ -1,4 +1,8 @@
-"""Embeddings in, one number out."""
+"""Loss functions: embeddings in, one number out.
+
+Two views are rows ``(n, d)`` of the same nodes, graphs or images. With ``across_processes`` the rows of all processes
+are one batch, and some processes may hold none.
+"""
 
 from sfa.losses.decorrelation import barlow_twins, cca
 from sfa.losses.info_nce import info_nce

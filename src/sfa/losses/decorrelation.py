@@ -1,7 +1,5 @@
 """Losses that make two views agree and columns uncorrelated: Barlow Twins and CCA-SSG."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -22,23 +20,18 @@ def barlow_twins(
 ) -> Tensor:
     r"""Make the cross-correlation matrix of two views the identity.
 
-    From `"Barlow Twins" <https://arxiv.org/abs/2103.03230>`_, in the form of `G-BT <https://arxiv.org/abs/2106.02466>`_.
+    From `"Barlow Twins: Self-Supervised Learning via Redundancy Reduction" <https://arxiv.org/abs/2103.03230>`_, in the
+    form of `"Graph Barlow Twins" <https://arxiv.org/abs/2106.02466>`_, where ``λ`` is ``1/d`` if not given.
 
     .. math::
         \sum_i (1 - C_{ii})^2 + \lambda \sum_i \sum_{j \neq i} C_{ij}^2, \qquad
         C = \tfrac{1}{n} \hat Z_\alpha^\top \hat Z_\beta,
 
-    with every column of ``Z`` standardized over the batch.
-
-    Args:
-        z_alpha, z_beta: Embeddings ``(n, d)`` of the same nodes in both views.
-        off_diagonal: ``λ``; ``1/d`` if not given, as in G-BT.
-        eps: Added to the standard deviations, so that a constant column stays finite.
-        across_processes: The rows of all processes are one batch, in float32 at least; some may hold none.
+    with every column of ``Z`` ``(n, d)`` standardized over the batch, across processes in float32 at least. ``eps`` is
+    added to the standard deviations, so that a constant column stays finite.
     """
-    alpha, beta, n = standardize(z_alpha, z_beta, eps=eps, across_processes=across_processes)
-    product = alpha.mT @ beta
-    correlation = (distributed.all_reduce_sum(product) if across_processes else product) / n
+    alpha, beta, n = _standardize(z_alpha, z_beta, eps, across_processes)
+    correlation = _mean(alpha.mT @ beta, n, across_processes)  # (d, d)
     diagonal = correlation.diagonal()
     invariance = (1 - diagonal).square().sum()
     redundancy = correlation.square().sum() - diagonal.square().sum()
@@ -46,16 +39,12 @@ def barlow_twins(
 
 
 def cca(
-    z_alpha: Tensor,
-    z_beta: Tensor,
-    *,
-    decorrelation: float = 2e-3,
-    eps: float = 1e-15,
-    across_processes: bool = False,
+    z_alpha: Tensor, z_beta: Tensor, *, decorrelation: float = 2e-3, eps: float = 1e-15, across_processes: bool = False
 ) -> Tensor:
     r"""Make two views agree while the columns of each stay uncorrelated.
 
-    From `CCA-SSG <https://arxiv.org/abs/2106.12484>`_ (Zhang et al., 2021, Eq. 5).
+    From `"From Canonical Correlation Analysis to Self-supervised Graph Neural Networks"
+    <https://arxiv.org/abs/2106.12484>`_ (CCA-SSG, Eq. 5).
 
     .. math::
         \| \tilde Z_\alpha - \tilde Z_\beta \|_F^2 + \lambda \big(
@@ -63,49 +52,33 @@ def cca(
         \qquad \tilde Z = \frac{Z - \mu}{\sigma \sqrt n},
 
     with mean :math:`\mu` and unbiased deviation :math:`\sigma` of every column. The authors' code has
-    :math:`-\operatorname{tr} \tilde Z_\alpha^\top \tilde Z_\beta`, half of the first term but for a constant, in its
-    place: a weight of theirs is twice as large here, 2e-3 for their 1e-3.
-
-    Args:
-        z_alpha: Projections ``(n, d)`` of the first view.
-        z_beta: Those of the second.
-        decorrelation: ``λ``.
-        eps: As in :func:`barlow_twins`.
-        across_processes: As there.
+    :math:`-\operatorname{tr} \tilde Z_\alpha^\top \tilde Z_\beta` as its first term, half of this one but for a
+    constant: their weight ``λ`` of 1e-3 is a ``decorrelation`` of 2e-3 here. The rest is as in :func:`barlow_twins`.
     """
-    alpha, beta, n = standardize(z_alpha, z_beta, eps=eps, across_processes=across_processes)
-
-    def over_nodes(own: Tensor) -> Tensor:
-        return (distributed.all_reduce_sum(own) if across_processes else own) / n
-
-    invariance = over_nodes((alpha - beta).square().sum())
+    alpha, beta, n = _standardize(z_alpha, z_beta, eps, across_processes)
+    invariance = _mean((alpha - beta).square().sum(), n, across_processes)
     identity = torch.eye(alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
-    redundancy = sum((over_nodes(z.mT @ z) - identity).square().sum() for z in (alpha, beta))
+    redundancy = sum((_mean(z.mT @ z, n, across_processes) - identity).square().sum() for z in (alpha, beta))
     return invariance + decorrelation * redundancy
 
 
-def standardize(z_alpha: Tensor, z_beta: Tensor, *, eps: float, across_processes: bool) -> tuple[Tensor, Tensor, int]:
+def _mean(total: Tensor, n: int, across_processes: bool) -> Tensor:
+    return (distributed.all_reduce_sum(total) if across_processes else total) / n
+
+
+def _standardize(z_alpha: Tensor, z_beta: Tensor, eps: float, across_processes: bool) -> tuple[Tensor, Tensor, int]:
     """Return two views with columns of mean 0 and unbiased deviation 1 over the batch of ``n`` rows, and ``n``."""
     spread = across_processes and distributed.world_size() > 1
     check_one_shape("Two views", z_alpha, z_beta, rows=2 if spread else len(z_alpha), at_least=2)
-    if spread:
-        return _standardize_across_processes(z_alpha, z_beta, eps)
-    alpha, beta = (_standardize_columns(z, eps) for z in (z_alpha, z_beta))
-    return alpha, beta, len(z_alpha)
-
-
-def _standardize_columns(z: Tensor, eps: float) -> Tensor:
-    # The deviation is that of the centered column itself: of a constant column only rounding remains, and a deviation
-    # computed apart from it could be 0 where that is not.
-    centered = z - z.mean(0)
-    deviation: Tensor = torch.linalg.vector_norm(centered, dim=0) / math.sqrt(len(z) - 1)
-    return centered / (deviation + eps)
-
-
-def _standardize_across_processes(z_alpha: Tensor, z_beta: Tensor, eps: float) -> tuple[Tensor, Tensor, int]:
-    n = distributed.count_rows(z_alpha)
+    n = distributed.count_rows(z_alpha) if spread else len(z_alpha)
     if n < 2:
         raise InputError(f"Two views with n ≥ 2 rows on all processes together are needed, not {n}.")
+    if not spread:
+        # The deviation is that of the centered column itself: of a constant column only rounding remains, and a
+        # deviation computed apart from it could be 0 where that is not.
+        alpha, beta = (z - z.mean(0) for z in (z_alpha, z_beta))
+        of_alpha, of_beta = (torch.linalg.vector_norm(z, dim=0) / math.sqrt(n - 1) for z in (alpha, beta))
+        return alpha / (of_alpha + eps), beta / (of_beta + eps), n
     both = torch.cat([z_alpha, z_beta], dim=1)
     both = both.to(torch.promote_types(both.dtype, torch.float32))
     centered = both - distributed.all_reduce_sum(both.sum(0)) / n

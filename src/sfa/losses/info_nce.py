@@ -1,6 +1,4 @@
-"""InfoNCE in one direction: anchors look for their positives, and the positives look for nothing."""
-
-from __future__ import annotations
+"""InfoNCE in one direction: each anchor looks for its positive."""
 
 from functools import partial
 from typing import Literal, get_args
@@ -16,7 +14,7 @@ from sfa.ranges import check_number
 Negatives = Literal["positives", "anchors"]
 
 recompute = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
-"""Call a function, and again on the way back in place of keeping what it computes."""
+"""Call a function, and again in backward instead of keeping what it computes."""
 
 
 def info_nce(
@@ -34,20 +32,17 @@ def info_nce(
         L = \frac1n \sum_i \Big( -\frac{a_i^\top p_i}{\tau} + \log \Big( e^{a_i^\top p_i / \tau}
             + \sum_{j \neq i} e^{a_i^\top n_j / \tau} \Big) \Big)
 
-    with rows of length 1 and the negatives ``n`` taken from the positives or from the anchors themselves. Without the
-    positive in the denominator, as in the code of GraphCL and of those who took it over, the first term under the
-    logarithm is left out: the loss can fall below 0, and its pull at a positive does not fade once that is found.
-
-    :func:`~sfa.losses.nt_xent` has both kinds in one sum and the mean of both directions, and is faster where that is
-    wanted; here one side can be a target that learns nothing. Similarities are computed some rows at a time, and again
-    on the way back: the loss is exact, and memory grows with ``n d``.
+    with rows of length 1. :func:`~sfa.losses.nt_xent` has both kinds of negatives and the mean of both directions, and
+    is faster where that is wanted; here one side can be a target that learns nothing. Similarities are computed some
+    rows at a time, and again in backward: the loss is exact, and memory grows with ``n d``.
 
     Args:
         anchors, positives: Rows ``(n, d)`` of the same nodes or graphs; normalized here.
-        negatives: ``positives``: the positives of other anchors; ``anchors``: the other anchors.
-        positive_in_denominator: Whether an anchor's positive is one of the rows it is told from.
+        negatives: The ``positives`` of other anchors, or the other ``anchors``.
+        positive_in_denominator: Keep the first term under the logarithm. Without it, as in the code of GraphCL, the
+            loss can fall below 0, and its pull at a positive does not fade once that is found.
         tau: Temperature.
-        of_each: Return the loss of each anchor, ``(n,)``, in place of their mean.
+        of_each: Return the loss of each anchor, ``(n,)``, instead of their mean.
     """
     check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors))
     if len(anchors) == 1 and not positive_in_denominator:
@@ -63,10 +58,7 @@ def info_nce(
             recompute(_losses, a[rows] / tau, p[rows], others, rows.start, positive_in_denominator)
             for rows in row_chunks((len(a), len(a)))
         ]
-        if of_each:
-            return torch.cat(losses)
-        loss: Tensor = torch.stack([some.sum() for some in losses]).sum() / len(a)
-    return loss
+        return torch.cat(losses) if of_each else torch.stack([some.sum() for some in losses]).sum() / len(a)
 
 
 def _unit_rows(z: Tensor) -> Tensor:
@@ -76,9 +68,8 @@ def _unit_rows(z: Tensor) -> Tensor:
 
 
 def _losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denominator: bool) -> Tensor:
-    """Of some anchors, from number ``first`` on: their own column holds the positive or nothing, never a negative."""
+    """Compute the losses of anchors from number ``first`` on, whose own column holds the positive or nothing."""
     positive = torch.linalg.vecdot(a, p)
     own = positive if positive_in_denominator else torch.full_like(positive, -torch.inf)
-    logits = (a @ others.mT).diagonal_scatter(own, first)
-    losses: Tensor = logits.logsumexp(1) - positive
+    losses: Tensor = (a @ others.mT).diagonal_scatter(own, first).logsumexp(1) - positive
     return losses

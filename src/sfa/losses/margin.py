@@ -1,6 +1,4 @@
-"""The multiplet loss of SUGRL: distances to positives and to negatives, kept apart by a margin and by no more."""
-
-from __future__ import annotations
+"""The multiplet loss of SUGRL: distances to positives and to negatives, kept apart by a bounded margin."""
 
 from typing import Literal, get_args
 
@@ -47,15 +45,12 @@ def multiplet(
     """
     check_one_shape("Anchors and positives", anchor, structural, neighbour, rows=len(anchor), at_least=2)
     if shuffles.dim() != 2 or len(shuffles) < 1 or shuffles.shape[1] != len(anchor):
-        raise InputError(
-            f"The negatives of {len(anchor)} nodes are row numbers (k, {len(anchor)}) with k ≥ 1, not of shape "
-            f"{tuple(shuffles.shape)}."
-        )
+        raise InputError(f"Negatives are row numbers (k, {len(anchor)}) with k ≥ 1, not {tuple(shuffles.shape)}.")
     if form not in get_args(Form):
         raise unknown_name("form", form, get_args(Form))
     squared = form == "paper"
     to_structural, to_neighbor = distances(anchor, structural, squared), distances(anchor, neighbour, squared)
-    to_negatives = torch.stack([distances(anchor, anchor[rows], squared) for rows in shuffles])
+    to_negatives = torch.stack([distances(anchor, anchor[rows], squared) for rows in shuffles])  # (k, n)
     structural_loss = (to_structural - to_negatives + alpha).clamp_min(0).mean()
     neighbor_loss = (to_neighbor - to_negatives + alpha).clamp_min(0).mean()
     bounded = to_structural if squared else to_structural.detach()
@@ -67,7 +62,4 @@ def multiplet(
 def distances(rows: Tensor, others: Tensor, squared: bool) -> Tensor:
     """Compute distances ``(n,)`` of rows ``(n, d)``, as they are or squared; those of 0 have a gradient of 0."""
     difference = rows - others
-    if squared:
-        return difference.square().sum(1)
-    lengths: Tensor = torch.linalg.vector_norm(difference, dim=1)
-    return lengths
+    return difference.square().sum(1) if squared else torch.linalg.vector_norm(difference, dim=1)

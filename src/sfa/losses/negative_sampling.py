@@ -1,7 +1,5 @@
 """Logistic losses that tell pairs which belong together from negatives, of DGI, InfoGraph, GAE and DeepWalk."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid, softplus
@@ -13,60 +11,46 @@ from sfa.ranges import check_number, check_whole
 
 
 def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
-    r"""Tell pairs that belong together from pairs that do not, by a discriminator's scores of them.
+    r"""Tell pairs that belong together from pairs that do not, by a discriminator's scores of any shape.
 
     .. math::
         L = \tfrac12 \Big( \mathbb{E}_{+}\big[ \operatorname{sp}(-s) \big]
             + \mathbb{E}_{-}\big[ \operatorname{sp}(s) \big] \Big), \qquad \operatorname{sp}(s) = \log(1 + e^s)
 
-    With :math:`\sigma(s)` for the probability that a pair belongs together this is the binary cross-entropy of `DGI
-    <https://arxiv.org/abs/1809.10341>`_, where there are as many pairs of either kind. MVGRL and InfoGraph minimize
-    :math:`2 L - 2 \log 2`, the estimate of Nowozin, Cseke and Tomioka (2016) with its sign changed: the same loss but
-    for the scale. Scores that say nothing (all 0) cost :math:`\log 2`; scores of any size keep the gradient finite.
-
-    Args:
-        positive: Scores of pairs that belong together, of any shape.
-        negative: Scores of pairs that do not.
+    With as many pairs of either kind this is the binary cross-entropy of `"Deep Graph Infomax"
+    <https://arxiv.org/abs/1809.10341>`_. MVGRL and InfoGraph minimize :math:`2 L - 2 \log 2`, the estimate of `"f-GAN"
+    <https://arxiv.org/abs/1606.00709>`_ with its sign changed. Scores that are all 0 cost :math:`\log 2`.
     """
     if positive.numel() == 0 or negative.numel() == 0:
-        raise InputError(
-            f"Scores of pairs of both kinds are needed, not {positive.numel()} positive and {negative.numel()} "
-            "negative ones."
-        )
+        counts = f"{positive.numel()} positive and {negative.numel()} negative ones"
+        raise InputError(f"Scores of pairs of both kinds are needed, not {counts}.")
     return -0.5 * (logsigmoid(positive).mean() + logsigmoid(-negative).mean())
 
 
 def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
     r"""Tell the parts of a whole from the parts of all others by inner products.
 
-    From `"InfoGraph" <https://arxiv.org/abs/1908.01000>`_ (Sun et al., 2020, Eq. 4):
+    From `"InfoGraph: Unsupervised and Semi-supervised Graph-Level Representation Learning via Mutual Information
+    Maximization" <https://arxiv.org/abs/1908.01000>`_ (Sun et al., 2020, Eq. 4).
 
     .. math::
         L = \tfrac12 \Big( \frac1n \sum_i \operatorname{sp}\big( -l_i^\top s_{o(i)} \big)
             + \frac{1}{n (b - 1)} \sum_i \sum_{g \neq o(i)} \operatorname{sp}\big( l_i^\top s_g \big) \Big)
 
-    which is :func:`jensen_shannon` of the ``n`` pairs of a part with its own whole and of the ``n (b - 1)`` others.
-    Scores are computed some rows at a time, and again on the way back: memory grows with ``(n + b) d``.
-
-    Args:
-        local: Parts ``(n, d)``: the nodes of a batch of graphs.
-        summaries: Wholes ``(b, d)``: the graphs, two or more.
-        owner: ``(n,)`` int64, the whole that each part belongs to; a whole may have no part.
+    for parts ``local`` ``(n, d)``, the nodes, wholes ``summaries`` ``(b, d)``, the graphs, and ``owner`` ``(n,)``, the
+    whole of each part: :func:`jensen_shannon` of all pairs. Scores are computed some rows at a time, and again in
+    backward: memory grows with ``(n + b) d``.
     """
     n, b = len(local), len(summaries)
     if local.dim() != 2 or local.shape[1:] != summaries.shape[1:] or owner.shape != (n,) or n < 1 or b < 2:
-        raise InputError(
-            "Parts (n ≥ 1, d), wholes (b ≥ 2, d) and the whole of each part (n,) are needed, not "
-            f"{tuple(local.shape)}, {tuple(summaries.shape)} and {tuple(owner.shape)}."
-        )
+        shapes = f"{tuple(local.shape)}, {tuple(summaries.shape)} and {tuple(owner.shape)}"
+        raise InputError(f"Parts (n ≥ 1, d), wholes (b ≥ 2, d) and owners (n,) are needed, not {shapes}.")
     dtype = torch.promote_types(torch.promote_types(local.dtype, summaries.dtype), torch.float32)
     with torch.autocast(local.device.type, enabled=False):
         local, summaries = local.to(dtype), summaries.to(dtype)
-        chunks = row_chunks((n, b))
-        sums = [recompute(_sums_of_losses, local[rows], summaries, owner[rows]) for rows in chunks]
+        sums = [recompute(_sums_of_losses, local[rows], summaries, owner[rows]) for rows in row_chunks((n, b))]
         positive, negative = torch.stack(sums).sum(0)
-    loss: Tensor = 0.5 * (positive / n + negative / (n * (b - 1)))
-    return loss
+    return 0.5 * (positive / n + negative / (n * (b - 1)))  # type: ignore[no-any-return]
 
 
 def _sums_of_losses(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
@@ -86,22 +70,15 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
         \tfrac{1}{2} \Big( \operatorname*{mean}_{A_{ij} = 1} -\log \sigma(z_i^\top z_j)
             + \operatorname*{mean}_{A_{ij} = 0} -\log \sigma(-z_i^\top z_j) \Big)
 
-    This is the authors' weighted cross-entropy over all :math:`n^2` entries, in which the ones weigh together as much
-    as the zeros, but for its scale: unbiased with all ones and a uniform sample of the zeros.
-
-    Args:
-        z: ``(n, d)`` latent variables.
-        edges, non_edges: Pairs ``(i, j)`` with :math:`A_{ij} = 1`, ``(2, m)``, and with :math:`A_{ij} = 0`, ``(2, k)``.
+    of latent variables ``z`` ``(n, d)``, all ``edges`` ``(2, m)`` and a uniform sample of the ``non_edges`` ``(2, k)``:
+    an unbiased estimate of the authors' cross-entropy over all :math:`n^2` entries, in which the ones weigh together as
+    much as the zeros, up to its scale.
     """
     if z.dim() != 2 or edges.shape != (2, edges.shape[-1]) or edges.shape[1] == 0 or non_edges.shape[0] != 2:
-        raise InputError(
-            "Latent variables (n, d), edges (2, m ≥ 1) and non-edges (2, k) are needed, not "
-            f"{tuple(z.shape)}, {tuple(edges.shape)} and {tuple(non_edges.shape)}."
-        )
+        shapes = f"{tuple(z.shape)}, {tuple(edges.shape)} and {tuple(non_edges.shape)}"
+        raise InputError(f"Latent variables (n, d), edges (2, m ≥ 1) and non-edges (2, k) are needed, not {shapes}.")
     of_edges, of_non_edges = ((embedding(i, z) * embedding(j, z)).sum(1) for i, j in (edges, non_edges))
-    ones = softplus(-of_edges).mean()
-    zeros = softplus(of_non_edges).sum() / max(1, non_edges.shape[1])
-    return (ones + zeros) / 2
+    return (softplus(-of_edges).mean() + softplus(of_non_edges).sum() / max(1, non_edges.shape[1])) / 2
 
 
 def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
@@ -112,8 +89,7 @@ def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
 
     of means ``mu`` and logarithms of standard deviations ``log_sigma``, both ``(n, d)``.
     """
-    divergence = (mu.square() + (2 * log_sigma).exp() - 1 - 2 * log_sigma) / 2
-    return divergence.sum(1).mean()
+    return ((mu.square() + (2 * log_sigma).exp() - 1 - 2 * log_sigma) / 2).sum(1).mean()
 
 
 def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, negatives: float = 5.0) -> Tensor:
@@ -125,12 +101,11 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
         P = \{(i, j) : 0 < |i - j| \le w\},
 
     where ``i`` and ``j`` are positions on the same walk, ``v`` the center and ``u`` the context embedding of the node
-    there. All positions of a walk share the nodes drawn from :math:`p_n` (Ji et al., 2019), which makes products of
-    matrices of it. Memory is linear in the positions: windows are compared in blocks.
+    there. Windows are compared in blocks, so that memory is linear in the positions.
 
     Args:
         centres, contexts: ``v`` and ``u`` of the same positions, ``(walks, length, d)`` with ``length`` ≥ 2.
-        noise: ``u`` of nodes drawn at random, ``(walks, k, d)``.
+        noise: ``u`` of nodes drawn at random for each walk, ``(walks, k, d)`` (Ji et al., 2019).
         window, negatives: ``w`` and ``K``.
     """
     check_whole("window", window, 1)
@@ -138,10 +113,9 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
     fits = centres.shape == contexts.shape and centres.dim() == noise.dim() == 3
     fits = fits and (centres.shape[0], centres.shape[2]) == (noise.shape[0], noise.shape[2])
     if not fits or min(centres.shape[0], centres.shape[1] - 1, noise.shape[1]) < 1:
-        raise InputError(
-            "Centres and contexts of one shape (walks, length ≥ 2, d) and noise (walks, k ≥ 1, d) are needed, not "
-            f"{tuple(centres.shape)}, {tuple(contexts.shape)} and {tuple(noise.shape)}."
-        )
+        shapes = f"{tuple(centres.shape)}, {tuple(contexts.shape)} and {tuple(noise.shape)}"
+        needed = "Centers and contexts of shape (walks, length ≥ 2, d) and noise (walks, k ≥ 1, d) are needed"
+        raise InputError(f"{needed}, not {shapes}.")
     walks, length, _ = centres.shape
     position = torch.arange(length, device=centres.device)
     partners = position.clamp_max(window) + position.flip(0).clamp_max(window)

@@ -1,7 +1,5 @@
 """InfoNCE between two views, in the form of GRACE and of the paper's Eq. 2 (NT-Xent), in memory linear in the rows."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import torch
@@ -9,7 +7,7 @@ from torch import Tensor
 
 from sfa.distributed import all_reduce_sum, gather_rows
 from sfa.errors import InputError
-from sfa.losses.similarities import Similarities
+from sfa.losses.similarities import Own, Similarities
 from sfa.matrices import check_one_shape
 
 Precision = Literal["full", "bfloat16"]
@@ -32,7 +30,7 @@ def nt_xent(
     keep_bytes: int = KEPT_BYTES,
     across_processes: bool = False,
 ) -> Tensor:
-    r"""Compute the normalized temperature-scaled cross entropy, the mean over both directions.
+    r"""Compute the normalized temperature-scaled cross entropy of two views, the mean over both directions.
 
     Row ``i`` of one view should be nearer to row ``i`` of the other than to every other row:
 
@@ -40,9 +38,8 @@ def nt_xent(
         \ell(z_i) = -\frac{z_i^\top z_i^+}{\tau} + \log\Big(
             \sum_j e^{z_i^\top z_j^{\beta} / \tau} + \sum_{j \neq i} e^{z_i^\top z_j^{\alpha} / \tau} \Big)
 
-    Both directions and both sums are one symmetric matrix of similarities of the ``2 n`` rows with each other. It is
-    computed tile by tile, one triangle of it, and a tile serves its rows and its columns. No more than ``keep_bytes``
-    of it is ever kept: the result is exact, and memory grows with ``n d``. It is differentiable once.
+    Both directions and both sums are one symmetric matrix of similarities of all ``2 n`` rows. One triangle of it is
+    computed, tile by tile: the result is exact, and memory grows with ``n d``. It is differentiable once.
 
     Args:
         z_alpha, z_beta: Projections ``(n, d)`` of the same nodes in both views; rows are normalized here.
@@ -64,30 +61,23 @@ def nt_xent(
     pairs = None if not_negatives is None or not_negatives.numel() == 0 else not_negatives
     options = {"intraview": intraview, "without": pairs, "bfloat16": precision == "bfloat16", "keep_bytes": keep_bytes}
     with torch.autocast(z_alpha.device.type, enabled=False):
-        own: Tensor = _NTXent.apply(z_alpha, z_beta, tau, dtype, across_processes, options)  # type: ignore[no-untyped-call]
-        loss = all_reduce_sum(own) if across_processes else own
-    return loss.to(given)
+        loss: Tensor = _NTXent.apply(z_alpha, z_beta, tau, dtype, across_processes, options)  # type: ignore[no-untyped-call]
+        return (all_reduce_sum(loss) if across_processes else loss).to(given)
 
 
 class _NTXent(torch.autograd.Function):
-    """This process's share of the loss. With ``x = z / (|z| √τ)`` of both views, logits are ``x xᵀ``, and
+    r"""The part of the loss of this process's rows. With ``x = z / (|z| √τ)`` of both views, logits are ``x xᵀ``.
 
     .. math::
-        L = \\frac1n \\sum_i \\tfrac12 (\\log R_i + \\log R_{i+n}) - x_i^\\top x_{i+n}, \\qquad
-        R_i = \\sum_j e^{x_i^\\top x_j}, \\qquad
-        \\frac{\\partial L}{\\partial x_i} = \\frac{1}{2n} \\sum_j e^{x_i^\\top x_j}
-            \\Big( \\frac{1}{R_i} + \\frac{1}{R_j} \\Big) x_j - \\frac1n x_{i \\pm n}.
+        L = \frac1n \sum_i \tfrac12 (\log R_i + \log R_{i+n}) - x_i^\top x_{i+n}, \qquad
+        R_i = \sum_j e^{x_i^\top x_j}, \qquad
+        \frac{\partial L}{\partial x_i} = \frac{1}{2n} \sum_j e^{x_i^\top x_j}
+            \Big( \frac{1}{R_i} + \frac{1}{R_j} \Big) x_j - \frac1n x_{i \pm n}.
     """
 
     @staticmethod
     def forward(
-        ctx: Any,
-        z_alpha: Tensor,
-        z_beta: Tensor,
-        tau: float,
-        dtype: torch.dtype,
-        across_processes: bool,
-        options: dict[str, Any],
+        ctx: Any, z_alpha: Tensor, z_beta: Tensor, tau: float, dtype: torch.dtype, spread: bool, options: dict[str, Any]
     ) -> Tensor:
         n, d = z_alpha.shape
         x = torch.empty(2 * n, d, dtype=dtype, device=z_alpha.device)
@@ -95,22 +85,20 @@ class _NTXent(torch.autograd.Function):
         own, everyone = None, x
         if not any(ctx.needs_input_grad):
             options = options | {"keep_bytes": 0}
-        if across_processes:
+        if spread:
             (alpha, first), (beta, _) = gather_rows(x[:n]), gather_rows(x[n:])
             own = slice(first, first + n), slice(len(alpha) + first, len(alpha) + first + n)
             everyone = torch.cat([alpha, beta])
             if options["without"] is not None:
                 options = options | {"without": options["without"] + first}
-        similarities = Similarities(everyone, own=own, **options)
-        partition = similarities.row_sums()
-        if across_processes:
+        ctx.similarities = Similarities(everyone, own=own, **options)
+        partition = ctx.similarities.row_sums()  # R, (2 n,)
+        if spread:
             partition = all_reduce_sum(partition)
-        positive = torch.linalg.vecdot(x[:n], x[n:])
         ctx.save_for_backward(x, factor, partition)
-        ctx.similarities, ctx.tau, ctx.total = similarities, tau, len(everyone) // 2
-        ctx.dtypes = z_alpha.dtype, z_beta.dtype
-        loss: Tensor = (0.5 * _own(partition, own).log().sum() - positive.sum()) / ctx.total
-        return loss
+        ctx.tau, ctx.total, ctx.dtypes = tau, len(everyone) // 2, (z_alpha.dtype, z_beta.dtype)
+        positive = torch.linalg.vecdot(x[:n], x[n:]).sum()
+        return (0.5 * _own(partition, own).log().sum() - positive) / ctx.total  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
@@ -133,7 +121,7 @@ class _NTXent(torch.autograd.Function):
         return grad_x[:n].to(ctx.dtypes[0]), grad_x[n:].to(ctx.dtypes[1]), *[None] * 4
 
 
-def _own(rows: Tensor, own: tuple[slice, slice] | None) -> Tensor:
+def _own(rows: Tensor, own: Own) -> Tensor:
     return rows if own is None else torch.cat([rows[part] for part in own])
 
 
@@ -148,28 +136,27 @@ def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
 
 
 def check_temperature(tau: float, precision: Precision = "full") -> None:
-    """Raise unless logits up to ``1/tau`` can be had in this precision; methods ask before any work starts."""
-    if not tau > 0:
-        raise InputError(f"The temperature tau must be above 0, not {tau}.")
-    if 1 / tau > FLOAT64_LOGITS:
-        raise InputError(f"The temperature tau must be at least {1 / FLOAT64_LOGITS:.4f} to stay in range, not {tau}.")
+    """Raise unless logits up to ``1/tau`` can be had in this precision; methods call this before training."""
+    if not (tau > 0 and 1 / tau <= FLOAT64_LOGITS):
+        least = f"{1 / FLOAT64_LOGITS:.4f}"
+        raise InputError(f"The temperature tau must be above 0 and at least {least} to stay in range, not {tau}.")
     if precision not in ("full", "bfloat16"):
         raise InputError(f"The precision of similarities is 'full' or 'bfloat16', not {precision!r}.")
     if precision == "bfloat16" and 1 / tau > BFLOAT16_LOGITS:
         raise InputError(f"Similarities in bfloat16 are too coarse for a temperature tau below 0.2, here {tau}.")
 
 
-def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, not_negatives: Tensor | None, precision: Precision) -> None:
+def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, pairs: Tensor | None, precision: Precision) -> None:
     if not (z_alpha.is_floating_point() and z_beta.is_floating_point()):
         raise InputError(f"Views are of floating-point numbers, not {z_alpha.dtype} and {z_beta.dtype}.")
     check_one_shape("Two views", z_alpha, z_beta, at_least=0)
     check_temperature(tau, precision)
-    if not_negatives is None or not_negatives.numel() == 0:
+    if pairs is None or pairs.numel() == 0:
         return
-    if not_negatives.dim() != 2 or len(not_negatives) != 2 or not_negatives.dtype not in (torch.int64, torch.int32):
-        raise InputError(f"not_negatives are pairs of rows (2, p), not a tensor of shape {tuple(not_negatives.shape)}.")
-    low, high = int(not_negatives.min()), int(not_negatives.max())
+    if pairs.dim() != 2 or len(pairs) != 2 or pairs.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"not_negatives are pairs of rows (2, p), not a tensor of shape {tuple(pairs.shape)}.")
+    low, high = int(pairs.min()), int(pairs.max())
     if low < 0 or high >= len(z_alpha):
         raise InputError(f"not_negatives name row {low if low < 0 else high}; there are rows 0 to {len(z_alpha) - 1}.")
-    if bool((not_negatives[0] == not_negatives[1]).any()):
+    if bool((pairs[0] == pairs[1]).any()):
         raise InputError("not_negatives pair a row with itself, which is its own positive.")

@@ -1,7 +1,5 @@
 """Exponentials of all similarities of two views' rows, tile by tile: sums over them, products with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, zip_longest
@@ -14,34 +12,34 @@ from torch import Tensor
 ROWS = 512
 COLUMNS = 8192
 
+Own = tuple[slice, slice] | None
+
+# Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written, a fifth of
+# the time of a loss. An accelerator's own allocator keeps such memory itself.
 _SPARE: list[Tensor] = []
-"""Buffers on the CPU to be used again: a fresh one costs a page fault for every few kilobytes first written. An
-accelerator's own allocator keeps such memory itself."""
 SPARES = 4
-LARGEST_SPARE = 1 << 27  # Bytes beyond which a buffer is not worth holding.
 _LOCK = Lock()
 
 
 class Tile(NamedTuple):
-    """A rectangle of the matrix."""
+    """A rectangle of the matrix; the entries of the ``mirror`` columns stand for the other triangle too."""
 
     rows: slice
     columns: slice
     mirror: slice
-    """Those of the columns whose entries stand for the other triangle too, where rows and columns change places."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
 
     @property
     def size(self) -> int:
-        return self.shape[0] * self.shape[1]
+        return int((self.rows.stop - self.rows.start) * (self.columns.stop - self.columns.start))
+
+    def over(self, buffer: Tensor) -> Tensor:
+        """Return a matrix of the shape of the tile, over the first numbers of a buffer."""
+        return buffer[: self.size].view(self.rows.stop - self.rows.start, -1)
 
     @property
     def mirrored(self) -> slice:
-        """The mirror's columns, counted within the tile."""
-        return slice(self.mirror.start - self.columns.start, self.mirror.stop - self.columns.start)
+        """The mirror's columns, counted within the tile; they are its last."""
+        return slice(self.mirror.start - self.columns.start, None)
 
 
 class Similarities:
@@ -50,25 +48,18 @@ class Similarities:
     Args:
         x: ``(2 n, d)``, view alpha above view beta, of lengths that keep the exponentials in range.
         intraview: All pairs of different rows count; else only pairs from different views, positives among them.
-        own: Which rows of each view this process answers for; all, if not given.
+        own: Rows of each view that this process computes; all for ``None``.
         without: ``(2, p)`` pairs of different nodes that do not count in any combination of views.
         bfloat16: Compute and hold tiles in bfloat16.
         keep_bytes: Bytes of tiles that :meth:`row_sums` keeps for one call of :meth:`weighted_products`.
     """
 
     def __init__(
-        self,
-        x: Tensor,
-        *,
-        intraview: bool,
-        own: tuple[slice, slice] | None = None,
-        without: Tensor | None = None,
-        bfloat16: bool = False,
-        keep_bytes: int = 0,
+        self, x: Tensor, *, intraview: bool, own: Own, without: Tensor | None, bfloat16: bool, keep_bytes: int
     ) -> None:
         self.x, self.intraview, self.own = x, intraview, own
         self.factors = x.bfloat16() if bfloat16 else x
-        self.tiles = list(_triangle(len(x), intraview) if own is None else _stripes(len(x), intraview, own))
+        self.tiles = list(_tiles(len(x), intraview, own))
         self.without = None if without is None else _entries(without, len(x) // 2)
         ends = accumulate(tile.size for tile in self.tiles)
         self._kept_ends = [end for end in ends if end * self.factors.element_size() <= keep_bytes]
@@ -82,12 +73,12 @@ class Similarities:
         if self._kept_ends:
             self._buffer = borrow(self._kept_ends[-1], self.factors)
             parts = zip(self.tiles, self._kept_ends, strict=False)
-            self._kept = [self._buffer[end - tile.size : end].view(tile.shape) for tile, end in parts]
+            self._kept = [tile.over(self._buffer[end - tile.size :]) for tile, end in parts]
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as wide:
             for tile, kept in zip_longest(self.tiles, self._kept):
-                e = self._compute(tile, buffer[: tile.size].view(tile.shape) if kept is None else kept)
+                e = self._compute(tile, tile.over(buffer) if kept is None else kept)
                 if e.dtype != sums.dtype:
-                    e = wide[: tile.size].view(tile.shape).copy_(e)
+                    e = tile.over(wide).copy_(e)
                 sums[tile.rows] += e.sum(1)
                 sums[tile.mirror] += e[:, tile.mirrored].sum(0)
         return sums
@@ -98,10 +89,10 @@ class Similarities:
         weight = weight.to(self.factors.dtype)
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
             for tile, kept in zip_longest(self.tiles, self._kept):
-                e = self._compute(tile, buffer[: tile.size].view(tile.shape)) if kept is None else kept
-                p = other[: tile.size].view(tile.shape)
+                e = self._compute(tile, tile.over(buffer)) if kept is None else kept
+                p = tile.over(other)
                 torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
-                for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # Positives are on two diagonals.
+                for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # positives are on two diagonals
                     _zero_diagonal(p, tile.rows.start + distance - tile.columns.start)
                 _add_product(products[tile.rows], p, self.factors[tile.columns])
                 _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
@@ -119,36 +110,29 @@ class Similarities:
             row, column = self.without
             first, last = torch.searchsorted(row, row.new_tensor([tile.rows.start, tile.rows.stop])).tolist()
             row, column = row[first:last] - tile.rows.start, column[first:last] - tile.columns.start
-            inside = (column >= 0) & (column < tile.shape[1])
+            inside = (column >= 0) & (column < e.shape[1])
             e[row[inside], column[inside]] = 0
         return e
+
+
+def _tiles(size: int, intraview: bool, own: Own) -> Iterator[Tile]:
+    """Yield tiles that cover each pair of rows once; or one's own rows and all columns that count, without a mirror."""
+    n = size // 2
+    for view in own or (slice(0, size if intraview else n),):
+        others = slice(0, size) if intraview else slice(n, size) if view.start < n else slice(0, n)
+        for rows in _ranges(view.start, view.stop, ROWS):
+            for columns in _ranges(rows.start if intraview and not own else others.start, others.stop, COLUMNS):
+                mirror = min(max(columns.start, rows.stop), columns.stop) if intraview else columns.start
+                yield Tile(rows, columns, slice(columns.stop if own else mirror, columns.stop))
+
+
+def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
+    return (slice(first, min(first + step, stop)) for first in range(start, stop, step))
 
 
 def _zero_diagonal(tile: Tensor, offset: int) -> None:
     if -tile.shape[0] < offset < tile.shape[1]:
         tile.diagonal(offset).zero_()
-
-
-def _triangle(size: int, intraview: bool) -> Iterator[Tile]:
-    """Yield tiles that cover each pair of rows once: the upper triangle, or the rectangle of alpha with beta."""
-    n = size // 2
-    for rows in _ranges(0, size if intraview else n, ROWS):
-        for columns in _ranges(rows.start if intraview else n, size, COLUMNS):
-            mirror = slice(min(max(columns.start, rows.stop), columns.stop), columns.stop) if intraview else columns
-            yield Tile(rows, columns, mirror)
-
-
-def _stripes(size: int, intraview: bool, own: tuple[slice, slice]) -> Iterator[Tile]:
-    """Yield tiles that cover one's own rows, with all columns that count."""
-    n = size // 2
-    for view, others in zip(own, (slice(n, size), slice(0, n)), strict=True):
-        for rows in _ranges(view.start, view.stop, ROWS):
-            for columns in _ranges(0, size, COLUMNS) if intraview else _ranges(others.start, others.stop, COLUMNS):
-                yield Tile(rows, columns, slice(columns.stop, columns.stop))
-
-
-def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
-    return (slice(first, min(first + step, stop)) for first in range(start, stop, step))
 
 
 def _entries(pairs: Tensor, n: int) -> Tensor:
@@ -169,18 +153,17 @@ def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
 
 def borrow(size: int, like: Tensor) -> Tensor:
     """Return a buffer of ``size`` numbers of any value, or more, with the dtype and device of ``like``."""
-    if like.device.type == "cpu":
-        with _LOCK:
-            for i, spare in enumerate(_SPARE):  # the smallest that is large enough
-                if spare.dtype == like.dtype and spare.numel() >= size:
-                    return _SPARE.pop(i)
+    with _LOCK:
+        for i, spare in enumerate(_SPARE):  # the smallest that is large enough
+            if like.device.type == "cpu" and spare.dtype == like.dtype and spare.numel() >= size:
+                return _SPARE.pop(i)
     with torch.inference_mode(False):  # a buffer outlives the mode that it is made in
         return torch.empty(size, dtype=like.dtype, device=like.device)
 
 
 def give_back(buffer: Tensor) -> None:
-    """Let a borrowed buffer be used again; of more than a few the largest stay."""
-    if buffer.device.type == "cpu" and buffer.nbytes <= LARGEST_SPARE:
+    """Let a borrowed buffer of up to 128 MB be used again; of more than a few the largest stay."""
+    if buffer.device.type == "cpu" and buffer.nbytes <= 1 << 27:
         with _LOCK:
             _SPARE.append(buffer)
             _SPARE.sort(key=Tensor.numel)
@@ -189,7 +172,7 @@ def give_back(buffer: Tensor) -> None:
 
 @contextmanager
 def borrowed(size: int, like: Tensor) -> Iterator[Tensor]:
-    """Borrow a buffer for the time being."""
+    """Borrow a buffer for the time of a ``with`` block."""
     buffer = borrow(size, like)
     try:
         yield buffer

@@ -1,7 +1,5 @@
 """Probabilities from scores: Sinkhorn's even assignments, and projected gradient ascent on the simplex."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -19,33 +17,25 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
             - \epsilon \sum_{ik} Q_{ik} \log Q_{ik}, \qquad
         \mathcal{Q} = \Big\{ Q \geq 0 : \ \sum_k Q_{ik} = 1, \ \sum_i Q_{ik} = \tfrac{B}{K} \Big\},
 
-    which is :math:`\operatorname{diag}(a)\, e^{S / \epsilon} \operatorname{diag}(b)`. An iteration scales the columns
-    to equal sums and then the rows to sums of 1, so that rows are distributions however few iterations there are. They
-    are finite for finite scores, in float32 at least and without gradient; one score that is not makes all of them NaN.
-
-    Args:
-        scores: ``S``, ``(B, K)``, of each row with each prototype.
-        epsilon: How soft the assignments are; near 0 each row has one prototype.
-        iterations: So many; SwAV stops after 3.
-        across_processes: The rows of all processes are one batch; some may hold none.
+    for ``scores`` ``S`` ``(B, K)``, which is :math:`\operatorname{diag}(a)\, e^{S / \epsilon} \operatorname{diag}(b)`.
+    An iteration scales the columns to equal sums and then the rows to sums of 1, so that rows are distributions however
+    few there are; SwAV stops after 3. They are finite for finite scores, in float32 at least and without gradient; one
+    score that is not makes all of them NaN. With ``epsilon`` near 0 each row has one prototype.
     """
     across = across_processes and distributed.world_size() > 1
     rows = distributed.count_rows(scores) if across else len(scores)
     if scores.dim() != 2 or rows < 1 or scores.shape[1] < 1 or not scores.is_floating_point():
-        raise InputError(
-            f"Scores are numbers (B, K) with B ≥ 1 and K ≥ 1, not {scores.dtype} {tuple(scores.shape)} "
-            f"with {rows} rows in all."
-        )
+        shape = f"{scores.dtype} {tuple(scores.shape)} with {rows} rows in all"
+        raise InputError(f"Scores are numbers (B, K) with B ≥ 1 and K ≥ 1, not {shape}.")
     check_number("epsilon", epsilon, above=0)
     check_whole("iterations", iterations, 1)
     s = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    # What a column is shifted by has no effect, as its sum is scaled next. With a maximum of 0 that sum is 1 at least.
+    # A shift of a column has no effect, as its sum is scaled next. With a maximum of 0 that sum is 1 at least.
     largest = s.amax(0, keepdim=True) if len(s) else s
     if across:
         largest = distributed.gather_rows(largest)[0].amax(0, keepdim=True)
     x = ((s - largest) / epsilon).clamp_(min=torch.finfo(s.dtype).min)
-    # The scores enter by exponents alone. From then on a column sums to 1 / K or more, and a row to 1 / B, before it is
-    # scaled: nothing can vanish, and plain quotients do.
+    # From here on a column sums to 1 / K or more, and a row to 1 / B, before it is scaled: nothing can vanish.
     q = (x - _column_sums(x.exp(), across).log()).softmax(1)
     for _ in range(iterations - 1):
         q /= _column_sums(q, across)
@@ -61,19 +51,16 @@ def _column_sums(q: Tensor, across: bool) -> Tensor:
 def project_to_simplex(v: Tensor) -> Tensor:
     r"""Return the vector of probabilities that is nearest to ``v`` ``(k,)``, exactly (Held et al., 1974).
 
-    .. math::
-        \operatorname*{argmin}_{p \geq 0,\ \sum_i p_i = 1} \lVert p - v \rVert_2 = \max(v - \mu, 0)
-
-    with the one :math:`\mu` that makes the sum 1. If the ``k`` largest entries of ``v`` are those that stay above 0,
-    then :math:`\mu = (v_{(1)} + \dots + v_{(k)} - 1) / k`, and ``k`` is the largest with :math:`v_{(k)} > \mu`.
+    It is :math:`\max(v - \mu, 0)` with the one :math:`\mu` that makes the sum 1: if the ``m`` largest entries of ``v``
+    stay above 0, :math:`\mu = (v_{(1)} + \dots + v_{(m)} - 1) / m`; ``m`` is the largest with :math:`v_{(m)} > \mu`.
     """
     if v.dim() != 1 or len(v) == 0 or not bool(v.isfinite().all()):
         raise InputError(f"A vector of finite numbers is needed to find the nearest probabilities, not {v.tolist()}.")
-    # A common shift moves mu alone, and entries near 0 keep their digits in the sums.
-    descending = (v - v.max()).sort(descending=True).values
+    v = v - v.max()  # a common shift moves mu alone, and entries near 0 keep their digits in the sums
+    descending = v.sort(descending=True).values
     thresholds = (descending.cumsum(0) - 1) / torch.arange(1, len(v) + 1, device=v.device)
     mu = thresholds[int((descending > thresholds).sum()) - 1]
-    return (v - v.max() - mu).clamp_min(0)
+    return (v - mu).clamp_min(0)
 
 
 def ascend(p: Tensor, losses: Tensor, *, gamma: float, beta: float) -> Tensor:

@@ -1,4 +1,9 @@
-"""Feature map in, feature map out: augmentations that act on the spectrum of a feature map, SFA and its baselines."""
+"""Augmentations of feature maps that act on their spectrum: SFA and the maps it is compared with.
+
+Each is a function of feature maps ``h`` ``(..., n, d)`` and a module that applies it while training. Draws come from
+``generator``, on the device of ``h``, or from the global one, and every map of a batch gets its own. ``detach`` treats
+the operator ``W`` of ``h_tilde = h W`` as a constant; by default the gradient flows through it.
+"""
 
 from sfa.registry import import_modules
 
@@ -9,11 +14,10 @@ from sfa.spectral.sfa import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.expectation import Expectation, expectation
 from sfa.spectral.maxexp import MaxExp, maxexp
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar, power_norm, power_norm_star
-from sfa.spectral.grassmann import Grassmann, grassmann
-from sfa.spectral.precondition import PCA, Precondition, pca, precondition
+from sfa.spectral.grassmann import PCA, Grassmann, grassmann, pca
+from sfa.spectral.whiten import Precondition, Whiten, precondition, whiten
 from sfa.spectral.noise import GaussianNoise, add_noise
 from sfa.spectral.costa import Costa, costa
-from sfa.spectral.whiten import Whiten, whiten
 from sfa.spectral.newton_schulz import Roots, newton_schulz
 # isort: on
 

@@ -1,10 +1,8 @@
 """The interface of spectral maps, the slot between encoder and head, and several maps in one slot."""
 
-from __future__ import annotations
-
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,38 +16,36 @@ from sfa.registry import register
 class SpectralMap(nn.Module):
     """A map from feature maps to feature maps, active in training only; the base class is the empty slot, ``none``.
 
-    Subclasses store the arguments of their constructor under their names and implement :meth:`augment`. A map may
-    change the number of rows, of all maps of a step alike, but not the number of features. One that must treat all
-    maps of a step alike overrides :meth:`forward_all`. One that needs of other processes' rows only sums over them says
-    ``class Map(SpectralMap, spans_processes=True)`` and heeds :attr:`across_processes`. The attributes state facts that
-    :func:`sfa.testing.check_spectral_map` checks.
+    Subclasses store the arguments of their constructor under their names and implement :meth:`augment`, or name a
+    function of ``h`` and these options: ``class Map(SpectralMap, function=augment_rows)``. A map may change the number
+    of rows, of all maps of a step alike, but not the number of features. One that needs of other processes' rows only
+    sums over them is declared with ``spans_processes=True`` and respects :attr:`across_processes`.
+    :func:`sfa.testing.check_spectral_map` checks the class attributes.
     """
 
-    keeps_rows: bool = True
-    """Whether row ``i`` of the result is that of the same node or image as row ``i`` of the feature map."""
-    deterministic: bool = True
-    """Whether the result follows from the feature map alone; false for a map that draws random numbers."""
-    shares_draws: bool = False
-    """Whether :meth:`forward_all` gives all maps of a step the same draw."""
-    homogeneity: float | None = 1
-    """The degree ``p`` of ``f(c h) = c^p f(h)`` for ``c > 0``; ``None`` where there is none."""
-    fullgraph: bool = True
-    """Whether ``torch.compile`` takes it as one graph."""
-    spans_processes: bool = True
-    """Whether the rows of a feature map may be spread over several processes."""
-    across_processes: bool = False
-    """The rows on all processes are one feature map; :func:`sfa.distributed.enable_cross_rank` sets it."""
+    keeps_rows: bool = True  # row i of the result belongs to the same node or image as row i of the feature map
+    deterministic: bool = True  # the map draws no random numbers
+    shares_draws: bool = False  # forward_all gives all maps of a step the same draw
+    homogeneity: float | None = 1  # the degree p of f(c h) = c^p f(h) for c > 0; None if there is none
+    fullgraph: bool = True  # torch.compile takes the map as one graph
+    spans_processes: bool = True  # the rows of a feature map may be spread over several processes
+    across_processes: bool = False  # the rows of all processes are one feature map; see distributed.enable_cross_rank
+    _function: Callable[..., Tensor] | None = None
 
-    def __init_subclass__(cls, *, spans_processes: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, *, function: Callable[..., Tensor] | None = None, spans_processes: bool = False, **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
         cls.spans_processes = spans_processes
+        if function is not None:
+            cls._function = staticmethod(function)
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # without nn.Module's *args and **kwargs, which would be options of a recipe
         super().__init__()
-        self._names: tuple[str, ...] = ()
 
     def set_options(self, **options: Any) -> None:
-        """Store options under their names, and check them by augmenting an empty feature map."""
+        """Initialize the module, store options under their names, and check them on an empty feature map."""
+        SpectralMap.__init__(self)
         for name, value in options.items():
             setattr(self, name, value)
         self._names = tuple(options)
@@ -61,11 +57,16 @@ class SpectralMap(nn.Module):
         return {name: getattr(self, name) for name in self._names}
 
     def check_width(self, features: int) -> None:
-        """Raise unless the map takes feature maps of this width; methods ask before any work starts."""
+        """Raise unless the map takes feature maps of this width; methods call this before training."""
 
     def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Return ``h_tilde`` for ``h`` ``(..., n, d)``, with as many features and as a rule as many rows."""
-        return h
+        """Return ``h_tilde`` for ``h`` ``(..., n, d)``, with as many features."""
+        if self._function is None:
+            return h
+        options = self.options if self.deterministic else {**self.options, "generator": generator}
+        if self.spans_processes:
+            options["across_processes"] = self.across_processes
+        return self._function(h, **options)
 
     def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return self.augment(h, generator) if self.training else h
@@ -80,7 +81,7 @@ class SpectralMap(nn.Module):
 
 
 class Sequential(SpectralMap, spans_processes=True):
-    """Applies spectral maps one after another, each to all feature maps of a step; without any it is the identity.
+    """Apply spectral maps one after another, each to all feature maps of a step; without any it is the identity.
 
     >>> from sfa.spectral import GaussianNoise, SpectralFeatureAugmentation
     >>> layer = Sequential(GaussianNoise(0.1), SpectralFeatureAugmentation())
@@ -109,7 +110,6 @@ class Sequential(SpectralMap, spans_processes=True):
         return h
 
     def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
-        """Augment all feature maps of one step by the first map, then by the second, and so on."""
         for one in self.maps if self.training else ():
             maps = one.forward_all(*maps, generator=generator)  # type: ignore[operator]
         return maps
@@ -119,7 +119,7 @@ class Sequential(SpectralMap, spans_processes=True):
 
 
 def as_spectral(spectral: SpectralMap | Sequence[SpectralMap] | None) -> SpectralMap:
-    """Return what goes into the slot: the map itself, several that are applied in order, or nothing for ``None``."""
+    """Return one map for the slot: the map itself, several maps as one, or the empty slot for ``None``."""
     if isinstance(spectral, SpectralMap):
         return spectral
     if isinstance(spectral, list | tuple):

@@ -1,9 +1,8 @@
-"""What SFA does on average, as a map without chance: its balancing without its noise."""
-
-from __future__ import annotations
+"""The expectation of SFA as a deterministic map: its balancing without its noise."""
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from sfa.ranges import Count, Natural, Share, check_number, check_whole
 from sfa.registry import register
@@ -13,20 +12,14 @@ from sfa.spectral.spectral_function import spectral_function
 
 
 def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Tensor:
-    r"""Take of each singular value the share that SFA takes of it on average (Proposition 1).
+    r"""Subtract from each singular value the fraction that SFA removes on average (Proposition 1).
 
     .. math::
         \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
 
-    with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.levelled`). Not in the paper: beside
-    :func:`~sfa.spectral.power_iteration` with the same arguments it shows what the noise of SFA is worth. It takes an
-    SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
-
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        iterations: ``k`` of the power iteration.
-        strength: Its ``s``, from 0 to 1.
-        passes: Its ``p``.
+    with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.levelled`). Not in the paper: compare it with
+    :func:`~sfa.spectral.power_iteration`, which has the same arguments, to see what the noise of SFA is worth. It takes
+    an SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
     """
     check_whole("iterations", iterations, 0)
     check_number("strength", strength, at_most=1)
@@ -34,7 +27,7 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
 
     def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
         # All d directions count, also those in which a map of fewer rows has nothing.
-        known = torch.nn.functional.pad(sigma, (0, h.shape[-1] - sigma.shape[-1]))
+        known = pad(sigma, (0, h.shape[-1] - sigma.shape[-1]))
         values = _levelled(known, int(iterations), float(strength), int(passes))[..., : sigma.shape[-1]]
         return values, torch.zeros_like(sigma)  # W is a constant: no slope is asked for
 
@@ -49,18 +42,12 @@ def _levelled(sigma: Tensor, iterations: int, strength: float, passes: int) -> T
     return torch.from_numpy(levelled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
 
 
-@_levelled.register_fake
-def _(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
-    return torch.empty_like(sigma)
+_levelled.register_fake(lambda sigma, *_: torch.empty_like(sigma))
 
 
 @register("spectral", "expectation")
-class Expectation(SpectralMap):
+class Expectation(SpectralMap, function=expectation):
     """The expectation of SFA: its balancing without its noise."""
 
     def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
-        super().__init__()
         self.set_options(iterations=iterations, strength=strength, passes=passes)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return expectation(h, **self.options)

@@ -1,6 +1,4 @@
-"""What spectral maps share: a check, wide arithmetic, a safe scale, random numbers, operators from the Gram matrix."""
-
-from __future__ import annotations
+"""Helpers of all spectral maps: a check, float64 on unit scale, random numbers, operators from the Gram matrix."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,9 +12,7 @@ from sfa.errors import InputError
 def check_feature_map(h: Tensor) -> None:
     """Raise unless ``h`` is a floating-point tensor ``(..., n, d)``."""
     if h.dim() < 2 or not h.is_floating_point():
-        raise InputError(
-            f"A feature map is a floating-point tensor (..., n, d), not {h.dtype} of shape {tuple(h.shape)}."
-        )
+        raise InputError(f"A feature map is a floating-point tensor (..., n, d), not {h.dtype} {tuple(h.shape)}.")
 
 
 def normal(shape: Sequence[int], like: Tensor, generator: torch.Generator | None) -> Tensor:
@@ -27,7 +23,7 @@ def normal(shape: Sequence[int], like: Tensor, generator: torch.Generator | None
 
 
 def largest_entry(x: Tensor) -> Tensor:
-    """Return the largest size of an entry of each matrix, ``(..., 1, 1)``, as a constant; 1 if all are zero."""
+    """Return the largest absolute entry of each matrix, ``(..., 1, 1)``, as a constant; 1 if all are zero."""
     largest = x.detach().abs().amax(dim=(-2, -1), keepdim=True)
     return torch.where(largest > 0, largest, 1)
 
@@ -36,7 +32,7 @@ def on_unit_scale(h: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Te
     """Compute ``function(h / scale, scale)`` in float64, and return it in the dtype of ``h``; an empty map as it is.
 
     A Gram matrix squares the singular values: in float32 those below ``1e-4`` of the leading one would be noise, and
-    entries of ``1e±20`` would leave the range. So the work is done in float64 (float32 on MPS, which has no other),
+    entries of ``1e±20`` would overflow or vanish. So the work is done in float64 (float32 on MPS, which has no other),
     without autocast, on a map whose largest entry is 1. ``scale`` ``(..., 1, 1)`` is a constant.
     """
     check_feature_map(h)
@@ -62,7 +58,7 @@ def multiply_by_operator(h: Tensor, operator: Callable[[Tensor], Tensor], detach
     """Compute ``h W`` with ``W = operator(hᵀh)``, a matrix function of the Gram matrix.
 
     ``U Σ w(Σ²) Vᵀ`` is also ``w(H Hᵀ) H``, so the smaller of the two Gram matrices is taken. A constant ``W``
-    (``detach``) is always the one on the right: the two have the same value and, as constants, not the same gradient.
+    (``detach``) is always the one on the right: the two have the same value but, as constants, not the same gradient.
     """
     if detach:
         return h @ operator(_gram(h.detach()))
@@ -72,7 +68,7 @@ def multiply_by_operator(h: Tensor, operator: Callable[[Tensor], Tensor], detach
 
 
 def _gram(h: Tensor) -> Tensor:
-    """Compute ``hᵀh`` of a map on unit scale; of one that is zero to rounding, the identity: a finite gradient."""
+    """Compute ``hᵀh`` of a map on unit scale; the identity for a map that is zero up to rounding."""
     g = h.mT @ h
     rounding = h.shape[-2] * h.shape[-1] * (4 * torch.finfo(h.dtype).eps) ** 2
     return torch.where(trace(g.detach()) <= rounding, identity(g), g)

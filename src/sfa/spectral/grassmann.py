@@ -1,6 +1,4 @@
-"""Grassmann feature maps: the leading singular values set to one, the rest to zero."""
-
-from __future__ import annotations
+"""Maps that keep the leading directions alone: Grassmann feature maps and principal components."""
 
 from typing import Literal, get_args
 
@@ -35,27 +33,23 @@ def grassmann(
         = U_\kappa \operatorname{diag}(1 + \Delta\kappa) V_\kappa^\top,
         \qquad \Delta\kappa \sim \alpha\, \mathcal{N}(0, I)
 
-    Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero:
-    their directions are noise. The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as
-    ``1 / (σ_κ - σ_κ+1)``. All is computed in float64.
+    Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero.
+    The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as ``1 / (σ_κ - σ_κ+1)``.
 
     Args:
-        h: Feature map(s) ``(..., n, d)``; every map of a batch gets draws of its own.
         kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.
-        noise: ``α``, the standard deviation of ``Δκ``; ``0`` is the paper's "w/o noise".
+        noise: ``α``; ``0`` is the paper's "w/o noise".
         method: Exact (``svd``), or ``randomised``, the paper's "rand. SVD": ``H~ = Q g(Qᵀ H)`` with ``g`` the map above
             and ``Q``, a constant in backward, a random basis of the leading column space (Halko et al., 2011).
         oversampling: Columns of ``Q`` beyond ``κ``.
         power_iterations: Products with ``H Hᵀ`` that turn ``Q`` to the leading directions; fewer leave it more random.
-        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
-        generator: Source of ``Δκ`` and ``Q``, on the device of ``h``; the global one if not given.
     """
     check_whole("kappa", kappa, 1)
+    check_whole("oversampling", oversampling, 0)
+    check_whole("power_iterations", power_iterations, 0)
     check_number("noise", noise)
     if method not in get_args(Decomposition):
         raise unknown_name("method of decomposition", method, get_args(Decomposition))
-    check_whole("oversampling", oversampling, 0)
-    check_whole("power_iterations", power_iterations, 0)
 
     def augment(unit: Tensor, scale: Tensor) -> Tensor:
         kept = min(kappa, *unit.shape[-2:])
@@ -69,23 +63,39 @@ def grassmann(
 
         if method == "svd":
             return spectral_function(unit, push_forward, detach=detach)
-        q = _range_basis(unit.detach(), kept + oversampling, power_iterations, generator)
-        return q @ spectral_function(q.mT @ unit, push_forward, detach=detach)
+        source, columns = unit.detach(), min(kept + oversampling, *unit.shape[-2:])
+        q = torch.linalg.qr(source @ normal((*unit.shape[:-2], unit.shape[-1], columns), unit, generator)).Q
+        for _ in range(power_iterations):
+            q = torch.linalg.qr(source @ (source.mT @ q)).Q
+        return q @ spectral_function(q.mT @ unit, push_forward, detach=detach)  # type: ignore[no-any-return]
 
     return on_unit_scale(h, augment)
 
 
-def _range_basis(h: Tensor, size: int, iterations: int, generator: torch.Generator | None) -> Tensor:
-    """Return orthonormal columns ``(..., n, size)`` that hold most of the column space of ``h``."""
-    size = min(size, *h.shape[-2:])
-    basis: Tensor = torch.linalg.qr(h @ normal((*h.shape[:-2], h.shape[-1], size), h, generator)).Q
-    for _ in range(iterations):
-        basis = torch.linalg.qr(h @ (h.mT @ basis)).Q
-    return basis
+def pca(h: Tensor, kappa: int = 20, *, detach: bool = False) -> Tensor:
+    r"""Rebuild a feature map from its ``κ`` leading principal components; the gradient is finite on every map.
+
+    .. math::
+        H - \mathbf{1}\mu^\top = U \Sigma V^\top, \qquad
+        \widetilde{H} = \mathbf{1}\mu^\top + U_\kappa \Sigma_\kappa V_\kappa^\top
+
+    ``κ = 20`` is the paper's best. All components are kept if there are fewer.
+    """
+    check_whole("kappa", kappa, 1)
+
+    def keep_leading(sigma: Tensor) -> tuple[Tensor, Tensor]:
+        kept = (torch.arange(sigma.shape[-1], device=sigma.device) < kappa).to(sigma.dtype).expand_as(sigma)
+        return sigma * kept, kept
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        mean = unit.mean(dim=-2, keepdim=True)
+        return (mean + spectral_function(unit - mean, keep_leading, detach=detach)) * scale
+
+    return on_unit_scale(h, augment)
 
 
 @register("spectral", "grassmann")
-class Grassmann(SpectralMap):
+class Grassmann(SpectralMap, function=grassmann):
     """Grassmann feature map: sets the κ leading singular values to one plus noise, and the rest to zero."""
 
     deterministic = False
@@ -100,9 +110,13 @@ class Grassmann(SpectralMap):
         power_iterations: Natural = 1,
         detach: bool = False,
     ) -> None:
-        super().__init__()
         randomized = {"oversampling": oversampling, "power_iterations": power_iterations}
         self.set_options(kappa=kappa, noise=noise, method=method, **randomized, detach=detach)
 
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return grassmann(h, **self.options, generator=generator)
+
+@register("spectral", "pca")
+class PCA(SpectralMap, function=pca):
+    """Principal components: keeps the κ leading ones of the centered map and drops the rest; no noise."""
+
+    def __init__(self, kappa: Count = 20, detach: bool = False) -> None:
+        self.set_options(kappa=kappa, detach=detach)

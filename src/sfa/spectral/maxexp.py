@@ -1,7 +1,5 @@
 """MaxExp(F): the spectrum flattened by a soft maximum with a noisy exponent."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -24,18 +22,11 @@ def maxexp(
         = U \bigl(1 - (1 - \Sigma / \textstyle\sum_j \sigma_j)^{\eta + \Delta\eta}\bigr) V^\top, \qquad
         A = (H^\top H)^{1/2},\ B = A^{-1},\ \Delta\eta \sim \alpha\, \mathcal{N}(0, 1)
 
-    No inverse is taken. With ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
-    ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``, which is as good on maps without full rank. The sum takes
-    ``log2 η`` doublings, in float64. The singular values of the result are in ``[0, 1]``.
+    ``η + Δη`` is rounded, 1 at least; a ``noise`` ``α = 0`` is the paper's "w/o noise". Singular values that hold a
+    share of ``1/η`` of the spectrum or more come out above ``1 - 1/e``; the paper flattens the 12 to 15 leading ones.
 
-    Args:
-        h: Feature map(s) ``(..., n, d)``; every map of a batch gets an exponent of its own.
-        eta: ``η``. At most ``η`` singular values can hold a share of ``1/η`` of the spectrum, and these come out above
-            ``1 - 1/e``; the paper finds that the 12 to 15 leading ones should be flattened and gives no ``η``.
-        noise: ``α``, the standard deviation of ``Δη``, by default a tenth of ``η``; ``0`` is the paper's "w/o noise".
-            ``η + Δη`` is rounded to the nearest whole number, 1 at least.
-        detach: Treat the operator ``W`` of ``h_tilde = h W`` as a constant. By default the gradient flows through it.
-        generator: Source of ``Δη``, on the device of ``h``; the global one if not given.
+    No inverse is taken: with ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
+    ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``.
     """
     check_whole("eta", eta, 1)
     check_number("noise", noise)
@@ -46,17 +37,16 @@ def maxexp(
         exponent = torch.full_like(scale, eta)
         if noise:
             exponent = (eta + noise * normal(scale.shape, scale, generator)).round().clamp(1, 2**bits - 1)
-        return multiply_by_operator(unit, lambda gram: _operator(gram, exponent.long(), bits), detach)
+
+        def operator(gram: Tensor) -> Tensor:
+            root, inverse_root, *_ = newton_schulz(gram)
+            # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay.
+            a = root - smallest_ridge(gram) * trace(gram) * inverse_root
+            return _geometric_sum(identity(a) - a / trace(a), exponent.long(), bits) / trace(a)
+
+        return multiply_by_operator(unit, operator, detach)
 
     return on_unit_scale(h, augment)
-
-
-def _operator(gram: Tensor, exponent: Tensor, bits: int) -> Tensor:
-    """Compute ``(I - (I - A / tr A)^exponent) A⁻¹`` for ``A`` the root of ``gram``."""
-    root, inverse_root, *_ = newton_schulz(gram)
-    # The root of G + εI is A; that less ε A⁻¹ is the root of G up to ε², so that zeros of the spectrum stay zero.
-    a = root - smallest_ridge(gram) * trace(gram) * inverse_root
-    return _geometric_sum(identity(a) - a / trace(a), exponent, bits) / trace(a)
 
 
 def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
@@ -70,15 +60,11 @@ def _geometric_sum(r: Tensor, count: Tensor, bits: int) -> Tensor:
 
 
 @register("spectral", "maxexp")
-class MaxExp(SpectralMap):
+class MaxExp(SpectralMap, function=maxexp):
     """MaxExp(F): 1 - (1 - σ/Σσ)^η in place of σ, with a noisy exponent; relative noise grows towards the tail."""
 
     deterministic = False
     homogeneity = 0
 
     def __init__(self, eta: Count = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
-        super().__init__()
         self.set_options(eta=eta, noise=noise, detach=detach)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return maxexp(h, **self.options, generator=generator)

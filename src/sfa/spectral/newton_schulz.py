@@ -1,7 +1,5 @@
 """Square root and inverse square root of a matrix by Newton–Schulz iteration (Algorithm 2 of the paper)."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -30,28 +28,20 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
         P = \tfrac{\rho_i}{2}(3 I - \rho_i^2 Z_i Y_i), \quad Y_{i+1} = Y_i P, \quad Z_{i+1} = P Z_i, \qquad
         A = Y \sqrt{\operatorname{tr} M}, \quad B = Z / \sqrt{\operatorname{tr} M}
 
-    The last two are not as the paper prints them: its ``A = P √tr`` tends to a multiple of the identity. Eigenvalues of
-    zero are tiny negative ones in floating-point arithmetic, which the iteration blows up. So a ridge is added first,
-    and the roots are those of ``M + ridge · tr(M) I``.
-
-    The paper's iteration is ``ρ = 1``. As the ridge bounds eigenvalues from below by a known ``l²``, the step may be
-    stretched to where the ends of ``[l, 1]`` meet, ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014), and less than half
-    the steps are needed: 24 in float64, 12 in float32, whatever the matrix, so that torch.compile sees one graph.
-
-    On a singular matrix the relative error of ``A`` is about ``eps / √ridge`` and that of ``H B`` about ``eps / ridge``
-    (``1e-9`` and ``5e-3`` with the default ridge in float64): to divide by the root, ask for a larger ridge.
+    The paper prints the last two wrongly: its ``A = P √tr`` tends to a multiple of the identity. It has ``ρ = 1``. As
+    the ridge bounds eigenvalues from below by a known ``l²``, the step may be stretched to where the ends of ``[l, 1]``
+    meet, ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014): 24 steps in float64 and 12 in float32 serve every matrix.
 
     Args:
         m: Symmetric positive semi-definite matrices ``(..., d, d)``.
-        ridge: Share of the trace added to every eigenvalue; ten units of rounding by default, ``0`` if none is below.
-        iterations: The paper's ``ζ``: so many plain steps (``ρ = 1``) after the first; ``10`` in the paper, enough for
-            eigenvalues of ``1e-3`` of the trace and more. By default the stretched steps, enough for the default ridge.
+        ridge: Share of the trace added to every eigenvalue, as the iteration blows up zeros that rounding has made
+            negative; ten units of rounding by default. On a singular matrix the relative error of ``A`` is about
+            ``eps / √ridge``, and of ``H B`` ``eps / ridge``: to divide by the root, ask for a larger ridge.
+        iterations: The paper's ``ζ``: so many plain steps (``ρ = 1``) after the first, instead of the stretched ones.
+            ``10`` in the paper, enough for eigenvalues of ``1e-3`` of the trace and more.
     """
     if m.dim() < 2 or m.shape[-1] != m.shape[-2] or not m.is_floating_point():
-        raise InputError(
-            f"Square matrices of floating-point numbers (..., d, d) have roots here, not {m.dtype} "
-            f"of shape {tuple(m.shape)}."
-        )
+        raise InputError(f"Square matrices (..., d, d) of floats have roots, not {m.dtype} of shape {tuple(m.shape)}.")
     ridge = smallest_ridge(m) if ridge is None else ridge
     check_number("ridge", ridge)
     if iterations is None:
@@ -61,10 +51,9 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
         stretches = [1.0] * (iterations + 1)
 
     with torch.autocast(m.device.type, enabled=False):
-        eye = identity(m)
-        traces = trace(m)
+        eye, traces = identity(m), trace(m)
         empty = traces == 0
-        scale = torch.where(empty, 1, traces) * (1 + ridge)  # No eigenvalue of m + ridge · tr(m) I is above this.
+        scale = torch.where(empty, 1, traces) * (1 + ridge)  # no eigenvalue of m + ridge · tr(m) I is above this
         y = start = m / scale + ridge / (1 + ridge) * eye
         z = eye.expand_as(m)
         for rho in stretches:
@@ -89,8 +78,7 @@ def regularize(m: Tensor, share: float) -> Tensor:
 def _stretches(floor: float, eps: float) -> list[float]:
     """Return ``ρ`` of every step that takes eigenvalues in ``[floor, 1]`` to 1 within ``eps``.
 
-    A step maps ``x`` in ``[low, 1]`` to ``[min(step(low), step(1)), 1]``. The stretch is kept below 1.7 so that
-    ``step(1)`` stays above 0.1: the best one for a tiny ``low`` would take 1 to almost 0 and its digits with it.
+    The stretch is kept below 1.7: the best one for a tiny ``low`` would take 1 to almost 0 and its digits with it.
     """
     low, stretches = math.sqrt(floor), []
     while 1 - low > math.sqrt(eps):

@@ -1,7 +1,5 @@
 """Gaussian noise on the features, the plainest alternative to SFA."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -20,49 +18,34 @@ def add_noise(
     .. math::
         \widetilde{H} = H + s \operatorname{rms}(H)\, E, \qquad E_{ij} \sim \mathcal{N}(0, 1)
 
-    Its spectrum is not balanced: in expectation ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``.
-
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        strength: ``s``, relative to the root mean square of each map, which is a constant in backward.
-        across_processes: The rows on all processes are one map; each draws noise of its own from any generator.
-        generator: Source of the noise, on the device of ``h``; the global one if not given.
+    The root mean square is a constant in backward. The spectrum is not balanced: in expectation
+    ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``. If ``across_processes``, the rows on all processes are one map, and each process
+    draws noise of its own from any generator.
     """
     check_number("strength", strength)
-    if across_processes and distributed.world_size() > 1:
-        return _add_noise_across_processes(h, strength, generator)
+    if not (across_processes and distributed.world_size() > 1):
 
-    def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        rms = unit.detach().square().mean(dim=(-2, -1), keepdim=True).sqrt()
-        return (unit + strength * rms * normal(unit.shape, unit, generator)) * scale
+        def augment(unit: Tensor, scale: Tensor) -> Tensor:
+            rms = unit.detach().square().mean(dim=(-2, -1), keepdim=True).sqrt()
+            return (unit + strength * rms * normal(unit.shape, unit, generator)) * scale
 
-    return on_unit_scale(h, augment)
+        return on_unit_scale(h, augment)
 
-
-def _add_noise_across_processes(h: Tensor, strength: float, generator: torch.Generator | None) -> Tensor:
     check_feature_map(h)
     squares = h.detach().double().square().sum(dim=(-2, -1), keepdim=True)  # float64 has the range
     entries = torch.full_like(squares, h.shape[-2] * h.shape[-1])
     squares, entries = distributed.all_reduce_sum(torch.stack([squares, entries]))
-    rms: Tensor = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
+    rms = (squares / entries).sqrt()  # (..., 1, 1), of the rows of all processes
     seed = torch.randint(2**62, (), generator=generator, device=h.device)
     own = torch.Generator(h.device).manual_seed(int(seed) + distributed.rank())
-
-    def augment(unit: Tensor, scale: Tensor) -> Tensor:
-        return unit * scale + strength * rms * normal(unit.shape, unit, own)
-
-    return on_unit_scale(h, augment)
+    return on_unit_scale(h, lambda unit, scale: unit * scale + strength * rms * normal(unit.shape, unit, own))
 
 
 @register("spectral", "noise")
-class GaussianNoise(SpectralMap, spans_processes=True):
+class GaussianNoise(SpectralMap, function=add_noise, spans_processes=True):
     """Gaussian noise on every feature, in proportion to the size of the map; the spectrum is not balanced."""
 
     deterministic = False
 
     def __init__(self, strength: NonNegative = 0.1) -> None:
-        super().__init__()
         self.set_options(strength=strength)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return add_noise(h, **self.options, across_processes=self.across_processes, generator=generator)

@@ -1,4 +1,4 @@
-"""Projections on directions: vectors normalized, products of projections, and a feature map without its part there."""
+"""Normalize directions, multiply projections, and subtract the part of a feature map along some directions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+from sfa.spectral.feature_map import identity
 
 
 def unit(vector: Tensor) -> Tensor:
@@ -20,50 +22,35 @@ class RankOneProduct(NamedTuple):
     """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` in compact WY form ``I - R T Rᵀ``: two thin products make ``H W``."""
 
     directions: Tensor  # R = [Q₁ … Q_p], (..., d, m)
-    weights: Tensor | float  # T, (..., m, m), upper triangular; a number s stands for s I
-
-    @classmethod
-    def empty(cls, h: Tensor) -> RankOneProduct:
-        """Return the product without factors, the identity, for feature maps like ``h`` ``(..., n, d)``."""
-        return cls(h.new_empty(*h.shape[:-2], h.shape[-1], 0), 0.0)
+    weights: Tensor  # T, (..., m, m), upper triangular
 
     def followed_by(self, q: Tensor, strength: float) -> RankOneProduct:
         """Return this one times ``I - s Q Qᵀ``, for orthonormal columns ``Q`` ``(..., d, q)``."""
-        one = RankOneProduct(q, strength)
-        if self.directions.shape[-1] == 0:
-            return one
-        r, t, corner = self.directions, self._matrix(), one._matrix()
+        r, t = self
+        corner = (identity(q) * strength).expand(*q.shape[:-2], -1, -1)
         above = torch.cat([t, -strength * (t @ (r.mT @ q))], dim=-1)
         below = torch.cat([corner.new_zeros(*corner.shape[:-1], t.shape[-1]), corner], dim=-1)
         return RankOneProduct(torch.cat([r, q], dim=-1), torch.cat([above, below], dim=-2))
 
     def times(self, v: Tensor, *, transposed: bool = False) -> Tensor:
         """Compute ``W v``, or ``Wᵀ v``, for columns ``v`` ``(..., d, m)``."""
-        t = self._matrix().mT if transposed else self._matrix()
-        return v - self.directions @ (t @ (self.directions.mT @ v))
+        r, t = self
+        return v - r @ ((t.mT if transposed else t) @ (r.mT @ v))
 
     def to(self, dtype: torch.dtype) -> RankOneProduct:
         """Return the same product in another precision."""
-        weights = self.weights.to(dtype) if isinstance(self.weights, Tensor) else self.weights
-        return RankOneProduct(self.directions.to(dtype), weights)
-
-    def _matrix(self) -> Tensor:
-        if isinstance(self.weights, Tensor):
-            return self.weights
-        r = self.directions
-        eye = torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
-        return (eye * self.weights).expand(*r.shape[:-2], -1, -1)
+        return RankOneProduct(self.directions.to(dtype), self.weights.to(dtype))
 
 
 def subtract_projection(h: Tensor, r: Tensor, weights: Tensor | float, *, is_constant: bool) -> Tensor:
-    """Compute ``H - H R T Rᵀ`` for ``h`` ``(..., n, d)`` and the directions and weights of a :class:`RankOneProduct`.
+    """Compute ``H - H R T Rᵀ`` for ``h`` ``(..., n, d)``, directions ``r`` ``(..., d, m)`` and weights ``T``.
 
-    If these are constants (``is_constant``), backward needs no tensor of the size of ``h``.
+    A number ``s`` stands for the weights ``s I``. If directions and weights are constants (``is_constant``), backward
+    keeps no tensor of the size of ``h``.
     """
     if not is_constant:
         return _subtract(h, r, weights)
-    left: Tensor = _SubtractConstant.apply(h, r, weights)  # type: ignore[no-untyped-call]
-    return left
+    return _SubtractConstant.apply(h, r, weights)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _subtract(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
@@ -75,7 +62,7 @@ def _subtract(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
 
 
 class _SubtractConstant(torch.autograd.Function):
-    """:func:`_subtract`, a linear map of ``h``; backward is the one with ``Tᵀ``, and keeps the directions alone."""
+    """:func:`_subtract`, a linear map of ``h``; backward is the same with ``Tᵀ``."""
 
     generate_vmap_rule = True
 

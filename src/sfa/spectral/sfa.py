@@ -1,7 +1,5 @@
 """Spectral feature augmentation by incomplete power iteration (Algorithm 1 of the paper)."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -20,7 +18,7 @@ from sfa.spectral.projection import subtract_projection, unit
 def algorithm_1(
     h: Tensor, iterations: int, strength: float, detach: bool, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Remove one random direction, turned towards the leading one, from ``h`` ``(..., n, d)``: the paper's Algorithm 1.
+    """Subtract from ``h`` ``(..., n, d)`` its projection on a random direction near the leading one (Algorithm 1).
 
     ``r`` is normalized in every step, which changes nothing in exact arithmetic and keeps entries of ``1e±20`` finite.
     """
@@ -52,23 +50,19 @@ def power_iteration(
         r^{(k)} = H^\top H\, r^{(k-1)}, \qquad
         \widetilde{H} = H - s\, \frac{H r^{(k)} r^{(k)\top}}{\lVert r^{(k)} \rVert_2^2}
 
-    The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD.
-
-    With ``q`` ``directions`` the part ``s H Q Qᵀ`` along ``q`` orthonormal directions is subtracted; about the ``q``
-    leading singular values give way instead of one. With ``p`` ``passes`` all of it is repeated on what is left
-    (:mod:`sfa.spectral.passes`). Many gentle passes, of a ``strength`` below 1, level the top of the spectrum with as
-    little noise as one likes (:func:`sfa.theory.levelled`).
-
-    Half precision is accumulated in float32; across processes ``r`` is made in float64.
+    The cost is ``2 k + 1`` products of ``h`` with a vector, and one in backward: no ``d × d`` Gram matrix, no SVD. Half
+    precision is accumulated in float32; across processes ``r`` is computed in float64.
 
     Args:
         h: Feature map(s) ``(..., n, d)``; every map of a batch gets directions of its own.
         iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction, many the leading one.
-        strength: ``s``, the share of the projection that is subtracted. ``1`` is the paper's.
+        strength: ``s``, the fraction of the projection that is subtracted. ``1`` is the paper's.
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
             paper leaves this open; with the gradient through ``r`` an encoder learns to feed it a spare direction.
-        directions: ``q``, how many directions are removed together, below ``d``. ``1`` is the paper's.
-        passes: ``p``, how often it is done in turn. ``1`` is the paper's.
+        directions: ``q < d``, how many orthonormal directions are removed together: ``s H Q Qᵀ`` is subtracted, which
+            flattens about the ``q`` leading singular values. ``1`` is the paper's.
+        passes: ``p``, how often all of it is repeated on what is left. Many passes of a ``strength`` below 1 level the
+            top of the spectrum with little noise (:func:`sfa.theory.levelled`). ``1`` is the paper's.
         across_processes: The rows of ``h`` on all processes are one map; some processes may hold none.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
     """
@@ -92,7 +86,7 @@ def power_iteration(
 
 
 @register("spectral", "sfa")
-class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
+class SpectralFeatureAugmentation(SpectralMap, function=power_iteration, spans_processes=True):
     """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
 
     The layer between encoder and projector, with the arguments of :func:`power_iteration`.
@@ -113,14 +107,10 @@ class SpectralFeatureAugmentation(SpectralMap, spans_processes=True):
         directions: Count = 1,
         passes: Count = 1,
     ) -> None:
-        super().__init__()
         self.set_options(iterations=iterations, strength=strength, detach=detach, directions=directions, passes=passes)
 
     def check_width(self, features: int) -> None:
         _check_width(self.directions, features)
-
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return power_iteration(h, **self.options, across_processes=self.across_processes, generator=generator)
 
 
 def _check_width(directions: int, features: int) -> None:

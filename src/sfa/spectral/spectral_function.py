@@ -1,7 +1,5 @@
 """A function of the singular values of a map, with a gradient that repeated and zero singular values do not break."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -37,8 +35,7 @@ def spectral_function(
         u, sigma, vh = torch.linalg.svd(torch.where(finite, h, 0), full_matrices=False)
         u = torch.where(finite, u, torch.nan)
         f, slope = push_forward(sigma)
-    h_tilde: Tensor = _SpectralFunction.apply(h, u, sigma, vh, f, slope, detach)  # type: ignore[no-untyped-call]
-    return h_tilde
+    return _SpectralFunction.apply(h, u, sigma, vh, f, slope, detach)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _SpectralFunction(torch.autograd.Function):
@@ -60,29 +57,23 @@ class _SpectralFunction(torch.autograd.Function):
         leading = sigma[..., :1]
         damping = torch.finfo(sigma.dtype).eps ** 0.4 * torch.where(leading > 0, leading, 1)
         ratio = _damped(f, sigma, slope, damping).unsqueeze(-2)
-        grad_v = grad @ vh.mT
+        grad_v = grad @ vh.mT  # (..., n, r)
         if ctx.detach:
             return (grad_v * ratio) @ vh, *[None] * 6
-        p = u.mT @ grad_v
-        differential = u @ (_inside(p, sigma, f, slope, damping.unsqueeze(-1)) @ vh)
+
+        def pairs(x: Tensor, sign: int) -> Tensor:
+            return x.unsqueeze(-1) + sign * x.unsqueeze(-2)  # (..., r, r)
+
+        p, limit, damping = u.mT @ grad_v, pairs(slope, 1) / 2, damping.unsqueeze(-1)
+        symmetric = _damped(pairs(f, -1), pairs(sigma, -1), limit, damping)
+        skew = _damped(pairs(f, 1), pairs(sigma, 1), limit, damping)
+        differential = u @ (((p + p.mT) / 2 * symmetric + (p - p.mT) / 2 * skew) @ vh)
         n, d = grad.shape[-2:]
         if n > d:
             differential = differential + ((grad_v - u @ p) * ratio) @ vh
         if d > n:
             differential = differential + u @ (ratio.mT * (u.mT @ grad - p @ vh))
         return differential, *[None] * 6
-
-
-def _inside(p: Tensor, sigma: Tensor, f: Tensor, slope: Tensor, damping: Tensor) -> Tensor:
-    """Return the differential within the spans of ``U`` and ``V``, from ``P = Uᵀ dH V``."""
-
-    def pairs(x: Tensor, sign: int) -> Tensor:
-        return x.unsqueeze(-1) + sign * x.unsqueeze(-2)
-
-    limit = pairs(slope, 1) / 2
-    symmetric = _damped(pairs(f, -1), pairs(sigma, -1), limit, damping)
-    skew = _damped(pairs(f, 1), pairs(sigma, 1), limit, damping)
-    return (p + p.mT) / 2 * symmetric + (p - p.mT) / 2 * skew
 
 
 def _damped(numerator: Tensor, denominator: Tensor, limit: Tensor, damping: Tensor) -> Tensor:

@@ -1,6 +1,4 @@
-"""ZCA whitening: features without correlation, all of the same variance."""
-
-from __future__ import annotations
+"""Whitening of the whole spectrum: ZCA, and the paper's "Matrix Preconditioning"."""
 
 import torch
 from torch import Tensor
@@ -12,6 +10,34 @@ from sfa.spectral.feature_map import multiply_by_operator, on_unit_scale
 from sfa.spectral.newton_schulz import newton_schulz, regularize
 
 
+def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
+    r"""Precondition a feature map by the LU factors of its Gram matrix.
+
+    .. math::
+        H^\top H + \varepsilon I = L_+ U_+, \qquad M = U_+^{-1} L_+^{-1}, \qquad
+        \widetilde{H}^\top \widetilde{H} = M H^\top H, \qquad
+        \varepsilon = \text{ridge} \cdot \operatorname{tr}(H^\top H) / d
+
+    The paper does not say how ``H~`` is recovered. Here ``H~ = H M^½``, which has that Gram matrix, as ``M`` is a
+    function of ``HᵀH``; the root is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``, below 1;
+    ``ε`` is at least ``1e-12`` of the trace.
+    """
+    check_number("ridge", ridge, above=0)
+
+    def augment(unit: Tensor, scale: Tensor) -> Tensor:
+        share = ridge / unit.shape[-1]  # the features of h, also where the Gram matrix of its transpose is smaller
+
+        def operator(gram: Tensor) -> Tensor:
+            permutation, lower, upper = torch.linalg.lu(regularize(gram, share))
+            inverse = torch.linalg.solve_triangular(lower, permutation.mT, upper=False, unitriangular=True)
+            inverse = torch.linalg.solve_triangular(upper, inverse, upper=True)
+            return newton_schulz((inverse + inverse.mT) / 2, ridge=0.0).root
+
+        return multiply_by_operator(unit, operator, detach)
+
+    return on_unit_scale(h, augment)
+
+
 def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
     r"""Center a feature map and make its covariance the identity (ZCA whitening).
 
@@ -20,13 +46,8 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
         C = \tfrac1n H_c^\top H_c + \varepsilon I, \qquad \widetilde{H} = H_c\, C^{-1/2}, \qquad
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H_c^\top H_c) / (n d)
 
-    Not in the paper: the common way to balance the whole spectrum, here by Newton–Schulz iteration in float64. The
-    singular values of the centered map become ``σ / √(σ²/n + ε)``.
-
-    Args:
-        h: Feature map(s) ``(..., n, d)``.
-        ridge: What is added, as a share of the features' mean variance; no less than ``1e-12`` of the variances' sum.
-        detach: Treat ``C^-½`` as a constant. By default the gradient flows through it.
+    Not in the paper: the common way to balance the whole spectrum, here by Newton–Schulz iteration. The singular values
+    of the centered map become ``σ / √(σ²/n + ε)``; ``ε`` is at least ``1e-12`` of the sum of variances.
     """
     check_number("ridge", ridge, above=0)
 
@@ -41,15 +62,16 @@ def whiten(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
     return on_unit_scale(h, augment)
 
 
-@register("spectral", "whiten")
-class Whiten(SpectralMap):
-    """ZCA whitening: centred features without correlation, all of variance one; no noise."""
+@register("spectral", "precondition")
+class Precondition(SpectralMap, function=precondition):
+    """Matrix preconditioning: flattens the whole spectrum by the inverse of the Gram matrix (LU); no noise."""
 
     homogeneity = 0
 
     def __init__(self, ridge: Positive = 1e-3, detach: bool = False) -> None:
-        super().__init__()
         self.set_options(ridge=ridge, detach=detach)
 
-    def augment(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return whiten(h, **self.options)
+
+@register("spectral", "whiten")
+class Whiten(Precondition, function=whiten):
+    """ZCA whitening: centered features without correlation, all of variance one; no noise."""

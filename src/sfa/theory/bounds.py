@@ -1,7 +1,5 @@
 """Bounds: on the push-forward function, on the downstream error (Theorem 1), and on the noise (Proposition 4)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,8 +14,8 @@ from sfa.theory.spectra import Array, checked_spectrum, log_weights, sums_of_oth
 def upper_bound(sigma: ArrayLike) -> Array:
     r"""Compute the paper's bound :math:`\bar\phi(\sigma_i) = \min(\sigma_i, \max_{j \ne i} \sigma_j)`, known as AxMin.
 
-    It says that the leading one of the values ``(..., d)`` comes down to the second. That does **not hold in general**:
-    it first fails for 8 values with ``k = 1``, and for 19 with ``k = 2``. :func:`jensen_bound` always holds.
+    It does **not hold in general**: it first fails for 8 values with ``k = 1``, and for 19 with ``k = 2``.
+    :func:`jensen_bound` always holds.
     """
     values = checked_spectrum(sigma)
     largest = np.argmax(values, axis=-1, keepdims=True)
@@ -28,10 +26,10 @@ def upper_bound(sigma: ArrayLike) -> Array:
 
 
 def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
-    r"""Compute a bound on :math:`\phi` that holds for every spectrum and every ``k``.
+    r"""Compute a bound on :math:`\phi` that holds for every spectrum ``(..., d)`` and every ``k``.
 
-    The share kept is concave in the sum of the other terms; Jensen's inequality puts that sum's mean in its place, and
-    what remains is a Gaussian integral. Returned is the first, tighter form, ``(..., d)`` for values ``(..., d)``:
+    The kept share is concave in the sum of the other terms; Jensen's inequality replaces that sum by its mean, and a
+    Gaussian integral remains. The first, tighter form is returned:
 
     .. math::
         \phi(\sigma_i; k) \le \sigma_i \sqrt\pi\, s_i\, e^{s_i^2} \operatorname{erfc}(s_i)
@@ -40,20 +38,15 @@ def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
     """
     values = checked_spectrum(sigma)
     check_whole("iterations", iterations, 0)
-    rows = [_jensen_share(log_weights(row, iterations)) for row in values.reshape(-1, values.shape[-1])]
-    bound: Array = values * np.reshape(rows, values.shape)
+    bound = np.empty_like(values)
+    for place in np.ndindex(values.shape[:-1]):
+        log_beta = log_weights(values[place], iterations)
+        weightless = np.isneginf(log_beta)
+        log_s = (sums_of_others(log_beta, np.logaddexp) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
+        far = weightless | (log_s > 20)  # where s·erfcx(s) is 1/√π to rounding, while its factors overflow
+        s = np.exp(np.where(far, 0, log_s))
+        bound[place] = values[place] * np.where(far, 1.0, np.sqrt(np.pi) * s * erfcx(s))
     return bound
-
-
-def _jensen_share(log_beta: Array) -> Array:
-    """Bound the share kept, for weights ``(d,)``."""
-    weightless = np.isneginf(log_beta)
-    log_s = (sums_of_others(log_beta, np.logaddexp) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
-    # Far out s·erfcx(s) is 1/√π to rounding, while its factors leave the range of floats.
-    far = weightless | (log_s > 20)
-    s = np.exp(np.where(far, 0, log_s))
-    share: Array = np.where(far, 1.0, np.sqrt(np.pi) * s * erfcx(s))
-    return share
 
 
 def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> float:
@@ -64,13 +57,9 @@ def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> f
         R_\varepsilon = P(\lVert f(x_1) - f(x_2) \rVert \ge \varepsilon)
         \le \min\Big(1, \tfrac{\sqrt{2 - 2\mathcal{L}_a}}{\varepsilon}, \tfrac{2 - 2\mathcal{L}_a}{\varepsilon^2}\Big)
 
-    The paper prints the square root; its proof gives the smaller term. For its reach see ``docs/theory.md``.
-
-    Args:
-        alignment: :math:`\mathcal{L}_a`, the mean inner product of the two views of a sample, from -1 to 1: **with
-            embeddings of length 1** and ``tau = 1``, without which the theorem does not apply.
-        epsilon: How close two views of a sample count as close.
-        sigma: The share of each class that its augmentations hold together, from the (σ, δ)-augmentation.
+    for the ``alignment`` of views **of length 1** with ``tau = 1``, the distance ``epsilon`` of close views, and the
+    share ``sigma`` of each class that its (σ, δ)-augmentation holds together. The paper prints the square root; its
+    proof gives the smaller term. For its reach see ``docs/theory.md``.
     """
     if not abs(alignment) <= 1 + 1e-9:
         raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")
@@ -87,14 +76,8 @@ def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) 
         |\widetilde H_{ij} - H_{ij}| \le \eta = \frac{2 \varepsilon\, \Delta\tilde\sigma_{12}}{n (\pi + 2\varepsilon)}
         \quad\Longrightarrow\quad \lVert V - \widetilde V \rVert_2 \le \varepsilon
 
-    This is the appendix's form, in the direction that its proof gives (``docs/theory.md``). SFA itself is no such small
-    perturbation: it removes one direction entirely.
-
-    Args:
-        epsilon: The turn allowed, :math:`\lVert V - \widetilde V \rVert_2`.
-        gap: :math:`\Delta\tilde\sigma_{12} = \tilde\sigma_1 - \tilde\sigma_2`.
-        n: Rows of the map.
-        d: Its columns; a square map if not given.
+    for an ``n × d`` map (square without ``d``) with the ``gap`` :math:`\tilde\sigma_1 - \tilde\sigma_2`: the appendix's
+    form, in the direction that its proof gives. SFA itself is no such small perturbation.
     """
     if not epsilon > 0 or not gap >= 0 or n < 1 or (d is not None and d < 1):
         raise InputError(f"epsilon is above 0, gap not below, n and d at least 1; not {epsilon}, {gap}, {n}, {d}.")

@@ -1,4 +1,4 @@
-r"""Moments and density of what the incomplete power iteration removes, exact, by quadrature (``docs/theory.md``).
+r"""Moments and density of the fraction that the incomplete power iteration removes, by quadrature (``docs/theory.md``).
 
 With :math:`\beta_l = \sigma_l^{4k}` and :math:`y \sim \mathcal{N}(0, I)`, Algorithm 1 removes of :math:`\sigma_i` the
 fraction :math:`z_i = \beta_i y_i^2 / \sum_l \beta_l y_l^2`. From :math:`1/s = \int_0^\infty e^{-ts}\,dt` follow
@@ -8,11 +8,8 @@ fraction :math:`z_i = \beta_i y_i^2 / \sum_l \beta_l y_l^2`. From :math:`1/s = \
     \mathbb{E}[z_i^2] &= \int_0^\infty \frac{3 \beta_i^2 t}{(1+2\beta_i t)^2} \prod_l (1+2\beta_l t)^{-1/2}\, dt
 
 With :math:`t = e^u` the integrands are products of powers of :math:`1 + e^{u+b}`: straight lines on a logarithmic axis,
-but for corners at :math:`u = -b`. Panels of Gauss-Legendre nodes surround the corners; what is between them is
-integrated in closed form.
+except for corners at :math:`u = -b`. Gauss-Legendre panels surround the corners; the rest is integrated in closed form.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -34,39 +31,35 @@ _NODES, _WEIGHTS = roots_legendre(16)
 def moments(log_beta: Array) -> Moments:
     """Compute moments of the fractions removed, for weights ``(d,)``. Without any weight nothing is removed."""
     weighted = np.isfinite(log_beta)
-    if not weighted.any():
-        return Moments(np.zeros_like(log_beta), np.ones_like(log_beta), np.zeros_like(log_beta))
-    order = np.argsort(-log_beta)[: weighted.sum()]
     mean, variance = np.zeros_like(log_beta), np.zeros_like(log_beta)
-    mean[order], variance[order] = _mean_and_variance(log_beta[order] + np.log(2))
-    return balanced(mean, sums_of_others(mean), variance)
-
-
-def _mean_and_variance(b: Array) -> tuple[Array, Array]:
-    r"""Integrate for :math:`b_l = \log 2\beta_l`, finite and in falling order from :math:`\log 2`."""
-    mean, square = np.zeros_like(b), np.zeros_like(b)
+    if not weighted.any():
+        return Moments(mean, np.ones_like(log_beta), variance)
+    order = np.argsort(-log_beta)[: weighted.sum()]
+    b = log_beta[order] + np.log(2)  # log 2β, finite and in descending order
+    first, second = np.zeros_like(b), np.zeros_like(b)
     # Of the leading fraction, if it is near 1, E[z²] - E[z]² would cancel and E[(1-z)²] - E[1-z]² does not. Its mass is
     # at the second corner; the straight stretches add nothing to it.
     square_of_rest = 0.0
     stretches = segments(-b[:CORNERS], before=FLAT + np.log(len(b)), after=TAIL)
     for u, weight in _blocks(stretches, len(b)):
-        x = b[:, None] + u
+        x = b[:, None] + u  # (d, nodes)
         logistic = expit(x)
         product = weight * np.exp(log_expit(-x).sum(axis=0) / 2)
-        mean += logistic @ product / 2
-        square += logistic**2 @ product * 3 / 4
+        first += logistic @ product / 2
+        second += logistic**2 @ product * 3 / 4
         rest = logistic[1:]
         square_of_rest += float((rest.sum(axis=0) ** 2 / 4 + (rest**2).sum(axis=0) / 2) @ product)
     for (_, low), (high, _) in pairwise(stretches):
         x = b[:, None] + np.array([low, high])
         log_logistic = log_expit(x)
         log_product = log_expit(-x).sum(axis=0) / 2
-        mean += straight(high - low, log_logistic - np.log(2) + log_product)
-        square += straight(high - low, 2 * log_logistic + np.log(3 / 4) + log_product)
-    variance = square - mean**2
-    if mean[0] > 0.5:
-        variance[0] = square_of_rest - mean[1:].sum() ** 2
-    return mean, np.maximum(variance, 0)
+        first += straight(high - low, log_logistic - np.log(2) + log_product)
+        second += straight(high - low, 2 * log_logistic + np.log(3 / 4) + log_product)
+    spread = second - first**2
+    if first[0] > 0.5:
+        spread[0] = square_of_rest - first[1:].sum() ** 2
+    mean[order], variance[order] = first, np.maximum(spread, 0)
+    return balanced(mean, sums_of_others(mean), variance)
 
 
 def density(z: Array, log_beta: Array, i: int) -> Array:
@@ -80,34 +73,22 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
     others = np.delete(log_beta, i)
     others = others[np.isfinite(others)]
     result = np.zeros_like(z)
-    for place in np.flatnonzero((z > 0) & (z < 1)):
-        log_z, log_rest = np.log(z[place]), np.log1p(-z[place])
-        from_others, from_i = log_z + others, log_rest + log_beta[i]
-        both = np.logaddexp(from_others, from_i)
-        log_density = (from_i - both).sum() / 2 - log_z - log_rest + _log_cut_integral(from_others - both)
-        with np.errstate(over="ignore"):
-            result[place] = np.exp(log_density)
-    result[z == 0] = np.inf
-    if (z == 1).any():
-        result[z == 1] = _density_at_one(others - log_beta[i])
+    with np.errstate(over="ignore"):
+        for place in np.flatnonzero((z > 0) & (z < 1)):
+            log_z, log_rest = np.log(z[place]), np.log1p(-z[place])
+            from_others, from_i = log_z + others, log_rest + log_beta[i]
+            both = np.logaddexp(from_others, from_i)
+            log_q = from_others - both
+            total, largest = 0.0, log_q.max()
+            for u, weight in _blocks([(-TAIL, TAIL)], len(log_q)):  # counted from the first corner
+                x = (log_q - largest)[:, None] + u
+                total += float((weight * np.exp(log_expit(-x).sum(axis=0) / 2 - u / 2)) @ expit(x).sum(axis=0))
+            log_integral = float(largest / 2 + np.log(total / (2 * np.pi)))
+            result[place] = np.exp((from_i - both).sum() / 2 - log_z - log_rest + log_integral)
+        result[z == 0] = np.inf
+        # At 1 all the others vanish at once.
+        result[z == 1] = {1: np.inf, 2: np.exp(-(others - log_beta[i]).sum() / 2) / 2}.get(len(others), 0.0)
     return result
-
-
-def _log_cut_integral(log_q: Array) -> float:
-    largest = log_q.max()
-    total = 0.0
-    for u, weight in _blocks([(-TAIL, TAIL)], len(log_q)):  # counted from the first corner
-        x = (log_q - largest)[:, None] + u
-        total += float((weight * np.exp(log_expit(-x).sum(axis=0) / 2 - u / 2)) @ expit(x).sum(axis=0))
-    return float(largest / 2 + np.log(total / (2 * np.pi)))
-
-
-def _density_at_one(log_ratio: Array) -> float:
-    """Return the limit, from the number of others: the chance that all of them vanish at once."""
-    if len(log_ratio) == 2:
-        with np.errstate(over="ignore"):
-            return float(np.exp(-log_ratio.sum() / 2) / 2)
-    return np.inf if len(log_ratio) == 1 else 0.0
 
 
 def _blocks(stretches: list[tuple[float, float]], rows: int) -> Iterator[tuple[Array, Array]]:
@@ -121,16 +102,11 @@ def _blocks(stretches: list[tuple[float, float]], rows: int) -> Iterator[tuple[A
 
 def segments(corners: Array, before: float, after: float) -> list[tuple[float, float]]:
     """Return stretches to cover with panels: ``FLAT`` around each corner, ``before`` the first, ``after`` the last."""
-    merged: list[tuple[float, float]] = []
-    last = len(corners) - 1
-    for place, corner in enumerate(sorted(corners)):
-        low = corner - (before if place == 0 else FLAT)
-        high = corner + (after if place == last else FLAT)
-        if merged and low <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
-        else:
-            merged.append((low, high))
-    return merged
+    corners = np.sort(corners)
+    lows, highs = corners - FLAT, corners + FLAT
+    lows[0], highs[-1] = corners[0] - before, corners[-1] + after
+    gaps = lows[1:] > highs[:-1]
+    return list(zip(lows[np.append(True, gaps)], highs[np.append(gaps, True)], strict=True))
 
 
 def panels(low: float, high: float) -> tuple[Array, Array]:
@@ -146,5 +122,4 @@ def straight(length: float | Array, log_ends: Array) -> Array:
     with np.errstate(invalid="ignore"):
         drop = np.nan_to_num(np.abs(log_ends[..., 1] - log_ends[..., 0]), nan=0.0)  # nan: zero at both ends
     mean = np.where(drop > 0, -np.expm1(-drop) / np.where(drop > 0, drop, 1), 1.0)
-    integral: Array = length * np.exp(top) * mean
-    return integral
+    return length * np.exp(top) * mean  # type: ignore[no-any-return]

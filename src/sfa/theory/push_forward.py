@@ -1,6 +1,4 @@
-"""What becomes of each singular value in the incomplete power iteration: the push-forward function, and simulation."""
-
-from __future__ import annotations
+"""The push-forward function of the incomplete power iteration, and its simulation."""
 
 from typing import NamedTuple
 
@@ -14,23 +12,25 @@ from sfa.spectral import power_iteration
 from sfa.theory.removed_fraction import Method, moments
 from sfa.theory.spectra import Array, checked_spectrum
 
-BLOCK = 1 << 22  # Matrix entries of a simulation held at once.
+BLOCK = 1 << 22  # matrix entries of a simulation held at once
 
 
 class PushForward(NamedTuple):
-    """Where singular values ``(..., d)`` go in expectation, and how far single draws stray."""
+    """The expectation of what singular values ``(..., d)`` become, and the deviation of single draws."""
 
     mean: Array
     deviation: Array
 
 
 class Simulation(NamedTuple):
-    """What single calls of Algorithm 1 did, one row a draw."""
+    r"""Results ``(draws, d)`` of single calls of Algorithm 1.
+
+    ``push_forward`` holds :math:`u_i^\top \widetilde H v_i = \sigma_i (1 - z_i)`, along the singular vectors of ``H``,
+    and ``spectrum`` the singular values of :math:`\widetilde H`, in descending order.
+    """
 
     push_forward: Array
-    r"""``(draws, d)``: :math:`u_i^\top \widetilde H v_i = \sigma_i (1 - z_i)`, along the singular vectors of ``H``."""
     spectrum: Array
-    r"""``(draws, d)``: the singular values of :math:`\widetilde H`, in falling order."""
 
 
 def push_forward(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> PushForward:
@@ -38,12 +38,7 @@ def push_forward(sigma: ArrayLike, iterations: int = 1, method: Method = "exact"
 
     :math:`\phi` is the spectrum of :math:`\mathbb{E}\,\widetilde H`. In one call of Algorithm 1 the singular vectors
     carry :math:`u_i^\top \widetilde H v_i = \sigma_i (1 - z_i)`, which has that mean and the deviation
-    :math:`\sigma_i \omega_i`.
-
-    Args:
-        sigma: Singular values ``(..., d)``, in any order, of any scale.
-        iterations: Power iterations ``k ≥ 0``.
-        method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``.
+    :math:`\sigma_i \omega_i`. The arguments are those of :func:`~sfa.theory.expectation`.
     """
     values = checked_spectrum(sigma)
     fractions = moments(values, iterations, method)
@@ -53,24 +48,15 @@ def push_forward(sigma: ArrayLike, iterations: int = 1, method: Method = "exact"
 def simulate(
     sigma: ArrayLike, iterations: int = 1, draws: int = 1000, *, strength: float = 1.0, passes: int = 1, seed: int = 0
 ) -> Simulation:
-    r"""Run Algorithm 1 many times on one random matrix with the given singular values (the paper's simulation).
+    r"""Run Algorithm 1 ``draws`` times on one random matrix with singular values ``(d,)`` (the paper's simulation).
 
-    :math:`H = U \operatorname{diag}(\sigma) V^\top` with random orthogonal :math:`U` and :math:`V`.
-
-    Args:
-        sigma: Singular values ``(d,)``.
-        iterations: Those of :func:`~sfa.spectral.power_iteration`.
-        draws: Number of calls, each with a random direction of its own.
-        strength: Its strength.
-        passes: Its passes.
-        seed: Of the matrix and of the directions.
+    :math:`H = U \operatorname{diag}(\sigma) V^\top` with random orthogonal :math:`U` and :math:`V`; the options are
+    those of :func:`~sfa.spectral.power_iteration`.
     """
     values = checked_spectrum(sigma)
-    check_whole("iterations", iterations, 0)
     if values.ndim != 1:
         raise InputError(f"A simulation takes one spectrum (d,), not an array of shape {values.shape}.")
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"A simulation takes one draw or more, not {draws}.")
+    check_whole("draws", draws, 1)
     d = len(values)
     generator = torch.Generator().manual_seed(seed)
     u, v = (torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=generator)).Q for _ in range(2))

@@ -1,7 +1,5 @@
 """The fraction of each singular value that the incomplete power iteration removes (Propositions 1 to 3)."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Literal
 
@@ -9,13 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.errors import InputError, unknown_name
-from sfa.ranges import check_whole
+from sfa.ranges import check_number, check_whole
 from sfa.theory import exact, surrogate
 from sfa.theory.spectra import Array, Moments, checked_spectrum, log_weights
 
 Method = Literal["exact", "surrogate"]
-
-_METHODS: dict[str, ModuleType] = {"exact": exact, "surrogate": surrogate}
 
 
 def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
@@ -40,21 +36,15 @@ def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact")
 
 
 def variance(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") -> Array:
-    r"""Compute the variance :math:`\omega_i^2`, ``(..., d)``, of the fraction that is removed (Proposition 3).
-
-    The arguments are those of :func:`expectation`; the ``surrogate`` is taken in its right form.
-    """
+    r"""Compute the variance :math:`\omega_i^2` of the fraction that is removed (Proposition 3, in its right form)."""
     return moments(sigma, iterations, method).variance
 
 
 def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method: Method = "exact") -> Array:
     r"""Compute the density of the fraction :math:`z_i` that one call of Algorithm 1 removes (Proposition 2).
 
-    Args:
-        z: Where to evaluate it; 0 outside of ``[0, 1]``, and infinite at 0.
-        sigma: Singular values ``(d,)``.
-        i: Which of them, counted from 0.
-        iterations, method: As in :func:`expectation`; the ``surrogate`` is taken in its right form.
+    It is evaluated at ``z`` for value ``i`` of the singular values ``(d,)``; it is 0 outside of ``[0, 1]``, and
+    infinite at 0. The ``surrogate`` is taken in its right form.
     """
     module, values = _resolve(method), checked_spectrum(sigma)
     if values.ndim != 1:
@@ -65,7 +55,7 @@ def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method:
     check_whole("iterations", iterations, 0)
     log_beta = log_weights(values, iterations)
     if not np.isfinite(log_beta[i]) or np.isfinite(log_beta).sum() == 1:
-        share = 1 if np.isfinite(log_beta[i]) else 0
+        share = int(np.isfinite(log_beta[i]))
         raise InputError(f"The share removed of value {i} is always {share} in this spectrum: it has no density.")
     points = np.asarray(z, dtype=np.float64)
     inside = (points >= 0) & (points <= 1)
@@ -86,27 +76,17 @@ def moments(sigma: ArrayLike, iterations: int, method: Method) -> Moments:
 
 
 def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Array:
-    r"""Compute the spectrum after so many passes of the expected map.
-
-    .. math::
-        \sigma_i \leftarrow \sigma_i \big(1 - s\, \lambda_i(\sigma; k)\big)
+    r"""Compute the spectrum after passes of the expected map, :math:`\sigma_i \leftarrow \sigma_i (1 - s \lambda_i)`.
 
     Many gentle passes follow the flow :math:`\dot\sigma_i = -\sigma_i \lambda_i(\sigma; k)` for the time
     ``strength · passes``: the leading values come down, ever more of them together, and the rest stay. Single draws of
     ``power_iteration(h, k, strength=s, passes=p)`` gather around that, with a variance of the order ``s``.
 
-    Args:
-        sigma, iterations: As in :func:`expectation`; each new value is in the place of its own.
-        strength: ``s``, from 0 to 1.
-        passes: How often.
-
     >>> levelled([8.0, 4.0, 2.0, 1.0, 0.1], strength=0.1, passes=40).round(2)
     array([1.12, 1.11, 1.04, 0.83, 0.1 ])
     """
     values = checked_spectrum(sigma)
-    check_whole("iterations", iterations, 0)
-    if not 0 <= strength <= 1:
-        raise InputError(f"The strength of a pass is from 0 to 1, not {strength!r}.")
+    check_number("strength", strength, at_most=1)
     check_whole("passes", passes, 0)
     for _ in range(passes):
         fractions = moments(values, iterations, "exact")
@@ -115,6 +95,7 @@ def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, pa
 
 
 def _resolve(method: str) -> ModuleType:
-    if not isinstance(method, str) or method not in _METHODS:
-        raise unknown_name("method", method, _METHODS)
-    return _METHODS[method]
+    modules = {"exact": exact, "surrogate": surrogate}
+    if not isinstance(method, str) or method not in modules:
+        raise unknown_name("method", method, modules)
+    return modules[method]

@@ -1,11 +1,9 @@
-"""Push-forward functions of SFA's rivals: the singular values of H in, those along its singular vectors out.
+"""Push-forward functions of the maps that SFA is compared with, as functions of the singular values of ``H``.
 
-Each has the name and the arguments of its map in :mod:`sfa.spectral`, but for what does not change values, and returns
-the mean and the deviation of ``uᵢᵀ H̃ vᵢ`` over the map's noise, both ``(..., d)``. ``sigma`` ``(..., d)`` holds a
-value for each of the ``d`` features: of a map with fewer rows than that, the missing values are zeros and count.
+Each has the name and the arguments of its map in :mod:`sfa.spectral`, without those that do not change values, and
+returns the mean and the deviation of ``uᵢᵀ H̃ vᵢ`` over the map's noise, both ``(..., d)``. ``sigma`` ``(..., d)``
+holds a value for each of the ``d`` features: for a map with fewer rows, the missing values are zeros and count.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +16,7 @@ from sfa.theory.spectra import Array, checked_spectrum
 
 
 def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForward:
-    r""":math:`1 - (1 - \sigma_i / \sum_j \sigma_j)^m` with :math:`m = \eta + \Delta\eta` rounded, at least 1."""
+    r"""Compute :math:`1 - (1 - \sigma_i / \sum_j \sigma_j)^m` with :math:`m = \eta + \Delta\eta` rounded, 1 or more."""
     check_whole("eta", eta, 1)
     check_number("noise", noise)
     values = checked_spectrum(sigma)
@@ -33,7 +31,7 @@ def maxexp(sigma: ArrayLike, eta: int = 15, *, noise: float = 1.5) -> PushForwar
 
 
 def power_norm(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> PushForward:
-    r""":math:`(1-\beta')\sigma_i^{1/2} + \beta'\sigma_i^{3/4}` with :math:`\beta + \Delta\beta` clamped to [0, 1]."""
+    r"""Compute :math:`(1-\beta')\sigma_i^{1/2} + \beta'\sigma_i^{3/4}` with :math:`\beta + \Delta\beta` clamped."""
     check_number("beta", beta, at_most=1)
     check_number("noise", noise)
     values = checked_spectrum(sigma)
@@ -43,7 +41,7 @@ def power_norm(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> Pu
 
 
 def power_norm_star(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) -> PushForward:
-    r""":math:`(1+\Delta\beta^*)((1-\beta)\sigma_i^{1/2} + \beta\sigma_i^{3/4})`, its first factor clamped to [0, 2]."""
+    r"""Compute :math:`(1+\Delta\beta^*)((1-\beta)\sigma_i^{1/2} + \beta\sigma_i^{3/4})`, its first factor clamped."""
     check_number("noise", noise)
     flat = power_norm(sigma, beta, noise=0.0).mean
     mean, deviation = _clamped_normal(1, noise, 0, 2)
@@ -51,20 +49,20 @@ def power_norm_star(sigma: ArrayLike, beta: float = 0.5, *, noise: float = 0.1) 
 
 
 def grassmann(sigma: ArrayLike, kappa: int = 15, *, noise: float = 0.1) -> PushForward:
-    r""":math:`1 + \Delta\kappa_i` for the ``kappa`` leading values that are not zero, 0 for the rest."""
+    r"""Compute :math:`1 + \Delta\kappa_i` for the ``kappa`` leading values that are not zero, 0 for the rest."""
     check_number("noise", noise)
     kept = _leading(checked_spectrum(sigma), kappa)
     return PushForward(kept, noise * kept)
 
 
 def pca(sigma: ArrayLike, kappa: int = 20) -> PushForward:
-    r""":math:`\sigma_i` of the centered map for the ``kappa`` leading values, 0 for the rest."""
+    r"""Return :math:`\sigma_i` of the centered map for the ``kappa`` leading values, 0 for the rest."""
     values = checked_spectrum(sigma)
     return PushForward(values * _leading(values, kappa), np.zeros_like(values))
 
 
 def precondition(sigma: ArrayLike, ridge: float = 1e-3) -> PushForward:
-    r""":math:`\sigma_i / \sqrt{\sigma_i^2 + \varepsilon}` with :math:`\varepsilon` so many times the mean square."""
+    r"""Compute :math:`\sigma_i / \sqrt{\sigma_i^2 + \varepsilon}`, with ``ridge`` times the mean square as ε."""
     check_number("ridge", ridge, above=0)
     values = checked_spectrum(sigma)
     largest = values.max(axis=-1, keepdims=True)
@@ -74,14 +72,14 @@ def precondition(sigma: ArrayLike, ridge: float = 1e-3) -> PushForward:
 
 
 def whiten(sigma: ArrayLike, n: int, ridge: float = 1e-3) -> PushForward:
-    r""":math:`\sqrt n` times that of :func:`precondition`, for the values of the centered map with ``n`` rows."""
+    r"""Compute :math:`\sqrt n` times :func:`precondition` of the values of the centered map with ``n`` rows."""
     check_whole("n", n, 1)
     mean, deviation = precondition(sigma, ridge)
     return PushForward(np.sqrt(n) * mean, deviation)
 
 
 def noise(sigma: ArrayLike, n: int, strength: float = 0.1) -> PushForward:
-    r""":math:`\sigma_i`, with the same deviation for all: ``strength`` times the root mean square of the entries."""
+    r"""Return :math:`\sigma_i`; the deviation is ``strength`` times the root mean square of the entries."""
     check_whole("n", n, 1)
     check_number("strength", strength)
     values = checked_spectrum(sigma)
@@ -90,10 +88,7 @@ def noise(sigma: ArrayLike, n: int, strength: float = 0.1) -> PushForward:
 
 
 def costa(sigma: ArrayLike, n: int, ratio: float = 0.5) -> PushForward:
-    r""":math:`\lVert \widetilde H v_i \rVert = \sigma_i \sqrt{\chi^2_m / m}`, ``m`` rows out of ``n``.
-
-    The rows are mixed, so that there is no :math:`u_i` to project on.
-    """
+    r"""Compute :math:`\lVert \widetilde H v_i \rVert = \sigma_i \sqrt{\chi^2_m / m}`, as mixed rows have no ``uᵢ``."""
     check_whole("n", n, 1)
     check_number("ratio", ratio, above=0, at_most=1)
     values = checked_spectrum(sigma)
@@ -103,16 +98,16 @@ def costa(sigma: ArrayLike, n: int, ratio: float = 0.5) -> PushForward:
 
 
 def _leading(values: Array, kappa: int) -> Array:
-    """1 for the ``kappa`` largest values that are not zero, 0 for the others."""
+    """Return 1 for the ``kappa`` largest values that are not zero, 0 for the others."""
     check_whole("kappa", kappa, 1)
     rank = np.argsort(np.argsort(-values, axis=-1, kind="stable"), axis=-1, kind="stable")
     return ((rank < kappa) & (values > 0)).astype(np.float64)
 
 
 def _clamped_normal(mean: float, deviation: float, low: float, high: float) -> tuple[float, float]:
-    """Mean and deviation of a normal variable clamped to an interval."""
+    """Compute mean and deviation of a normal variable clamped to an interval."""
     if deviation == 0:
-        return float(np.clip(mean, low, high)), 0.0
+        return mean, 0.0
     a, b = (low - mean) / deviation, (high - mean) / deviation
     inside, slope = norm.cdf(b) - norm.cdf(a), norm.pdf(a) - norm.pdf(b)
     curve = inside + a * norm.pdf(a) - b * norm.pdf(b)

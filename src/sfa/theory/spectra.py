@@ -1,7 +1,6 @@
 """Singular values as the theory takes them: checked, turned into the weights of the power iteration, and summed."""
 
-from __future__ import annotations
-
+from reprlib import repr as shorten
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class Moments(NamedTuple):
-    """Of every removed fraction ``z_i``; each to a relative error near rounding, however small it is."""
+    """Moments of every removed fraction ``z_i``; each to a relative error near rounding, however small it is."""
 
     mean: Array
     complement: Array  # 1 - mean, without the cancellation
@@ -31,9 +30,7 @@ def checked_spectrum(sigma: ArrayLike) -> Array:
     try:
         values = as_array(sigma)
     except (TypeError, ValueError) as error:
-        text = repr(sigma)
-        short = text if len(text) <= 60 else f"{text[:57]}..."
-        raise InputError(f"A spectrum is an array of singular values (..., d), not {short}.") from error
+        raise InputError(f"A spectrum is an array of singular values (..., d), not {shorten(sigma)}.") from error
     if values.ndim == 0 or values.shape[-1] == 0:
         raise InputError(f"A spectrum is an array (..., d) with at least one value, not one of shape {values.shape}.")
     if not np.isfinite(values).all() or (values < 0).any():
@@ -53,20 +50,17 @@ def log_weights(sigma: Array, iterations: int) -> Array:
     if largest == 0:
         return np.full_like(sigma, -np.inf)
     with np.errstate(divide="ignore"):
-        logarithms: Array = 4 * int(iterations) * np.log(sigma / largest)
-    return logarithms
+        return 4 * int(iterations) * np.log(sigma / largest)  # type: ignore[no-any-return]
 
 
 def sums_of_others(values: Array, add: np.ufunc = np.add) -> Array:
     """Return for each value the sum of all others, without subtracting; of logarithms by ``np.logaddexp``."""
     before = np.concatenate([[add.identity], add.accumulate(values[:-1])])
     after = np.concatenate([add.accumulate(values[:0:-1])[::-1], [add.identity]])
-    sums: Array = add(before, after)
-    return sums
+    return add(before, after)  # type: ignore[no-any-return]
 
 
 def balanced(mean: Array, complement: Array, variance: Array) -> Moments:
     """Make the larger of a fraction and its complement follow from the smaller: rounding takes neither above 1."""
-    return Moments(
-        np.where(complement < 0.5, 1 - complement, mean), np.where(mean < 0.5, 1 - mean, complement), variance
-    )
+    larger_mean = np.where(complement < 0.5, 1 - complement, mean)
+    return Moments(larger_mean, np.where(mean < 0.5, 1 - mean, complement), variance)

@@ -1,4 +1,4 @@
-r"""The paper's moments and density of what is removed (Propositions 2 and 3), corrected (``docs/theory.md``).
+r"""The paper's moments and density of the removed fraction (Propositions 2 and 3), corrected (``docs/theory.md``).
 
 The weighted sum of the other chi-square variables is replaced by one Gamma variable with the same mean and variance:
 
@@ -9,10 +9,8 @@ The weighted sum of the other chi-square variables is replaced by one Gamma vari
     \gamma_i = \frac{\sum_{l \ne i} \beta_l^2}{\beta_i \sum_{l \ne i} \beta_l}
 
 The hypergeometric function of the paper loses all digits for large parameters, so the moments are computed from the
-integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and its like.
+integrals it stands for, :math:`\mathbb{E}[z] = \int_0^\infty (1+2t)^{-3/2} (1+2\gamma t)^{-\alpha}\, dt` and the like.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from scipy.special import betaln, log_expit
@@ -30,8 +28,15 @@ def moments(log_beta: Array) -> Moments:
     if weighted.sum() == 1:
         mean[weighted], complement[weighted] = 1, 0
     elif weighted.any():
-        alpha, log_gamma = _parameters(log_beta[weighted])
-        mean[weighted], complement[weighted], variance[weighted] = _moments(np.exp(alpha), log_gamma)
+        log_alpha, log_gamma = _parameters(log_beta[weighted])
+        alpha, half = np.exp(log_alpha), np.full_like(log_alpha, 0.5)
+        first = _integral(1, half + 1, alpha, log_gamma) / 2
+        square = _integral(2, half + 2, alpha, log_gamma) * 3 / 4
+        # The same for 1 - z = v / (u + v), with the parts of u and v exchanged.
+        rest = _integral(1, alpha + 1, half, -log_gamma) * alpha
+        square_of_rest = _integral(2, alpha + 2, half, -log_gamma) * alpha * (alpha + 1)
+        spread = np.maximum(np.where(first < 0.5, square - first**2, square_of_rest - rest**2), 0)
+        mean[weighted], complement[weighted], variance[weighted] = balanced(first, rest, spread)
     return Moments(mean, complement, variance)
 
 
@@ -40,17 +45,6 @@ def _parameters(log_beta: Array) -> tuple[Array, Array]:
     once, twice = (sums_of_others(times * log_beta, np.logaddexp) for times in (1, 2))
     with np.errstate(invalid="ignore"):
         return 2 * once - twice - np.log(2), twice - once - log_beta
-
-
-def _moments(alpha: Array, log_gamma: Array) -> Moments:
-    half = np.full_like(alpha, 0.5)
-    mean = _integral(1, half + 1, alpha, log_gamma) / 2
-    square = _integral(2, half + 2, alpha, log_gamma) * 3 / 4
-    # The same for 1 - z = v / (u + v), with the parts of u and v exchanged.
-    complement = _integral(1, alpha + 1, half, -log_gamma) * alpha
-    square_of_rest = _integral(2, alpha + 2, half, -log_gamma) * alpha * (alpha + 1)
-    variance = np.where(mean < 0.5, square - mean**2, square_of_rest - complement**2)
-    return balanced(mean, complement, np.maximum(variance, 0))
 
 
 def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
@@ -63,18 +57,17 @@ def _integral(n: int, power: Array, other_power: Array, shift: Array) -> Array:
     middle = np.minimum(first + FLAT, high)
 
     def log_integrand(u: Array) -> Array:
-        s, p, q = shift[:, None], power[:, None], other_power[:, None]
-        value: Array = n * u + p * log_expit(-u) + q * log_expit(-u - s)
+        value: Array = n * u + power[:, None] * log_expit(-u) + other_power[:, None] * log_expit(-u - shift[:, None])
         return value
 
     def on(start: Array, stop: Array) -> Array:
-        longest = float((stop - start).max())
-        if longest <= 0:
+        length = PANEL * np.ceil(float((stop - start).max()) / PANEL)
+        if length <= 0:
             return np.zeros_like(shift)
-        place, weight = panels(0.0, PANEL * np.ceil(longest / PANEL))
-        share = (stop - start) / (PANEL * np.ceil(longest / PANEL))
-        total: Array = (np.exp(log_integrand(start[:, None] + place * share[:, None])) @ weight) * share
-        return total
+        place, weight = panels(0.0, length)
+        share = (stop - start) / length
+        values = np.exp(log_integrand(start[:, None] + place * share[:, None]))  # (d, nodes)
+        return (values @ weight) * share  # type: ignore[no-any-return]
 
     gap = straight(high - middle, log_integrand(np.stack([middle, high], axis=1)))
     return on(low, middle) + gap + on(high, end)
@@ -94,12 +87,6 @@ def density(z: Array, log_beta: Array, i: int) -> Array:
         log_z, log_rest = np.log(z), np.log1p(-z)
         # γ z / (1 - (1-γ) z) and its complement share the denominator γ z + (1 - z).
         log_denominator = np.logaddexp(log_gamma + log_z, log_rest)
-        log_density = (
-            log_gamma
-            - 2 * log_denominator
-            - (log_gamma + log_z - log_denominator) / 2
-            + (power * (log_rest - log_denominator) if power else 0.0)
-            - betaln(0.5, alpha)
-        )
-    result: Array = np.exp(log_density)
-    return result
+        log_density = log_gamma - 2 * log_denominator - (log_gamma + log_z - log_denominator) / 2
+        log_density = log_density + (power * (log_rest - log_denominator) if power else 0.0) - betaln(0.5, alpha)
+    return np.exp(log_density)  # type: ignore[no-any-return]
