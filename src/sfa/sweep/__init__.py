@@ -3,8 +3,9 @@
 from sfa.sweep.ranges import Range, load_ranges, merged, parse_range, shipped_ranges
 from sfa.sweep.report import Report, fresh_seeds, make_report
 from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchCallback, best_of, recipe_of
-from sfa.sweep.settings import Settings, starting_recipe
+from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
+from sfa.sweep.start import open_search, reopen_search
 from sfa.sweep.trials import Record
 
 __all__ = [
@@ -21,8 +22,9 @@ __all__ = [
     "load_ranges",
     "make_report",
     "merged",
+    "open_search",
     "parse_range",
     "recipe_of",
+    "reopen_search",
     "shipped_ranges",
-    "starting_recipe",
 ]
