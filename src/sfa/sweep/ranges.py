@@ -17,6 +17,8 @@ import yaml
 from sfa.errors import InputError
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from optuna.trial import BaseTrial
 
 DIGITS = 12
@@ -138,39 +140,31 @@ def parse_range(assignment: str) -> Range:
     return _make_range(key, values)
 
 
-def load_ranges(path: Path) -> list[Range]:
+def load_ranges(path: Path | Traversable) -> list[Range]:
     """Load ranges from a YAML file of keys, each with a text as on the command line or a list of choices."""
     try:
-        return _parse_yaml(path.read_text(encoding="utf-8"), str(path))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"The ranges {path} cannot be read: {reason}.") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError(f"The ranges {path} are not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, Mapping) or not content:
+        raise InputError(f"The ranges {path} must be a mapping, such as `training.lr: 1e-4..1e-2:log`.")
+    return [_make_range(str(key), values) for key, values in content.items()]
 
 
 @cache
 def shipped_ranges() -> dict[str, tuple[Range, ...]]:
     """Return the ranges that come with sfa, by method."""
-    found = sorted(files("sfa.sweep").joinpath("ranges").iterdir(), key=lambda file: file.name)
-    return {
-        file.name.removesuffix(".yaml"): tuple(_parse_yaml(file.read_text(encoding="utf-8"), file.name))
-        for file in found
-        if file.name.endswith(".yaml")
-    }
+    found = {file.name: file for file in files("sfa.sweep").joinpath("ranges").iterdir()}
+    shipped = sorted(name for name in found if name.endswith(".yaml"))
+    return {name.removesuffix(".yaml"): tuple(load_ranges(found[name])) for name in shipped}
 
 
 def merged(*several: Iterable[Range]) -> list[Range]:
     """Merge ranges from several sources; of two with the same key the last one counts."""
     return list({found.key: found for ranges in several for found in ranges}.values())
-
-
-def _parse_yaml(text: str, source: str) -> list[Range]:
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"The ranges {source} are not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, Mapping) or not content:
-        raise InputError(f"The ranges {source} must be a mapping, such as `training.lr: 1e-4..1e-2:log`.")
-    return [_make_range(str(key), values) for key, values in content.items()]
 
 
 def _make_range(key: str, given: Any) -> Range:
@@ -181,14 +175,10 @@ def _make_range(key: str, given: Any) -> Range:
             given = yaml.safe_load(f"[{given}]")
         except yaml.YAMLError as error:
             raise InputError(f"The choices {key}={given} cannot be read: separate them by commas.") from error
-    values = list(given) if isinstance(given, list) else [given]
-    for place, value in enumerate(values):
-        with suppress(TypeError, ValueError):  # YAML reads 1e-4, which has no point, as text
-            values[place] = float(value) if isinstance(value, str) and math.isfinite(float(value)) else value
-    if not values or any(isinstance(value, Mapping) for value in values):
+    found = Choices(key, tuple(map(_number_or_text, given if isinstance(given, list) else [given])))
+    if not found.values or any(isinstance(value, Mapping) for value in found.values):
         raise InputError(f"The range of {key} is LOW..HIGH or a list of choices, not {given!r}.")
-    found = Choices(key, tuple(values))
-    if len(set(map(_label, values))) < len(values):
+    if len(set(map(_label, found.values))) < len(found.values):
         raise InputError(f"The range {key}={found.text} has a choice twice.")
     return found
 
@@ -212,6 +202,13 @@ def _make_interval(key: str, text: str) -> Interval:
         raise InputError(f"The step of the range {key}={text} must be above 0 and at most {high - low:g}.")
     last_step = math.floor((high - low) / step + 1e-9)
     return Interval(key, low, round(low + step * last_step, DIGITS), step=step, whole=whole)
+
+
+def _number_or_text(value: Any) -> Any:
+    if isinstance(value, str):
+        with suppress(ValueError):  # YAML reads 1e-4, which has no point, as text
+            return float(value) if math.isfinite(float(value)) else value
+    return value
 
 
 def _label(value: Any) -> str:

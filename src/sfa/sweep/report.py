@@ -12,6 +12,7 @@ from sfa.atomic import write_text
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.run.identity import recipe_hash
+from sfa.sweep.development import unseen_protocol
 from sfa.sweep.search import Search, SearchCallback, best_of_each, is_fatal, recipe_of
 from sfa.sweep.trials import REPORT, Record
 
@@ -83,7 +84,8 @@ def make_report(
     """
     fresh, callback = fresh_seeds(search, seeds), callback or SearchCallback()
     winners, content = _freeze_choice(search)
-    protocols = search.test_protocols()
+    unseen = unseen_protocol(search.protocol, search.data)
+    protocols = [search.protocol] if unseen is None else [search.protocol, unseen]
     runs = {(run["arm"], run["seed"]): run for run in content.get("runs", [])}
     for seed in fresh:
         for arm, record in winners.items():

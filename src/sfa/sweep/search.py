@@ -25,10 +25,10 @@ from sfa.run.identity import run_key
 from sfa.run.recipe import Training
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.sweep import trials as storage
-from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
+from sfa.sweep.development import development_part, hide_labels, validation_protocol
 from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
-from sfa.sweep.trials import REPORT, Record, TrialFailed, Trials
+from sfa.sweep.trials import Record, TrialFailed, Trials
 from sfa.train import Interrupted, LambdaCallback
 
 if TYPE_CHECKING:
@@ -84,11 +84,6 @@ class Search:
         self.validation = validation_protocol(protocol, data)
         self.validation.check(self.hidden)
 
-    def test_protocols(self) -> list[Classification]:
-        """Return the protocol of the report and, where it differs, the same without items seen by the search."""
-        unseen = unseen_protocol(self.protocol, self.data)
-        return [self.protocol] if unseen is None else [self.protocol, unseen]
-
     def wanted(self, trials: int | None) -> dict[str, int]:
         """Return the number of trials of each arm: as many as asked for, and at most the points of a grid."""
         if self.settings.sampler != "grid":
@@ -103,11 +98,6 @@ class Search:
         """Count the trials asked for, in all arms, that have not ended."""
         ended = Counter(record.arm for record in records if record.state != "running")
         return sum(max(0, count - ended[arm]) for arm, count in self.wanted(trials).items())
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether the choice is final, because a report was begun."""
-        return (self.folder / REPORT).exists()
 
     def trials(self) -> Trials:
         """Open the storage of the trials."""

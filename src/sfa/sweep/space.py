@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -30,12 +30,7 @@ class Space:
     @classmethod
     def of(cls, recipe: Recipe, ranges: Iterable[Range]) -> Space:
         """Check the ranges: every key must exist, with some name at least, and allow both ends or all choices."""
-        ranges = [
-            Choices(f"{found.key}.name", found.values)
-            if isinstance(found, Choices) and found.key in SECTIONS
-            else found
-            for found in ranges
-        ]
+        ranges = list(map(_with_full_name, ranges))
         if not ranges:
             raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
         keys = [_modern_key(recipe, found.key) for found in ranges]
@@ -48,7 +43,7 @@ class Space:
             if isinstance(found, Interval):
                 raise InputError(f"{found.key} is a name: give choices, such as {found.key}=A,B, not {found.text}.")
             _check_values(recipe, found)
-        variants = [with_values(recipe, dict(chosen)) for chosen in _combinations(names)]
+        variants = [with_values(recipe, chosen) for chosen in _combinations(names)]
         return cls(recipe, (*names, *(_check_range(found, variants) for found in ranges if not _is_name(found))))
 
     def values(self, choose: Callable[[Range], Any]) -> dict[str, Any]:
@@ -65,7 +60,7 @@ class Space:
     def grid(self) -> list[dict[str, Any]]:
         """Return all combinations in order; those that differ only in values that do not apply are one."""
         found: dict[str, dict[str, Any]] = {}
-        for point in map(dict, _combinations(self.ranges)):
+        for point in _combinations(self.ranges):
             values = self.values(lambda one, point=point: point[one.key])  # type: ignore[misc]
             found.setdefault(repr(values), values)
         return list(found.values())
@@ -133,12 +128,17 @@ def _keys_of(recipe: Recipe) -> list[str]:
     return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
 
 
+def _with_full_name(found: Range) -> Range:
+    """Return ``spectral=none,sfa`` as ``spectral.name=none,sfa``."""
+    return replace(found, key=f"{found.key}.name") if isinstance(found, Choices) and found.key in SECTIONS else found
+
+
 def _is_name(found: Range) -> bool:
     return found.key.endswith(".name")
 
 
-def _combinations(ranges: Iterable[Range]) -> Iterable[tuple[tuple[str, Any], ...]]:
-    return product(*([(found.key, value) for value in found.grid()] for found in ranges))
+def _combinations(ranges: Iterable[Range]) -> Iterator[dict[str, Any]]:
+    return map(dict, product(*([(found.key, value) for value in found.grid()] for found in ranges)))
 
 
 def _check_range(found: Range, variants: list[Recipe]) -> Range:

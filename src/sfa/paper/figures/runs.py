@@ -123,7 +123,7 @@ def tell_of_alignment(*runs: RunLog) -> str:
     datasets=("cora",),
 )
 def draw_alignment(*runs: RunLog) -> Figure:
-    """Draw the distance of the two views over the epochs, as it is and relative to the maps' size, of any number of runs."""
+    """Draw the distance of the two views over the epochs, as it is and relative to the maps' size, of any runs."""
     figure, (absolute, relative) = make_panels(9.0, 3.7, 1, 2)
     colors, lines = _draw_distances(absolute, relative, runs), _line_styles(runs)
     absolute.set(title="distance of the two views", ylabel=DISTANCE)
