@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: Di
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"Cannot make the folder {folder}: {error.strerror or error}.") from error
-    figures: dict[str, NamedFigure] = registered("figure")
+    figures: Mapping[str, NamedFigure] = registered("figure")
     theory = {name: figure for name, figure in figures.items() if figure.takes is Takes.NO_RUN}
     files = {
         name: _files(name if figure.number is None else f"figure-{figure.number}", folder)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,8 +17,6 @@ import yaml
 from sfa.errors import InputError
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
     from optuna.trial import BaseTrial
 
 DIGITS = 12
@@ -27,14 +25,13 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Choices:
-    """Values of a key, one of which is chosen."""
+    """Values of a key, one of which is chosen; ``text`` is as on the command line."""
 
     key: str
     values: tuple[Any, ...]
 
     @property
     def text(self) -> str:
-        """The range as it is written on the command line."""
         return ",".join(map(_label, self.values))
 
     @property
@@ -140,7 +137,7 @@ def parse_range(assignment: str) -> Range:
     return _make_range(key, values)
 
 
-def load_ranges(path: Path | Traversable) -> list[Range]:
+def load_ranges(path: Path) -> list[Range]:
     """Load ranges from a YAML file of keys, each with a text as on the command line or a list of choices."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -157,9 +154,8 @@ def load_ranges(path: Path | Traversable) -> list[Range]:
 @cache
 def shipped_ranges() -> dict[str, tuple[Range, ...]]:
     """Return the ranges that come with sfa, by method."""
-    found = {file.name: file for file in files("sfa.sweep").joinpath("ranges").iterdir()}
-    shipped = sorted(name for name in found if name.endswith(".yaml"))
-    return {name.removesuffix(".yaml"): tuple(load_ranges(found[name])) for name in shipped}
+    with as_file(files("sfa.sweep").joinpath("ranges")) as folder:
+        return {file.stem: tuple(load_ranges(file)) for file in sorted(folder.glob("*.yaml"))}
 
 
 def merged(*several: Iterable[Range]) -> list[Range]:

@@ -173,7 +173,7 @@ def _summarize(search: Search, protocol: str, arm: str, runs: Mapping[tuple[str,
         return Summary()
     pooled, common, difference = pool_seeds(ours, METRIC), ours.keys() & theirs.keys(), None
     if common and arm != first:
-        pair = [pool_seeds({seed: found[seed] for seed in common}, METRIC) for found in (ours, theirs)]
-        difference = paired_difference(*pair, METRIC) if len(pair[0].of(METRIC)) > 1 else None
+        one, other = (pool_seeds({seed: found[seed] for seed in common}, METRIC) for found in (ours, theirs))
+        difference = paired_difference(one, other, METRIC) if len(one.of(METRIC)) > 1 else None
     std = pooled.std(METRIC)
     return Summary(pooled.mean(METRIC), None if math.isnan(std) else std, len(ours), difference)

@@ -26,8 +26,6 @@ HEARTBEAT = 15
 """Seconds between two heartbeats of a process that runs a trial."""
 GRACE = 60
 """Seconds without a heartbeat after which the trial is retried."""
-TIMEOUT = 60.0
-"""Seconds to wait for another process that is writing."""
 REPORT = "report.json"
 """The report in a search's folder; once it is there, no trial begins."""
 
@@ -203,7 +201,7 @@ def _open_storage(path: Path) -> RDBStorage:
     try:
         return optuna.storages.RDBStorage(
             f"sqlite:///{path.absolute()}",
-            engine_kwargs={"connect_args": {"timeout": TIMEOUT}},
+            engine_kwargs={"connect_args": {"timeout": 60.0}},  # seconds to wait for another process that is writing
             heartbeat_interval=HEARTBEAT,
             grace_period=GRACE,
             heartbeat_stale_trial_callback=_retry,

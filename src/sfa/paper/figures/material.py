@@ -70,32 +70,29 @@ def available(datasets: Iterable[str], data_root: Path | None, display: Display)
 
 def train_runs(datasets: Iterable[str], *, data_root: Path | None, device: str, display: Display) -> list[Path]:
     """Train the runs of a figure that are not there yet, on data that can be had, and return the folders of all."""
-    data = available(datasets, data_root, display)
-    recipes = {
-        run_path(name, spectral): (load_recipe(f"grace/{name}").updated({"spectral.name": spectral}), name)
-        for name in data
+    runs = [
+        (run_path(name, spectral), load_recipe(f"grace/{name}").updated({"spectral.name": spectral}), source, data)
+        for name, (source, data) in available(datasets, data_root, display).items()
         for spectral in MAPS
-    }
-    left = {path: _epochs_left(path, recipe, data[name][1]) for path, (recipe, name) in recipes.items()}
-    left = {path: epochs for path, epochs in left.items() if epochs}
+    ]
+    left = [(_epochs_left(path, recipe, data), path, recipe, source, data) for path, recipe, source, data in runs]
+    left = [run for run in left if run[0]]
     if left:
         seconds = 0.0
-        for path, epochs in left.items():
-            recipe, raw = recipes[path][0], data[recipes[path][1]][1]
-            method, prepared, timed = recipe.build_for(raw), recipe.prepare(raw), min(TRIED, epochs)
+        for epochs, _, recipe, _, data in left:
+            method, prepared, timed = recipe.build_for(data), recipe.prepare(data), min(TRIED, epochs)
             seconds += epochs * seconds_per_epoch(method, prepared, recipe, epochs=timed, device=device)
-        names = ", ".join(f"{describe(recipes[path][0])} on {recipes[path][1]}" for path in left)
+        names = ", ".join(f"{describe(recipe)} on {source.data}" for _, _, recipe, source, _ in left)
         display.say(f"{counted(len(left), 'run')} to train in {FOLDER}, about {duration(seconds)}: {names}.")
-    for path in left:
-        recipe, (source, raw) = recipes[path][0], data[recipes[path][1]]
+    for _, path, recipe, source, data in left:
         try:
             if path.exists():
-                train_in(RunFolder.open(path), recipe, raw, device=device, resume=True, display=display)
+                train_in(RunFolder.open(path), recipe, data, device=device, resume=True, display=display)
             else:
-                start_run(path, recipe, raw, source, device=device, display=display)
+                start_run(path, recipe, data, source, device=device, display=display)
         except Interrupted as error:
             raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
-    return list(recipes)
+    return [path for path, *_ in runs]
 
 
 def _epochs_left(path: Path, recipe: Recipe, data: Data) -> int:

@@ -88,12 +88,12 @@ def _draw_graph(panel: Axes, x: float, y: float, edges: Any, features: Any, labe
     """Draw a graph and its features; edges that are not kept are dotted, and features that are not kept empty."""
     places = NODES * (0.95, 0.75) + (x, y - 0.3)
     for ends, kept in zip(EDGES, edges, strict=False):
-        line = {"linestyle": "-", "color": color} if kept else {"linestyle": ":", "color": PLAIN}
-        panel.plot(*places[ends].T, linewidth=0.9, zorder=1, **line)
-    panel.scatter(*places.T, s=16, color=color, zorder=2)
+        panel.plot(*places[ends].T, "-" if kept else ":", color=color if kept else PLAIN, linewidth=0.9, zorder=1)
+    panel.scatter(places[:, 0], places[:, 1], s=16, color=color, zorder=2)
     for place, kept in enumerate(features):
-        corner, colors = (x + 0.2 + 0.11 * place, y - 0.56), (color, color) if kept else (PLAIN, "white")
-        _add_box(panel, corner, 0.07, 0.09, "square,pad=0", 0.6, *colors)
+        colors: Any = {"edgecolor": color, "facecolor": color} if kept else {"edgecolor": PLAIN, "facecolor": "white"}
+        corner = x + 0.2 + 0.11 * place, y - 0.56
+        panel.add_patch(FancyBboxPatch(corner, 0.07, 0.09, boxstyle="square,pad=0", linewidth=0.6, **colors))
     panel.text(x + 0.5, y + 0.56, label, fontsize=10, ha="center", va="bottom")
 
 
@@ -104,15 +104,9 @@ def _draw_bars(panel: Axes, x: float, y: float, values: Any, label: str, color: 
 
 
 def _box(panel: Axes, x: float, y: float, width: float, height: float, label: str, color: str) -> None:
-    corners = "round,pad=0,rounding_size=0.1"
-    _add_box(panel, (x, y - height / 2), width, height, corners, 1.2, color, "white")
+    look: Any = {"boxstyle": "round,pad=0,rounding_size=0.1", "edgecolor": color, "facecolor": "white"}
+    panel.add_patch(FancyBboxPatch((x, y - height / 2), width, height, linewidth=1.2, **look))
     panel.text(x + width / 2, y, label, fontsize=9.5, ha="center", va="center", color=color)
-
-
-def _add_box(panel: Axes, corner: Any, width: float, height: float, style: str, line: float, *colors: str) -> None:
-    edge, face = colors
-    box = {"boxstyle": style, "linewidth": line, "edgecolor": edge, "facecolor": face}
-    panel.add_patch(FancyBboxPatch(corner, width, height, **box))
 
 
 def _arrow(panel: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

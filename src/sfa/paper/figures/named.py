@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
@@ -59,7 +59,7 @@ FIGURES: dict[str, NamedFigure] = {}
 
 def find_figure(name: str) -> NamedFigure:
     """Return the figure of this name, or of this number in the paper."""
-    figures: dict[str, NamedFigure] = registered("figure")
+    figures: Mapping[str, NamedFigure] = registered("figure")
     if name not in figures and name[:1].isdigit() and not is_path(name):
         numbers = {figure.number: figure for figure in figures.values() if figure.number is not None}
         if name.lower() not in numbers:
@@ -71,13 +71,25 @@ def find_figure(name: str) -> NamedFigure:
     return figure
 
 
-def paper_figure(number: str | None = None, caption: str | None = None, **more: Any) -> Callable[[Draw], Draw]:
-    """Add the function ``draw_<name>`` to the figures, described by its first line, and give it the project's style."""
+def paper_figure(
+    number: str | None = None,
+    caption: str | None = None,
+    *,
+    tell: Callable[..., str] | None = None,
+    datasets: tuple[str, ...] = (),
+    takes: Takes | None = None,
+) -> Callable[[Draw], Draw]:
+    """Add the function ``draw_<name>`` to the figures, described by its first line, and give it the project's style.
+
+    By default a figure with data sets is drawn from runs, and any other from nothing.
+    """
 
     def decorate(draw: Draw) -> Draw:
         name, styled = draw.__name__.removeprefix("draw_").replace("_", "-"), style()(draw)
-        description, takes = str(draw.__doc__).splitlines()[0], more.pop("takes", Takes.NO_RUN)
-        FIGURES[name] = NamedFigure(description, takes, styled, number, caption, **more)
+        material = takes or (Takes.RUNS if datasets else Takes.NO_RUN)
+        FIGURES[name] = NamedFigure(
+            str(draw.__doc__).splitlines()[0], material, styled, number, caption, tell, datasets
+        )
         return styled
 
     return decorate

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sfa.errors import InputError
-from sfa.paper.figures.named import Takes, make_panels, paper_figure
+from sfa.paper.figures.named import make_panels, paper_figure
 from sfa.plots import PLAIN, color_of, logarithmic_y
 from sfa.train.run_log import RunLog
 
@@ -39,7 +39,6 @@ def tell_of_spectrum(*runs: RunLog) -> str:
     "5",
     "Spectrum of H̃ when training on Cora with SFA: the gap between consecutive singular values decreases.",
     tell=tell_of_spectrum,
-    takes=Takes.RUNS,
     datasets=("cora",),
 )
 def draw_spectrum(*runs: RunLog) -> Figure:
@@ -119,7 +118,6 @@ def tell_of_alignment(*runs: RunLog) -> str:
     "6",
     "Alignment of the feature maps of two views, lower is better: SFA achieves a better one.",
     tell=tell_of_alignment,
-    takes=Takes.RUNS,
     datasets=("cora",),
 )
 def draw_alignment(*runs: RunLog) -> Figure:
@@ -143,7 +141,6 @@ def tell_of_alignment_by_dataset(*runs: RunLog) -> str:
     "9",
     "Improved alignment on CiteSeer and WikiCS, lower is better.",
     tell=tell_of_alignment_by_dataset,
-    takes=Takes.RUNS,
     datasets=("citeseer", "wikics"),
 )
 def draw_alignment_by_dataset(*runs: RunLog) -> Figure:
@@ -195,8 +192,10 @@ def _draw_distances(absolute: Axes, relative: Axes, runs: Sequence[RunLog]) -> l
 
 def _line_styles(runs: Sequence[RunLog]) -> list[Line2D]:
     """Return the legend of solid and dashed lines, where there are both."""
-    styles = {"$H$": "-", r"$\widetilde{H}$ (after the map)": "--"} if any(run.has_spectral_map for run in runs) else {}
-    return [Line2D([], [], color="black", linestyle=line, label=label) for label, line in styles.items()]
+    if not any(run.has_spectral_map for run in runs):
+        return []
+    dashed = Line2D([], [], color="black", linestyle="--", label=r"$\widetilde{H}$ (after the map)")
+    return [Line2D([], [], color="black", label="$H$"), dashed]
 
 
 def _ends(runs: Sequence[RunLog], key: str) -> str:
