@@ -12,7 +12,7 @@ from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
-from sfa.sweep.ranges import Choices, Interval, Range
+from sfa.sweep.ranges import Choices, Range
 from sfa.tasks import ITEMS
 
 SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
@@ -36,13 +36,7 @@ class Space:
         keys = [_modern_key(recipe, found.key) for found in ranges]
         if len(set(keys)) < len(keys):
             raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
-        names = [found for found in ranges if _is_name(found)]
-        for found in names:
-            if value_at(recipe, found.key) is MISSING:
-                raise unknown_name("recipe key", found.key, _keys_of(recipe))
-            if isinstance(found, Interval):
-                raise InputError(f"{found.key} is a name: give choices, such as {found.key}=A,B, not {found.text}.")
-            _check_values(recipe, found)
+        names = [_check_range(found, [recipe]) for found in ranges if _is_name(found)]
         variants = [with_values(recipe, chosen) for chosen in _combinations(names)]
         return cls(recipe, (*names, *(_check_range(found, variants) for found in ranges if not _is_name(found))))
 
@@ -152,19 +146,12 @@ def _check_range(found: Range, variants: list[Recipe]) -> Range:
     if any(isinstance(value_at(recipe, found.key), dict) for recipe in applicable):
         raise InputError(f"{found.key} is a section of the recipe: give a range of one of its keys.")
     typed = found.typed_like(value_at(applicable[0], found.key))
-    for recipe in applicable:
-        _check_values(recipe, typed)
-    return typed
-
-
-def _check_values(recipe: Recipe, found: Range) -> None:
-    """Raise unless the recipe allows the ends of a range."""
-    method = recipe.method["name"]
     try:
-        for value in found.ends:
-            other = with_values(recipe, {found.key: value}).method["name"]
-            tasks = [resolve("method", one).task for one in (method, other)]
-            if tasks[0] != tasks[1]:
-                raise InputError(f"{other} embeds {ITEMS[tasks[1]]}, and {method} {ITEMS[tasks[0]]}.")
+        for recipe, value in product(applicable, typed.ends):
+            methods = [one.method["name"] for one in (recipe, with_values(recipe, {typed.key: value}))]
+            own, other = (resolve("method", name).task for name in methods)
+            if own != other:
+                raise InputError(f"{methods[1]} embeds {ITEMS[other]}, and {methods[0]} {ITEMS[own]}.")
     except InputError as error:
-        raise InputError(f"The range {found.key}={found.text} cannot be searched: {error}") from error
+        raise InputError(f"The range {typed.key}={typed.text} cannot be searched: {error}") from error
+    return typed

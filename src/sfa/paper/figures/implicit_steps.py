@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ STEP = 0.004
 """Size of a gradient step."""
 DRAWS = 6
 """Draws of each view that are shown."""
+SQUARE: Any = {"xlim": (-2.9, 2.9), "ylim": (-2.9, 2.9), "xticks": [-2, 0, 2], "yticks": [-2, 0, 2], "aspect": "equal"}
 
 
 @dataclass(frozen=True)
@@ -127,31 +129,18 @@ def draw_implicit_steps() -> Figure:
     panels = figure.subplot_mosaic(
         [["unaligned", "rebalanced", "pairs"], ["noise", "aligned", "pairs"]], width_ratios=(1, 1, 1.25)
     )
-    titles = {
-        "unaligned": "1  unaligned views",
-        "rebalanced": "2  rebalanced (mean of $\\widetilde{H}$)",
-        "noise": f"3  noise: {DRAWS} draws of each $\\widetilde{{H}}$",
-        "aligned": f"4  aligned: {spectral[1]} gradient steps",
-    }
-    shown = {"unaligned": views, "rebalanced": views.rebalanced(), "aligned": spectral[0].rebalanced()}
     plane = views.v[:, :2]
-    for name, title in titles.items():
-        if name == "noise":
-            _draw_noise(panels[name], views, plane)
-        else:
-            _draw_pair(panels[name], shown[name], plane)
-        panels[name].set(xlim=(-2.9, 2.9), ylim=(-2.9, 2.9), xticks=[-2, 0, 2], yticks=[-2, 0, 2], aspect="equal")
-        panels[name].set_title(title)
+    _draw_pair(panels["unaligned"], views, plane, "1  unaligned views")
+    _draw_pair(panels["rebalanced"], views.rebalanced(), plane, "2  rebalanced (mean of $\\widetilde{H}$)")
+    _draw_noise(panels["noise"], views, plane, f"3  noise: {DRAWS} draws of each $\\widetilde{{H}}$")
+    _draw_pair(panels["aligned"], spectral[0].rebalanced(), plane, f"4  aligned: {spectral[1]} gradient steps")
     panels["unaligned"].legend(loc="lower right", fontsize=8, handlelength=1.2)
 
     index, pairs = np.arange(1, WIDTH // 2 + 1), panels["pairs"]
     pairs.plot(index, views.angles(), color="black", linestyle=":", label="at the start")
-    for (end, steps), color, line, label in (
-        (plain, PLAIN, "s-", "without SFA"),
-        (longer, PLAIN, "s--", "without SFA"),
-        (spectral, SPECTRAL, "o-", "with SFA"),
-    ):
-        label = f"{label}, {steps} steps"
+    curves = ((plain, PLAIN, "s-", "without"), (longer, PLAIN, "s--", "without"), (spectral, SPECTRAL, "o-", "with"))
+    for (end, steps), color, line, what in curves:
+        label = f"{what} SFA, {steps} steps"
         pairs.plot(index, end.angles(), line, color=color, markersize=4, linewidth=1.5, label=label)
     pairs.set(xlabel="pair of singular vectors", ylabel="degrees between the views", title="all pairs")
     pairs.set(xticks=index, ylim=(0, 42))
@@ -159,7 +148,7 @@ def draw_implicit_steps() -> Figure:
     return figure
 
 
-def _draw_pair(panel: Axes, views: ToyViews, plane: Tensor) -> None:
+def _draw_pair(panel: Axes, views: ToyViews, plane: Tensor, title: str) -> None:
     sides = ((views.alpha, views.v, "\\alpha"), (views.beta, views.turn @ views.v, "\\beta"))
     for (h, v, name), color in zip(sides, CATEGORIES, strict=False):
         x, y = _outline(h, plane)
@@ -168,13 +157,15 @@ def _draw_pair(panel: Axes, views: ToyViews, plane: Tensor) -> None:
         for i, width in enumerate((1.6, 0.9)):
             end = (views.sigma[i] * (plane.T @ v[:, i])).numpy()
             panel.plot([0, end[0]], [0, end[1]], color=color, linewidth=width)
+    panel.set(title=title, **SQUARE)
 
 
-def _draw_noise(panel: Axes, views: ToyViews, plane: Tensor) -> None:
+def _draw_noise(panel: Axes, views: ToyViews, plane: Tensor, title: str) -> None:
     layer, generator = SpectralFeatureAugmentation(), torch.Generator().manual_seed(0)
     for h, color in zip((views.alpha, views.beta), CATEGORIES, strict=False):
         for _ in range(DRAWS):
             panel.plot(*_outline(layer(h, generator=generator), plane), color=color, linewidth=1.0, alpha=0.7)
+    panel.set(title=title, **SQUARE)
 
 
 def _outline(h: Tensor, plane: Tensor) -> tuple[Tensor, Tensor]:
