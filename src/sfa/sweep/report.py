@@ -73,14 +73,8 @@ def make_report(
 ) -> Report:
     """Train the winners with fresh seeds and score them on the test parts, which ends the search.
 
-    Every run is written to ``report.json`` as it ends; a report that was stopped goes on from there.
-
-    Args:
-        search: The search.
-        seeds: Seeds of training; if there are none, the first three that the search was not made with.
-        device: Where methods are trained.
-        strict: Raise an error that makes a run fail.
-        callback: Receives the progress.
+    Every run is written to ``report.json`` as it ends; a report that was stopped goes on from there. ``seeds`` are by
+    default the first three that the search was not made with; the other arguments are those of :meth:`Search.run`.
     """
     fresh, callback = fresh_seeds(search, seeds), callback or SearchCallback()
     winners, content = _freeze_choice(search)

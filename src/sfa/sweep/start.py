@@ -47,11 +47,11 @@ def open_search(
 
     It starts from the recipe named, or from the method's own for these data, with SFA.
     """
-    parsed = list(map(parse_range, ranges))
-    given = merged(load_ranges(ranges_file) if ranges_file is not None else [], parsed)
-    if len(merged(parsed)) < len(parsed):
-        keys = [found.key for found in parsed]
+    given = list(map(parse_range, ranges))
+    keys = [found.key for found in given]
+    if len(dict.fromkeys(keys)) < len(keys):
         raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
+    given = merged(load_ranges(ranges_file) if ranges_file is not None else [], given)
     compared = None if ablate is None else parse_range(ablate)
     source = Source(data, data_root)
     loaded = source.load(display)

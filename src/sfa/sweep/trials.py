@@ -99,16 +99,10 @@ class Trials(AbstractContextManager["Trials"]):
     def run_next(
         self, arm: str, total: int, objective: Callable[[Trial, int], float], points: Sequence[Mapping[str, Any]] = ()
     ) -> int | None:
-        """Run the next trial of an arm to its end: one that another process left behind, or a new one.
+        """Run the next trial of an arm to its end, one that another process left behind or a new one.
 
-        Args:
-            arm: Name of the arm.
-            total: Trials that are wanted in all.
-            objective: Computes the value of a trial, given it and its number.
-            points: Points of a grid, which are tried in order.
-
-        Returns:
-            The number of the trial; ``None`` if there are enough.
+        Return its number, or ``None`` if there are ``total`` trials. ``objective`` computes the value of a trial, given
+        it and its number; ``points`` of a grid are tried in order.
         """
         study, numbers = self._study(arm), list[int]()
 
