@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Search, print the winners, and report if that is asked for; ``options`` are the device and strictness."""
     tell_of_data(search.data, display)
-    search.settings.settle(search.folder)
+    search.settings.save(search.folder)
     records, total = search.records(), search.total(trials)
     display.say(f"{counted(total, 'trial')}{_each(search)}, {len(records)} there, in {search.folder}")
     with _progress(display, search, sum(one.state != "running" for one in records), total) as callback:
@@ -123,10 +123,10 @@ def _progress(display: Display, search: Search, ended: int, total: int) -> Itera
 def print_plan(search: Search, trials: int | None) -> None:
     """Print the ranges, how many trials there are to be and, where some have ended, how long the rest takes."""
     settings, total, table = search.settings, search.total(trials), Table("key", "range", "now")
-    for found in (*([] if settings.ablate is None else [settings.ablate]), *settings.ranges):
-        now = value_at(settings.recipe, found.key)
-        alone = ", each on its own" if found is settings.ablate else ""
-        table.add_row(found.key, found.text + alone, "" if now is MISSING else str(now))
+    for range_ in (*([] if settings.ablate is None else [settings.ablate]), *settings.ranges):
+        now = value_at(settings.recipe, range_.key)
+        alone = ", each on its own" if range_ is settings.ablate else ""
+        table.add_row(range_.key, range_.text + alone, "" if now is MISSING else str(now))
     records = search.records() if (search.folder / "trials.sqlite").exists() else []
     seconds = [record.seconds for record in records if record.state == "done" and record.seconds is not None]
     left = search.unfinished(records, trials)

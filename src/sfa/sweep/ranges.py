@@ -160,7 +160,7 @@ def shipped_ranges() -> dict[str, tuple[Range, ...]]:
 
 def merged(*several: Iterable[Range]) -> list[Range]:
     """Merge ranges from several sources; of two with the same key the last one counts."""
-    return list({found.key: found for ranges in several for found in ranges}.values())
+    return list({range_.key: range_ for ranges in several for range_ in ranges}.values())
 
 
 def _make_range(key: str, given: Any) -> Range:
@@ -171,12 +171,12 @@ def _make_range(key: str, given: Any) -> Range:
             given = yaml.safe_load(f"[{given}]")
         except yaml.YAMLError as error:
             raise InputError(f"The choices {key}={given} cannot be read: separate them by commas.") from error
-    found = Choices(key, tuple(map(_number_or_text, given if isinstance(given, list) else [given])))
-    if not found.values or any(isinstance(value, Mapping) for value in found.values):
+    choices = Choices(key, tuple(map(_number_or_text, given if isinstance(given, list) else [given])))
+    if not choices.values or any(isinstance(value, Mapping) for value in choices.values):
         raise InputError(f"The range of {key} is LOW..HIGH or a list of choices, not {given!r}.")
-    if len(set(map(_label, found.values))) < len(found.values):
-        raise InputError(f"The range {key}={found.text} has a choice twice.")
-    return found
+    if len(set(map(_label, choices.values))) < len(choices.values):
+        raise InputError(f"The range {key}={choices.text} has a choice twice.")
+    return choices
 
 
 def _make_interval(key: str, text: str) -> Interval:

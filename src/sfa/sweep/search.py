@@ -84,7 +84,7 @@ class Search:
         self.validation = validation_protocol(protocol, data)
         self.validation.check(self.hidden)
 
-    def wanted(self, trials: int | None) -> dict[str, int]:
+    def trials_by_arm(self, trials: int | None) -> dict[str, int]:
         """Return the number of trials of each arm: as many as asked for, and at most the points of a grid."""
         if self.settings.sampler != "grid":
             return dict.fromkeys(self.arms, DEFAULT_TRIALS if trials is None else trials)
@@ -92,12 +92,12 @@ class Search:
 
     def total(self, trials: int | None) -> int:
         """Return the number of trials of an arm, the longest one."""
-        return max(self.wanted(trials).values())
+        return max(self.trials_by_arm(trials).values())
 
     def unfinished(self, records: Sequence[Record], trials: int | None) -> int:
         """Count the trials asked for, in all arms, that have not ended."""
         ended = Counter(record.arm for record in records if record.state != "running")
-        return sum(max(0, count - ended[arm]) for arm, count in self.wanted(trials).items())
+        return sum(max(0, count - ended[arm]) for arm, count in self.trials_by_arm(trials).items())
 
     def trials(self) -> Trials:
         """Open the storage of the trials."""
@@ -131,8 +131,8 @@ class Search:
             strict: Raise an error that makes a trial fail, instead of storing it and going on.
             callback: Receives the progress.
         """
-        self.settings.settle(self.folder)
-        callback, wanted, started = callback or SearchCallback(), self.wanted(trials), time.monotonic()
+        self.settings.save(self.folder)
+        callback, wanted, started = callback or SearchCallback(), self.trials_by_arm(trials), time.monotonic()
         idle_since: float | None = None
         with self.trials() as opened:
             while timeout is None or time.monotonic() - started <= timeout:
@@ -158,7 +158,7 @@ class Search:
         def objective(trial: Trial, number: int) -> float:
             values: list[float] = list(trial.user_attrs.get("values", []))
             try:
-                recipe = space.with_values(space.values(lambda found: found.suggest(trial)))
+                recipe = space.with_values(space.values(lambda range_: range_.suggest(trial)))
                 for seed in seeds[len(values) :]:
                     seeded = recipe.updated({"training.seed": seed})
                     callback.on_run_begin(arm, number, seeded)
@@ -205,7 +205,7 @@ class Search:
 
     def _write_choice(self, records: Sequence[Record]) -> dict[str, Record]:
         """Write ``trials.csv`` and the best recipe, of all and of each arm; return the best trials."""
-        ranges = [found.key for space in self.arms.values() for found in space.ranges]
+        ranges = [range_.key for space in self.arms.values() for range_ in space.ranges]
         seeds = [f"seed {seed}" for seed in self.settings.seeds]
         columns = ["trial", "state", "validation", *seeds, *dict.fromkeys(ranges), "seconds", "failure"]
         rows = [
@@ -251,7 +251,7 @@ def best_of_each(records: Sequence[Record]) -> dict[str, Record]:
 
 def recipe_of(space: Space, record: Record) -> Recipe:
     """Return the recipe that a trial tried."""
-    ranges = {found.key: found for found in space.ranges}
+    ranges = {range_.key: range_ for range_ in space.ranges}
     return space.with_values({key: ranges[key].value(stored) for key, stored in record.params.items()})
 
 

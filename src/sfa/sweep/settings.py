@@ -61,10 +61,10 @@ class Settings:
             return {"": Space.of(self.recipe, self.ranges)}
         (choices,) = Space.of(self.recipe, [self.ablate]).ranges
         key = choices.key
-        if any(key in (found.key, f"{found.key}.name") for found in self.ranges):
+        if any(key in (range_.key, f"{range_.key}.name") for range_ in self.ranges):
             raise InputError(f"{key} is compared by --ablate: leave out its range.")
         both = Space.of(self.recipe, [choices, *self.ranges]).ranges  # each range applies to one choice at least
-        ranges = tuple(found for found in both if found.key != key)
+        ranges = tuple(range_ for range_ in both if range_.key != key)
         return {
             f"{key}={choices.stored(value)}": Space(with_values(self.recipe, {key: value}), ranges)
             for value in choices.grid()
@@ -77,7 +77,7 @@ class Settings:
             "fingerprint": self.fingerprint,
             "protocol": self.protocol,
             "recipe": self.recipe.as_dict(),
-            "ranges": [f"{found.key}={found.text}" for found in self.ranges],
+            "ranges": [f"{range_.key}={range_.text}" for range_ in self.ranges],
             "ablate": None if self.ablate is None else f"{self.ablate.key}={self.ablate.text}",
             "seeds": list(self.seeds),
             "sampler": self.sampler,
@@ -107,7 +107,7 @@ class Settings:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged, or was written by another version of sfa.") from error
 
-    def settle(self, folder: Path) -> None:
+    def save(self, folder: Path) -> None:
         """Write the settings to a folder, which is made; raise if another search was begun there."""
         try:
             folder.mkdir(parents=True, exist_ok=True)

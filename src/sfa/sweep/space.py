@@ -33,19 +33,19 @@ class Space:
         ranges = list(map(_with_full_name, ranges))
         if not ranges:
             raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
-        keys = [_modern_key(recipe, found.key) for found in ranges]
+        keys = [_modern_key(recipe, range_.key) for range_ in ranges]
         if len(set(keys)) < len(keys):
             raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
-        names = [_check_range(found, [recipe]) for found in ranges if _is_name(found)]
+        names = [_check_range(range_, [recipe]) for range_ in ranges if _is_name(range_)]
         variants = [with_values(recipe, chosen) for chosen in _combinations(names)]
-        return cls(recipe, (*names, *(_check_range(found, variants) for found in ranges if not _is_name(found))))
+        return cls(recipe, (*names, *(_check_range(range_, variants) for range_ in ranges if not _is_name(range_))))
 
     def values(self, choose: Callable[[Range], Any]) -> dict[str, Any]:
         """Choose a value for every range that applies, by key; names are chosen first."""
-        chosen = {found.key: choose(found) for found in self.ranges if _is_name(found)}
+        chosen = {range_.key: choose(range_) for range_ in self.ranges if _is_name(range_)}
         recipe = with_values(self.recipe, chosen)
-        others = [found for found in self.ranges if not _is_name(found)]
-        return chosen | {found.key: choose(found) for found in others if value_at(recipe, found.key) is not MISSING}
+        others = [range_ for range_ in self.ranges if not _is_name(range_)]
+        return chosen | {range_.key: choose(range_) for range_ in others if value_at(recipe, range_.key) is not MISSING}
 
     def with_values(self, values: Mapping[str, Any]) -> Recipe:
         """Return the recipe with these values."""
@@ -61,7 +61,7 @@ class Space:
 
     def stored_grid(self) -> list[dict[str, Any]]:
         """Return the grid as trials store it."""
-        ranges = {found.key: found for found in self.ranges}
+        ranges = {range_.key: range_ for range_ in self.ranges}
         return [{key: ranges[key].stored(value) for key, value in point.items()} for point in self.grid()]
 
 
@@ -122,30 +122,32 @@ def _keys_of(recipe: Recipe) -> list[str]:
     return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
 
 
-def _with_full_name(found: Range) -> Range:
+def _with_full_name(range_: Range) -> Range:
     """Return ``spectral=none,sfa`` as ``spectral.name=none,sfa``."""
-    return replace(found, key=f"{found.key}.name") if isinstance(found, Choices) and found.key in SECTIONS else found
+    return (
+        replace(range_, key=f"{range_.key}.name") if isinstance(range_, Choices) and range_.key in SECTIONS else range_
+    )
 
 
-def _is_name(found: Range) -> bool:
-    return found.key.endswith(".name")
+def _is_name(range_: Range) -> bool:
+    return range_.key.endswith(".name")
 
 
 def _combinations(ranges: Iterable[Range]) -> Iterator[dict[str, Any]]:
-    return map(dict, product(*([(found.key, value) for value in found.grid()] for found in ranges)))
+    return map(dict, product(*([(range_.key, value) for value in range_.grid()] for range_ in ranges)))
 
 
-def _check_range(found: Range, variants: list[Recipe]) -> Range:
+def _check_range(range_: Range, variants: list[Recipe]) -> Range:
     """Return the range in the type of its key; raise unless some variants of the recipe have the key and allow it."""
-    if found.key.removeprefix("training.") in INDIFFERENT:
-        reason = "the seed is given by --seeds" if found.key.endswith("seed") else "it changes no result"
-        raise InputError(f"{found.key} is nothing to choose: {reason}.")
-    applicable = [recipe for recipe in variants if value_at(recipe, found.key) is not MISSING]
+    if range_.key.removeprefix("training.") in INDIFFERENT:
+        reason = "the seed is given by --seeds" if range_.key.endswith("seed") else "it changes no result"
+        raise InputError(f"{range_.key} is nothing to choose: {reason}.")
+    applicable = [recipe for recipe in variants if value_at(recipe, range_.key) is not MISSING]
     if not applicable:
-        raise unknown_name("recipe key", found.key, {key for recipe in variants for key in _keys_of(recipe)})
-    if any(isinstance(value_at(recipe, found.key), dict) for recipe in applicable):
-        raise InputError(f"{found.key} is a section of the recipe: give a range of one of its keys.")
-    typed = found.typed_like(value_at(applicable[0], found.key))
+        raise unknown_name("recipe key", range_.key, {key for recipe in variants for key in _keys_of(recipe)})
+    if any(isinstance(value_at(recipe, range_.key), dict) for recipe in applicable):
+        raise InputError(f"{range_.key} is a section of the recipe: give a range of one of its keys.")
+    typed = range_.typed_like(value_at(applicable[0], range_.key))
     try:
         for recipe, value in product(applicable, typed.ends):
             methods = [one.method["name"] for one in (recipe, with_values(recipe, {typed.key: value}))]

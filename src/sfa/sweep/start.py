@@ -48,7 +48,7 @@ def open_search(
     It starts from the recipe named, or from the method's own for these data, with SFA.
     """
     given = list(map(parse_range, ranges))
-    keys = [found.key for found in given]
+    keys = [range_.key for range_ in given]
     if len(dict.fromkeys(keys)) < len(keys):
         raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
     given = merged(load_ranges(ranges_file) if ranges_file is not None else [], given)
@@ -107,4 +107,4 @@ def _method_ranges(recipe: Recipe, ablate: Range | None) -> list[Range]:
             f"No ranges come with {method} (some do with {', '.join(shipped)}): give --range KEY=LOW..HIGH or --ranges."
         )
     compared = [] if ablate is None else [ablate.key, f"{ablate.key}.name"]
-    return [found for found in shipped[method] if found.key not in compared]
+    return [range_ for range_ in shipped[method] if range_.key not in compared]
