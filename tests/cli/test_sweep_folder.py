@@ -6,7 +6,7 @@ import pytest
 from torch_geometric.data import Data
 
 from sfa.run import Recipe
-from sfa.sweep.start import default_folder
+from sfa.sweep.settings import default_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

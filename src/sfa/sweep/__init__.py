@@ -2,10 +2,9 @@
 
 from sfa.sweep.ranges import Range, load_ranges, merged, parse_range, shipped_ranges
 from sfa.sweep.report import Report, fresh_seeds, make_report
-from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchCallback, best_of, recipe_of
+from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchCallback, best_of, open_search, recipe_of, reopen_search
 from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
-from sfa.sweep.start import open_search, reopen_search
 from sfa.sweep.trials import Record
 
 __all__ = [

@@ -18,19 +18,14 @@ from sfa.evaluate.masked_splits import stratified_parts
 from sfa.evaluate.splits import FewPerClass, RandomSplits, Split, Splits, StratifiedFolds, class_parts
 from sfa.tasks import Task, item_word
 
-SEED = 20230
-"""Seed of the development part and of the splits within it, apart from the protocols' own 0."""
-FOLDS = 5
-"""Folds of the development part, where a probe selects inside its training part."""
+SEED = 20230  # seed of the development part and of the splits within it, apart from the protocols' own 0
+FOLDS = 5  # folds of the development part, where a probe selects inside its training part
 FOLDED_MEMBERS = 7
 """Items of every class that these folds need, so that each leaves 5 to train on, for another five folds."""
 MAX_SPLITS = 10
-VALIDATION_FRACTION = 0.1
-"""Fraction of the labeled items that validates at most, where a smaller fraction trains."""
-FOLDED_FRACTION = 0.5
-"""Fraction of the labeled items in the development part, where a protocol tests each item once."""
-MAX_FRACTION = 0.75
-"""Fraction that the development part may have, where a rare class enlarges it."""
+VALIDATION_FRACTION = 0.1  # fraction of the labeled items that validates at most, where a smaller fraction trains
+FOLDED_FRACTION = 0.5  # fraction of the labeled items in the development part, where a protocol tests each item once
+MAX_FRACTION = 0.75  # fraction that the development part may have, where a rare class enlarges it
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
@@ -18,17 +18,21 @@ from torch_geometric.data import Data
 from sfa.atomic import write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
-from sfa.evaluate import Classification, Score
+from sfa.evaluate import Classification, Score, default_protocol
 from sfa.registry import resolve
 from sfa.run import Recipe
+from sfa.run.display import Display
 from sfa.run.identity import run_key
 from sfa.run.recipe import Training
+from sfa.run.source import Source
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.sweep import trials as storage
 from sfa.sweep.development import development_part, hide_labels, validation_protocol
-from sfa.sweep.settings import Settings
+from sfa.sweep.ranges import load_ranges, merged, parse_range
+from sfa.sweep.settings import Settings, default_folder, method_ranges, starting_recipe
 from sfa.sweep.space import Space
-from sfa.sweep.trials import Record, TrialFailed, Trials
+from sfa.sweep.trials import PrunerName, Record, SamplerName, TrialFailed, Trials
+from sfa.tasks import task_of
 from sfa.train import Interrupted, LambdaCallback
 
 if TYPE_CHECKING:
@@ -229,6 +233,61 @@ class Search:
             content = yaml.safe_dump(recipe.as_dict(), sort_keys=False, allow_unicode=True)
             write_text(self.folder / best_file(arm), head + content)
         return chosen
+
+
+def open_search(
+    data: Any,
+    *,
+    method: str | None = None,
+    recipe: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    epochs: int | None = None,
+    ranges: Sequence[str] = (),
+    ranges_file: Path | None = None,
+    ablate: str | None = None,
+    seeds: Sequence[int] = (0,),
+    sampler: SamplerName = "tpe",
+    pruner: PrunerName = "none",
+    seed: int = 0,
+    protocol: str | None = None,
+    out: Path | None = None,
+    data_root: Path | None = None,
+    display: Display | None = None,
+) -> Search:
+    """Load the data and return the search that the options of ``sfa sweep`` describe; ``set`` changes the recipe."""
+    given = list(map(parse_range, ranges))
+    keys = [range_.key for range_ in given]
+    if len(dict.fromkeys(keys)) < len(keys):
+        raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
+    given = merged(load_ranges(ranges_file) if ranges_file is not None else [], given)
+    compared = None if ablate is None else parse_range(ablate)
+    source = Source(data, data_root)
+    loaded = source.load(display)
+    # Diagnostics change no result, and take time.
+    changes = {"training.diagnose_every": 0, **(set or {}), **({} if epochs is None else {"training.epochs": epochs})}
+    start = starting_recipe(loaded, method, recipe).updated(changes)
+    settings = Settings(
+        source=source.as_dict(),
+        fingerprint=fingerprint(loaded),
+        protocol=protocol or default_protocol(task_of(loaded)),
+        recipe=start,
+        ranges=tuple(given or method_ranges(start, compared)),
+        ablate=compared,
+        seeds=tuple(dict.fromkeys(seeds)),
+        sampler=sampler,
+        seed=seed,
+        pruner=pruner,
+    )
+    search = Search(settings, loaded, out or default_folder(loaded, start))
+    settings.require_same(search.folder)
+    return search
+
+
+def reopen_search(folder: Path, *, data_root: Path | None = None, display: Display | None = None) -> Search:
+    """Return the search that was begun in a folder, with its data."""
+    settings = Settings.read(folder)
+    root = data_root or settings.source.get("data_root")
+    return Search(settings, Source(settings.source.get("data"), root).load(display), folder)
 
 
 def is_fatal(error: Exception) -> bool:

@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch_geometric.data import Data
+
 from sfa.atomic import write_text
 from sfa.errors import InputError
-from sfa.run import Recipe
-from sfa.sweep.ranges import Range, parse_range
+from sfa.methods import DEFAULTS
+from sfa.registry import resolve
+from sfa.run import Recipe, load_recipe, shipped_recipes
+from sfa.run.train import folder_name
+from sfa.sweep.ranges import Range, parse_range, shipped_ranges
 from sfa.sweep.space import Space, with_values
 from sfa.sweep.trials import PrunerName, SamplerName
+from sfa.tasks import task_of
 
 FILE = "search.json"
 
@@ -129,3 +135,32 @@ class Settings:
                 f"The search in {folder} was begun with other {' and '.join(different)}: go on with the same, or "
                 "search in another --out."
             )
+
+
+def default_folder(data: Data, recipe: Recipe) -> Path:
+    """Return the folder of a search for which none is named."""
+    return Path("sweeps") / folder_name(folder_name(str(data.name)) or "graph", recipe.method["name"])
+
+
+def starting_recipe(data: Data, method: str | None, recipe: str | None) -> Recipe:
+    """Return the recipe that a search starts from: the one named, or the method's own for these data, with SFA."""
+    name = str(data.name)
+    if method is not None:
+        resolve("method", method)
+    if recipe is not None:
+        found = load_recipe(recipe, name, method)
+        return found if method is None else found.updated({"method.name": method})
+    chosen = method or DEFAULTS[task_of(data)]
+    own = f"{chosen}/{name}".lower()
+    return load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": chosen, "spectral": "sfa"})
+
+
+def method_ranges(recipe: Recipe, ablate: Range | None) -> list[Range]:
+    """Return the ranges that come with the method, without the one that is compared."""
+    method, shipped = recipe.method["name"], shipped_ranges()
+    if method not in shipped:
+        raise InputError(
+            f"No ranges come with {method} (some do with {', '.join(shipped)}): give --range KEY=LOW..HIGH or --ranges."
+        )
+    compared = [] if ablate is None else [ablate.key, f"{ablate.key}.name"]
+    return [range_ for range_ in shipped[method] if range_.key not in compared]

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial, Trial
 
-HEARTBEAT = 15
-"""Seconds between two heartbeats of a process that runs a trial."""
-GRACE = 60
-"""Seconds without a heartbeat after which the trial is retried."""
-REPORT = "report.json"
-"""The report in a search's folder; once it is there, no trial begins."""
+HEARTBEAT = 15  # seconds between two heartbeats of a process that runs a trial
+GRACE = 60  # seconds without a heartbeat after which the trial is retried
+REPORT = "report.json"  # the report in a search's folder; once it is there, no trial begins
 
 SamplerName = Literal["tpe", "random", "grid"]
 PrunerName = Literal["none", "median"]

@@ -20,14 +20,11 @@ from sfa.spectral.base import SpectralMap
 from sfa.theory import push_forward
 from sfa.theory.spectra import Array
 
-WIDTH = 16
-"""Width of the maps: singular vectors in pairs, each pair the plane of one rotation."""
+WIDTH = 16  # width of the maps: singular vectors in pairs, each pair the plane of one rotation
 ANGLE, NEAR = 40.0, 4.0
 """Degrees between the pairs of the two views, and degrees at which the leading pair counts as aligned."""
-STEP = 0.004
-"""Size of a gradient step."""
-DRAWS = 6
-"""Draws of each view that are shown."""
+STEP = 0.004  # size of a gradient step
+DRAWS = 6  # draws of each view that are shown
 SQUARE: Any = {"xlim": (-2.9, 2.9), "ylim": (-2.9, 2.9), "xticks": [-2, 0, 2], "yticks": [-2, 0, 2], "aspect": "equal"}
 
 

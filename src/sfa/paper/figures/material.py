@@ -22,14 +22,10 @@ from sfa.run.source import Source, require_same_data
 from sfa.run.train_recipe import start_run, train_in
 from sfa.train import Interrupted, RunFolder, load_tensors
 
-FOLDER = Path("runs/figures")
-"""Where the paper's runs are trained; figures of the same runs share them."""
-MAPS = ("none", "sfa")
-"""Spectral maps of the paper's runs on each data set: without and with SFA."""
-TIMED = 2
-"""The paper's table whose data sets run times are measured on, and whose values are shown with them."""
-TRIED = 2
-"""Epochs that are timed to estimate how long all will take."""
+FOLDER = Path("runs/figures")  # where the paper's runs are trained; figures of the same runs share them
+MAPS = ("none", "sfa")  # spectral maps of the paper's runs on each data set: without and with SFA
+TIMED = 2  # the paper's table whose data sets run times are measured on, and whose values are shown with them
+TRIED = 2  # epochs that are timed to estimate how long all will take
 
 
 def run_path(dataset: str, spectral: str) -> Path:

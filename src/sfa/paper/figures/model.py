@@ -19,10 +19,8 @@ from sfa.theory import push_forward, simulate
 
 NODES = np.array([(0.05, 0.5), (0.3, 0.95), (0.38, 0.4), (0.62, 0.72), (0.7, 0.1), (0.98, 0.55), (0.2, 0.05)])
 EDGES = np.array([(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5), (0, 6), (6, 4), (2, 6)])
-FEATURES, DROP = 6, 0.3
-"""Features of the graph, and the fraction of edges and features that the two views lose."""
-SHOWN = 8
-"""Singular values in the small spectra."""
+FEATURES, DROP = 6, 0.3  # features of the graph, and the fraction of edges and features that the two views lose
+SHOWN = 8  # singular values in the small spectra
 
 
 def tell_of_model() -> str:

@@ -23,10 +23,8 @@ from sfa.theory import (
 )
 from sfa.theory.spectra import Array
 
-ROWS = 1000
-"""Rows of the maps in Figure 7."""
-LEADING, MOST = 3.0, 10_000
-"""The leading value of Figure 8, and the most values below it in its right panel."""
+ROWS = 1000  # rows of the maps in Figure 7
+LEADING, MOST = 3.0, 10_000  # the leading value of Figure 8, and the most values below it in its right panel
 WIDTHS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 PASSES, TOTAL, DRAWS = (8, 16, 64), 8.0, 200
 """Passes of the layer, the directions' worth that they remove in all, and draws of each."""

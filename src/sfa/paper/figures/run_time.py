@@ -14,8 +14,7 @@ from sfa.paper.entry import Entry
 from sfa.paper.figures.named import Takes, make_panels, paper_figure
 from sfa.plots import PLAIN, color_of, logarithmic_y
 
-STUDY = "run-time-k"
-"""The study that measures these times; ``run-time`` has those for k = 1 alone."""
+STUDY = "run-time-k"  # the study that measures these times; ``run-time`` has those for k = 1 alone
 
 Published = Mapping[str, float]
 """By data set, the ratio of the times with and without SFA (``k = 1``) that the paper prints."""

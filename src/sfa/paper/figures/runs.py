@@ -17,18 +17,13 @@ from sfa.paper.figures.named import make_panels, paper_figure
 from sfa.plots import PLAIN, color_of, logarithmic_y
 from sfa.train.run_log import RunLog
 
-LEADING = 30
-"""Singular values that are shown: those where the signal is."""
-CURVES = 9
-"""Epochs that are shown, evenly spaced; more could not be told apart."""
-ROUNDING = 1e-6
-"""Fraction of the largest singular value below which values are rounding errors."""
-BALANCED = 12
-"""Leading values that the paper says are flattened."""
+LEADING = 30  # singular values that are shown: those where the signal is
+CURVES = 9  # epochs that are shown, evenly spaced; more could not be told apart
+ROUNDING = 1e-6  # fraction of the largest singular value below which values are rounding errors
+BALANCED = 12  # leading values that the paper says are flattened
 DISTANCE = r"$\Vert H^\alpha - H^\beta \Vert_F^2$"
 RELATIVE = rf"{DISTANCE}$\,/\,$" r"$\frac{1}{2}(\Vert H^\alpha \Vert_F^2 + \Vert H^\beta \Vert_F^2)$"
-DATASETS = {"citeseer": "CiteSeer", "wikics": "WikiCS"}
-"""Titles of the data sets of Figure 9."""
+DATASETS = {"citeseer": "CiteSeer", "wikics": "WikiCS"}  # titles of the data sets of Figure 9
 
 
 def tell_of_spectrum(*runs: RunLog) -> str:

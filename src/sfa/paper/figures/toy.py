@@ -14,14 +14,12 @@ from sfa.plots import OPAQUE, PLAIN
 from sfa.theory import density, expectation, push_forward, simulate
 from sfa.theory.spectra import Array
 
-LEADING, OTHERS = 2.0, (1.5, 0.9, 0.2, 0.01)
-"""The caption's σ₁ of Figure 3a, and its σ₂ … σ₅; elsewhere σ₁ is varied."""
+LEADING, OTHERS = 2.0, (1.5, 0.9, 0.2, 0.01)  # the caption's σ₁ of Figure 3a, and its σ₂ … σ₅; elsewhere σ₁ is varied
 ITERATIONS = {1: "#c8452f", 2: "#228833", 4: "#4477aa", 8: "#aa3377"}
 """The caption's numbers of power iterations k, and their colors."""
 SIGMA = "$\\sigma_1$"
 DRAWS = 1000
-DECAY: Array = 3 * np.arange(1.0, 31.0) ** -0.8
-"""A spectrum that falls by a power law, as those of feature maps do."""
+DECAY: Array = 3 * np.arange(1.0, 31.0) ** -0.8  # a spectrum that falls by a power law, as those of feature maps do
 
 
 def spectra(leading: Array) -> Array:
