@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from torch_geometric.data import Data
 
-from sfa.cli.sweep import default_folder
 from sfa.run import Recipe
+from sfa.sweep.settings import default_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

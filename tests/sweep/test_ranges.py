@@ -84,7 +84,7 @@ def test_what_is_no_range(text: str, says: str) -> None:
         (["method.edge_drop.0=0..2"], "cannot be searched"),
         (["training.lr=-1..1"], "cannot be searched"),
         (["spectral.name=none,sfb"], "did you mean 'sfa'"),
-        (["spectral.name=0..1"], "is a name"),
+        (["spectral.name=0..1"], "no number: give choices"),
         (["spectral=none,nun"], "did you mean 'none'"),
         (["training.epochs=1.5..3"], "whole numbers"),
         (["training.cosine=0..1"], "no number"),

@@ -146,7 +146,7 @@ def test_arms_are_searched_alike_and_compared(search: MakeSearch) -> None:
 
 def test_nothing_to_report_on(search: MakeSearch) -> None:
     made = search()
-    made.settings.settle(made.folder)
+    made.settings.save(made.folder)
     with pytest.raises(InputError, match="nothing to report on"):
         make_report(made, seeds=[1], device="cpu")
 

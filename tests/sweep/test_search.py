@@ -147,7 +147,7 @@ def test_killed_and_gone_on_with(
 
 def test_a_trial_of_a_version_without_heartbeats_is_retried(search: MakeSearch, in_one_go: list[Record]) -> None:
     made = search()
-    made.settings.settle(made.folder)
+    made.settings.save(made.folder)
     with made.trials() as trials:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Optuna misses the heartbeats too
@@ -181,7 +181,7 @@ def test_two_processes_share_a_search(planted_file: Path, tmp_path: Path) -> Non
 
 def test_a_trial_of_another_process_is_left_to_it(search: MakeSearch) -> None:
     made = search()
-    made.settings.settle(made.folder)
+    made.settings.save(made.folder)
     with made.trials() as ours, made.trials() as theirs:
 
         def objective(trial: Any, number: int) -> float:
@@ -196,7 +196,7 @@ def test_a_trial_of_another_process_is_left_to_it(search: MakeSearch) -> None:
 
 def test_a_trial_that_is_interrupted_is_the_next(search: MakeSearch) -> None:
     made = search()
-    made.settings.settle(made.folder)
+    made.settings.save(made.folder)
     seen: list[int] = []
 
     def objective(trial: Any, number: int) -> float:

@@ -37,7 +37,7 @@ def root(
 
 
 # In the order of the help.
-for command in ("train", "evaluate", "compare", "report", "embed", "commands.paper", "commands.search"):
+for command in ("train", "evaluate", "compare", "report", "embed", "commands.paper", "sweep"):
     import_module(f"sfa.cli.{command}")
 for command in ("listing", "doctor", "demo"):
     import_module(f"sfa.cli.{command}")

@@ -2,8 +2,8 @@
 
 from sfa.sweep.ranges import Range, load_ranges, merged, parse_range, shipped_ranges
 from sfa.sweep.report import Report, fresh_seeds, make_report
-from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchCallback, best_of, recipe_of
-from sfa.sweep.settings import Settings, starting_recipe
+from sfa.sweep.search import DEFAULT_TRIALS, Search, SearchCallback, best_of, open_search, recipe_of, reopen_search
+from sfa.sweep.settings import Settings
 from sfa.sweep.space import Space
 from sfa.sweep.trials import Record
 
@@ -21,8 +21,9 @@ __all__ = [
     "load_ranges",
     "make_report",
     "merged",
+    "open_search",
     "parse_range",
     "recipe_of",
+    "reopen_search",
     "shipped_ranges",
-    "starting_recipe",
 ]

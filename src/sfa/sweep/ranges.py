@@ -1,13 +1,14 @@
-"""Ranges of a recipe's keys: what a search may choose from, in words or from a YAML file."""
+"""Ranges of a recipe's keys, from which a search chooses: written as text or in a YAML file."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from optuna.trial import BaseTrial
 
 DIGITS = 12
-"""Of a step's multiples: 3 × 0.1 is 0.3."""
+"""Significant digits of the multiples of a step, so that 3 × 0.1 is 0.3."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Some values, of which one is taken."""
+    """Values of a key, one of which is chosen; ``text`` is as on the command line."""
 
     key: str
     values: tuple[Any, ...]
@@ -35,32 +36,36 @@ class Choices:
 
     @property
     def ends(self) -> tuple[Any, ...]:
-        """Values that must be allowed for all to be."""
+        """The values that must be valid for the whole range to be valid."""
         return self.values
 
     def grid(self) -> tuple[Any, ...]:
+        """Return all values in order; raise for an interval without steps."""
         return self.values
 
     def suggest(self, trial: BaseTrial) -> Any:
-        """A value for this trial, drawn by its sampler, which knows choices by their text alone."""
-        return self.value(trial.suggest_categorical(self.key, [self.stored(value) for value in self.values]))
+        """Let the sampler of a trial choose a value."""
+        return self.value(trial.suggest_categorical(self.key, list(map(_label, self.values))))
 
     def stored(self, value: Any) -> Any:
-        """A value as trials hold it."""
+        """Return a value as Optuna stores it: choices by their text."""
         return _label(value)
 
     def value(self, stored: Any) -> Any:
-        """What a trial holds, as a value."""
-        return next(value for value in self.values if self.stored(value) == stored)
+        """Return the value that Optuna has stored."""
+        return next(value for value in self.values if _label(value) == stored)
 
-    def settled(self, current: Any) -> Choices:
-        """The same, for a key that has this value now."""
+    def typed_like(self, current: Any) -> Choices:
+        """Return the range with numbers of the type that the key has in the recipe."""
         return self
 
 
 @dataclass(frozen=True)
 class Interval:
-    """All numbers from ``low`` to ``high``, on a logarithmic scale, in steps or in between."""
+    """Numbers from ``low`` to ``high``: on a linear or logarithmic scale, or in steps; ``whole`` numbers only or all.
+
+    Its methods are those of :class:`Choices`.
+    """
 
     key: str
     low: float
@@ -68,12 +73,11 @@ class Interval:
     log: bool = False
     step: float | None = None
     whole: bool = False
-    """Whole numbers alone."""
 
     @property
     def text(self) -> str:
-        how = ":log" if self.log else "" if self.step is None else f":{_plain(self.step)}"
-        return f"{_plain(self.low)}..{_plain(self.high)}{how}"
+        how = ":log" if self.log else "" if self.step is None else f":{self.step:.{DIGITS}g}"
+        return f"{self.low:.{DIGITS}g}..{self.high:.{DIGITS}g}{how}"
 
     @property
     def ends(self) -> tuple[Any, ...]:
@@ -82,13 +86,13 @@ class Interval:
     def grid(self) -> tuple[Any, ...]:
         step = 1 if self.whole and self.step is None and not self.log else self.step
         if step is None:
+            example = f"{self.low:.{DIGITS}g}..{self.high:.{DIGITS}g}:{(self.high - self.low) / 4:g}"
             raise InputError(
                 f"The range {self.key}={self.text} has no grid: give choices or a step, for instance "
-                f"{self.key}={_plain(self.low)}..{_plain(self.high)}:{(self.high - self.low) / 4:g}, or take another "
-                "--sampler."
+                f"{self.key}={example}, or take another --sampler."
             )
         count = round((self.high - self.low) / step) + 1
-        return tuple(_multiple(self.low, step, number) for number in range(count))
+        return tuple(round(self.low + step * number, DIGITS) for number in range(count))
 
     def suggest(self, trial: BaseTrial) -> Any:
         if self.whole:
@@ -101,7 +105,7 @@ class Interval:
     def value(self, stored: Any) -> Any:
         return stored if self.step is None else round(stored, DIGITS)
 
-    def settled(self, current: Any) -> Interval:
+    def typed_like(self, current: Any) -> Interval:
         if isinstance(current, bool | str | list):
             raise InputError(
                 f"{self.key} is {_label(current)} now, no number: give choices, such as {self.key}=A,B, in place of "
@@ -119,73 +123,63 @@ Range: TypeAlias = Choices | Interval
 
 
 def parse_range(assignment: str) -> Range:
-    """``training.lr=1e-4..1e-2:log``, ``encoder.layers=1..3``, ``method.tau=0.1..1:0.1`` or ``spectral.name=none,sfa``.
+    """Parse ``training.lr=1e-4..1e-2:log``, ``encoder.layers=1..3``, ``method.tau=0..1:0.1`` or ``spectral=none,sfa``.
 
     >>> parse_range("training.lr=1e-4..1e-2:log").text
     '0.0001..0.01:log'
     """
-    key, equals, values = assignment.partition("=")
-    if not equals or not key.strip() or not values.strip():
+    key, _, values = (part.strip() for part in assignment.partition("="))
+    if not key or not values:
         raise InputError(
             "A range is KEY=LOW..HIGH, with :log or :STEP behind it if you like, or KEY=A,B,C, for instance "
             f"training.lr=1e-4..1e-2:log, not {assignment!r}."
         )
-    return _range(key.strip(), values.strip())
+    return _make_range(key, values)
 
 
 def load_ranges(path: Path) -> list[Range]:
-    """The ranges of a YAML file: keys of the recipe, each with a text as on the command line or a list of choices."""
+    """Load ranges from a YAML file of keys, each with a text as on the command line or a list of choices."""
     try:
-        return _from_yaml(path.read_text(encoding="utf-8"), str(path))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"The ranges {path} cannot be read: {reason}.") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InputError(f"The ranges {path} are not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, Mapping) or not content:
+        raise InputError(f"The ranges {path} must be a mapping, such as `training.lr: 1e-4..1e-2:log`.")
+    return [_make_range(str(key), values) for key, values in content.items()]
 
 
 @cache
 def shipped_ranges() -> dict[str, tuple[Range, ...]]:
-    """The ranges that come with sfa, by method."""
-    folder = files("sfa.sweep").joinpath("ranges")
-    return {
-        file.name.removesuffix(".yaml"): tuple(_from_yaml(file.read_text(encoding="utf-8"), file.name))
-        for file in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if file.name.endswith(".yaml")
-    }
+    """Return the ranges that come with sfa, by method."""
+    with as_file(files("sfa.sweep").joinpath("ranges")) as folder:
+        return {file.stem: tuple(load_ranges(file)) for file in sorted(folder.glob("*.yaml"))}
 
 
 def merged(*several: Iterable[Range]) -> list[Range]:
-    """Ranges of several sources, of the last where two have the same key."""
-    return list({found.key: found for ranges in several for found in ranges}.values())
+    """Merge ranges from several sources; of two with the same key the last one counts."""
+    return list({range_.key: range_ for ranges in several for range_ in ranges}.values())
 
 
-def _from_yaml(text: str, source: str) -> list[Range]:
-    try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"The ranges {source} are not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, Mapping) or not content:
-        raise InputError(f"The ranges {source} must be a mapping, such as `training.lr: 1e-4..1e-2:log`.")
-    return [_range(str(key), values) for key, values in content.items()]
-
-
-def _range(key: str, given: Any) -> Range:
+def _make_range(key: str, given: Any) -> Range:
     if isinstance(given, str) and ".." in given:
-        return _interval(key, given)
+        return _make_interval(key, given)
     if isinstance(given, str):
         try:
             given = yaml.safe_load(f"[{given}]")
         except yaml.YAMLError as error:
             raise InputError(f"The choices {key}={given} cannot be read: separate them by commas.") from error
-    values = [_number_or_text(value) for value in (given if isinstance(given, list) else [given])]
-    if not values or any(isinstance(value, Mapping) for value in values):
+    choices = Choices(key, tuple(map(_number_or_text, given if isinstance(given, list) else [given])))
+    if not choices.values or any(isinstance(value, Mapping) for value in choices.values):
         raise InputError(f"The range of {key} is LOW..HIGH or a list of choices, not {given!r}.")
-    labels = list(map(_label, values))
-    if len(set(labels)) < len(labels):
-        raise InputError(f"The range {key}={','.join(labels)} has a choice twice.")
-    return Choices(key, tuple(values))
+    if len(set(map(_label, choices.values))) < len(choices.values):
+        raise InputError(f"The range {key}={choices.text} has a choice twice.")
+    return choices
 
 
-def _interval(key: str, text: str) -> Interval:
+def _make_interval(key: str, text: str) -> Interval:
     ends, _, how = text.partition(":")
     first, _, last = ends.partition("..")
     try:
@@ -202,24 +196,14 @@ def _interval(key: str, text: str) -> Interval:
         return Interval(key, low, high, log=how == "log", whole=whole)
     if not 0 < step <= (high - low) * (1 + 1e-9):
         raise InputError(f"The step of the range {key}={text} must be above 0 and at most {high - low:g}.")
-    return Interval(key, low, _multiple(low, step, math.floor((high - low) / step + 1e-9)), step=step, whole=whole)
-
-
-def _multiple(low: float, step: float, number: int) -> float:
-    return round(low + step * number, DIGITS)
-
-
-def _plain(number: float) -> str:
-    return f"{number:.{DIGITS}g}"
+    last_step = math.floor((high - low) / step + 1e-9)
+    return Interval(key, low, round(low + step * last_step, DIGITS), step=step, whole=whole)
 
 
 def _number_or_text(value: Any) -> Any:
-    """YAML takes 1e-4, without a point, for a word."""
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):  # YAML reads 1e-4, which has no point, as text
             return float(value) if math.isfinite(float(value)) else value
-        except ValueError:
-            return value
     return value
 
 

@@ -1,4 +1,4 @@
-"""The report on a search: its winners trained with fresh seeds, and the test labels read, once."""
+"""The report on a search: its winners are trained with fresh seeds, and the test labels are read, once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from sfa.atomic import write_text
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.run.identity import recipe_hash
+from sfa.sweep.development import unseen_protocol
 from sfa.sweep.search import Search, SearchCallback, best_of_each, is_fatal, recipe_of
 from sfa.sweep.trials import REPORT, Record
 
 FRESH_SEEDS = 3
 METRIC = "accuracy"
-
-Scores = dict[tuple[str, str], dict[int, Score]]
-"""By protocol and arm, the score of each seed."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +28,18 @@ class Summary:
     std: float | None = None
     seeds: int = 0
     difference: Difference | None = None
-    """From the first arm, paired over the same."""
+    """The paired difference from the first arm."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came out of a search.
+    """The result of a search.
 
     Attributes:
-        winners: The trial that was chosen in each arm, on validation alone.
-        seeds: Fresh seeds, with which each was trained.
-        protocols: The name of the protocol and, where it differs, of what of it no choice has seen.
-        table: By protocol and arm.
+        winners: The trial chosen in each arm, on validation alone.
+        seeds: The fresh seeds that each was trained with.
+        protocols: The name of the protocol and, where it differs, of the same without items seen by the search.
+        table: Scores by protocol and arm.
         failures: Why runs failed, by arm and seed.
     """
 
@@ -54,16 +52,15 @@ class Report:
 
 def fresh_seeds(search: Search, asked: Sequence[int] = ()) -> tuple[int, ...]:
     """Return the seeds to report with, asked for or the first three; raise if the search was made with one of them."""
-    used = set(search.settings.seeds)
-    if not asked:
-        return tuple(seed for seed in range(FRESH_SEEDS + len(used)) if seed not in used)[:FRESH_SEEDS]
-    stale = sorted(used & set(asked))
+    used = search.settings.seeds
+    first = [seed for seed in range(FRESH_SEEDS + len(used)) if seed not in used][:FRESH_SEEDS]
+    stale = sorted(set(used) & set(asked))
     if stale:
         raise InputError(
             f"The search was made with the training seed {', '.join(map(str, stale))}: report with fresh ones, for "
-            f"instance --report-seeds {' '.join(map(str, fresh_seeds(search)))}."
+            f"instance --report-seeds {' '.join(map(str, first))}."
         )
-    return tuple(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(asked or first))
 
 
 def make_report(
@@ -76,18 +73,13 @@ def make_report(
 ) -> Report:
     """Train the winners with fresh seeds and score them on the test parts, which ends the search.
 
-    Every run is written to ``report.json`` as it ends; a report that was stopped goes on from there.
-
-    Args:
-        search: Which.
-        seeds: Seeds of training; if there are none, the first three that the search was not made with.
-        device: Where methods are trained.
-        strict: Raise what makes a run fail.
-        callback: Receives the progress.
+    Every run is written to ``report.json`` as it ends; a report that was stopped goes on from there. ``seeds`` are by
+    default the first three that the search was not made with; the other arguments are those of :meth:`Search.run`.
     """
     fresh, callback = fresh_seeds(search, seeds), callback or SearchCallback()
     winners, content = _freeze_choice(search)
-    protocols, path = search.test_protocols(), search.folder / REPORT
+    unseen = unseen_protocol(search.protocol, search.data)
+    protocols = [search.protocol] if unseen is None else [search.protocol, unseen]
     runs = {(run["arm"], run["seed"]): run for run in content.get("runs", [])}
     for seed in fresh:
         for arm, record in winners.items():
@@ -105,45 +97,41 @@ def make_report(
             values = {score.protocol: list(score.of(METRIC)) for score in scores}
             runs[arm, seed] = {"arm": arm, "seed": seed, "failure": failure, "scores": values}
             content["runs"] = list(runs.values())
-            write_text(path, json.dumps(content, indent=1) + "\n")
+            _write(search, content)
             callback.on_report_end(arm, seed, failure)
     chosen = {place: run for place, run in runs.items() if place[1] in fresh}
-    report = Report(
-        winners=winners,
-        seeds=fresh,
-        protocols=tuple(protocol.name for protocol in protocols),
-        table=_summarize(search, [protocol.name for protocol in protocols], chosen),
-        failures={
-            f"{arm}{arm and ' '}seed {seed}": run["failure"]
-            for (arm, seed), run in chosen.items()
-            if run["failure"] is not None
-        },
-    )
-    write_text(path, json.dumps({**content, **_as_dict(report)}, indent=1) + "\n")
-    return report
+    names = tuple(protocol.name for protocol in protocols)
+    table = {(name, arm): _summarize(search, name, arm, chosen) for name in names for arm in search.arms}
+    failures = {f"{arm} seed {seed}".strip(): run["failure"] for (arm, seed), run in chosen.items() if run["failure"]}
+    results = [
+        {"protocol": protocol, "arm": arm, "metric": METRIC}
+        | {"mean": summary.mean, "std": summary.std, "seeds": summary.seeds}
+        | {"difference": None if summary.difference is None else summary.difference.as_dict()}
+        for (protocol, arm), summary in table.items()
+    ]
+    _write(search, content | {"seeds": list(fresh), "results": results, "failures": failures})
+    return Report(winners, fresh, names, table, failures)
+
+
+def _write(search: Search, content: Mapping[str, Any]) -> None:
+    write_text(search.folder / REPORT, json.dumps(content, indent=1) + "\n")
 
 
 def _freeze_choice(search: Search) -> tuple[dict[str, Record], dict[str, Any]]:
     """Write down the chosen trial of each arm before any test label is read, while no process can begin another.
 
-    Returns:
-        The trials, and what ``report.json`` holds now.
-
-    Raises:
-        InputError: A trial is still running, an arm has no finished one, or another choice was reported on.
+    Return the trials and the content of ``report.json``.
     """
     path = search.folder / REPORT
     with search.trials() as trials, trials.lock:
         records = search.records(trials)
-        running = [
-            f"{record.arm}{record.arm and ' '}trial {record.number}" for record in records if record.state == "running"
-        ]
-        if running:
-            raise InputError(f"Another process is still at {running[0]}: report when the search is at its end.")
+        running = next((record.name for record in records if record.state == "running"), None)
+        if running is not None:
+            raise InputError(f"Another process is still at {running}: report when the search is at its end.")
         winners = best_of_each(records)
-        missing = [arm or "this search" for arm in search.arms if arm not in winners]
-        if missing:
-            raise InputError(f"No trial of {missing[0]} in {search.folder} is finished: there is nothing to report on.")
+        missing = next((arm or "this search" for arm in search.arms if arm not in winners), None)
+        if missing is not None:
+            raise InputError(f"No trial of {missing} in {search.folder} is finished: there is nothing to report on.")
         choice = {
             arm: {
                 "trial": record.number,
@@ -153,7 +141,7 @@ def _freeze_choice(search: Search) -> tuple[dict[str, Record], dict[str, Any]]:
             for arm, record in winners.items()
         }
         if not path.exists():
-            write_text(path, json.dumps({"chosen": choice}, indent=1) + "\n")
+            _write(search, {"chosen": choice})
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             before = content["chosen"]
@@ -164,45 +152,22 @@ def _freeze_choice(search: Search) -> tuple[dict[str, Record], dict[str, Any]]:
     return winners, content
 
 
-def _summarize(
-    search: Search, protocols: Sequence[str], runs: Mapping[tuple[str, int], Mapping[str, Any]]
-) -> dict[tuple[str, str], Summary]:
-    scores: Scores = {(protocol, arm): {} for protocol in protocols for arm in search.arms}
-    for (arm, seed), run in runs.items():
-        for protocol, values in run["scores"].items():
-            scores[protocol, arm][seed] = Score(arm, protocol, {METRIC: tuple(values)})
+def _summarize(search: Search, protocol: str, arm: str, runs: Mapping[tuple[str, int], Mapping[str, Any]]) -> Summary:
+    """Pool the scores of an arm, and compare them with those of the first arm, of the same seeds."""
     first = next(iter(search.arms))
-    return {
-        (protocol, arm): _summary(found, {} if arm == first else scores[protocol, first])
-        for (protocol, arm), found in scores.items()
-    }
-
-
-def _summary(scores: Mapping[int, Score], baseline: Mapping[int, Score]) -> Summary:
-    if not scores:
+    ours, theirs = (
+        {
+            seed: Score(own, protocol, {METRIC: tuple(run["scores"][protocol])})
+            for (own, seed), run in runs.items()
+            if own == wanted and protocol in run["scores"]
+        }
+        for wanted in (arm, first)
+    )
+    if not ours:
         return Summary()
-    pooled, common, difference = pool_seeds(scores, METRIC), scores.keys() & baseline.keys(), None
-    if common:
-        ours, theirs = (pool_seeds({seed: found[seed] for seed in common}, METRIC) for found in (scores, baseline))
-        difference = paired_difference(ours, theirs, METRIC) if len(ours.of(METRIC)) > 1 else None
+    pooled, common, difference = pool_seeds(ours, METRIC), ours.keys() & theirs.keys(), None
+    if common and arm != first:
+        one, other = (pool_seeds({seed: found[seed] for seed in common}, METRIC) for found in (ours, theirs))
+        difference = paired_difference(one, other, METRIC) if len(one.of(METRIC)) > 1 else None
     std = pooled.std(METRIC)
-    return Summary(pooled.mean(METRIC), None if math.isnan(std) else std, len(scores), difference)
-
-
-def _as_dict(report: Report) -> dict[str, Any]:
-    return {
-        "seeds": list(report.seeds),
-        "results": [
-            {
-                "protocol": protocol,
-                "arm": arm,
-                "metric": METRIC,
-                "mean": summary.mean,
-                "std": summary.std,
-                "seeds": summary.seeds,
-                "difference": None if summary.difference is None else summary.difference.as_dict(),
-            }
-            for (protocol, arm), summary in report.table.items()
-        ],
-        "failures": dict(report.failures),
-    }
+    return Summary(pooled.mean(METRIC), None if math.isnan(std) else std, len(ours), difference)

@@ -1,4 +1,4 @@
-"""A search from its first trial to its last, one arm after another in turn."""
+"""A search from its first trial to its last, with one arm after another in turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,21 @@ from torch_geometric.data import Data
 from sfa.atomic import write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
-from sfa.evaluate import Classification, Score
+from sfa.evaluate import Classification, Score, default_protocol
 from sfa.registry import resolve
 from sfa.run import Recipe
+from sfa.run.display import Display
 from sfa.run.identity import run_key
 from sfa.run.recipe import Training
+from sfa.run.source import Source
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.sweep import trials as storage
-from sfa.sweep.development import development_part, hide_labels, unseen_protocol, validation_protocol
-from sfa.sweep.settings import Settings
+from sfa.sweep.development import development_part, hide_labels, validation_protocol
+from sfa.sweep.ranges import load_ranges, merged, parse_range
+from sfa.sweep.settings import Settings, default_folder, method_ranges, starting_recipe
 from sfa.sweep.space import Space
-from sfa.sweep.trials import REPORT, Record, TrialFailed, Trials
+from sfa.sweep.trials import PrunerName, Record, SamplerName, TrialFailed, Trials
+from sfa.tasks import task_of
 from sfa.train import Interrupted, LambdaCallback
 
 if TYPE_CHECKING:
@@ -38,19 +42,19 @@ DEFAULT_TRIALS = 20
 
 
 class SearchCallback:
-    """Receives the progress of a search or of its report; this one ignores it."""
+    """Base class of callbacks: override the hooks that you need."""
 
     def on_run_begin(self, arm: str, number: int, recipe: Recipe) -> None:
-        """Training begins, for this trial of an arm."""
+        """Called before a recipe is trained, for this trial of an arm."""
 
     def on_step_end(self, epochs: float, loss: float) -> None:
-        """So many epochs are done."""
+        """Called after each step of training."""
 
     def on_trial_end(self, record: Record, best: Record | None) -> None:
-        """A trial has ended; ``best`` is the best so far of its arm."""
+        """Called after each trial, with the best of its arm so far."""
 
     def on_report_end(self, arm: str, seed: int, failure: str | None) -> None:
-        """A run of the report has ended."""
+        """Called after each run of the report."""
 
 
 @dataclass
@@ -59,55 +63,56 @@ class Search:
 
     Args:
         settings: Everything that decides it.
-        data: The data, with their labels. The search itself sees those of the development part alone.
+        data: The data with their labels. The search itself sees those of the development part only.
         folder: Holds ``search.json``, ``trials.sqlite``, ``trials.csv`` and the best recipe, ``best.yaml``.
     """
 
     settings: Settings
     data: Data
     folder: Path
-    arms: dict[str, Space] = field(init=False)
 
     def __post_init__(self) -> None:
-        if fingerprint(self.data) != self.settings.fingerprint:
+        settings, data = self.settings, self.data
+        if fingerprint(data) != settings.fingerprint:
             raise InputError(f"The data have changed since the search in {self.folder} began: search in another --out.")
-        self.protocol = classification(self.settings.protocol)
-        self.arms = self.settings.arms()
+        protocol = resolve("protocol", settings.protocol)
+        if not isinstance(protocol, Classification):
+            raise InputError(f"A search is judged by classification, and {settings.protocol} does something else.")
+        self.protocol, self.arms = protocol, settings.arms()
         for space in self.arms.values():
-            space.recipe.build_for(self.data)
-        self.hidden = hide_labels(self.data, development_part(self.protocol, self.data))
-        self.validation = validation_protocol(self.protocol, self.data)
+            space.recipe.build_for(data)
+        grid = settings.sampler == "grid"
+        self.points = {arm: space.stored_grid() if grid else [] for arm, space in self.arms.items()}
+        self.seen = development_part(protocol, data)
+        self.hidden = hide_labels(data, self.seen)
+        self.validation = validation_protocol(protocol, data)
         self.validation.check(self.hidden)
 
-    def test_protocols(self) -> list[Classification]:
-        """Return the protocol of the report and, where it differs, the same without items seen by the search."""
-        unseen = unseen_protocol(self.protocol, self.data)
-        return [self.protocol] if unseen is None else [self.protocol, unseen]
+    def trials_by_arm(self, trials: int | None) -> dict[str, int]:
+        """Return the number of trials of each arm: as many as asked for, and at most the points of a grid."""
+        if self.settings.sampler != "grid":
+            return dict.fromkeys(self.arms, DEFAULT_TRIALS if trials is None else trials)
+        return {arm: len(points[:trials]) for arm, points in self.points.items()}
 
     def total(self, trials: int | None) -> int:
-        """Return the trials of each arm: those asked for, or else all points of a grid."""
-        if self.settings.sampler != "grid":
-            return DEFAULT_TRIALS if trials is None else trials
-        points = max(len(space.grid()) for space in self.arms.values())
-        return points if trials is None else min(trials, points)
+        """Return the number of trials of an arm, the longest one."""
+        return max(self.trials_by_arm(trials).values())
 
     def unfinished(self, records: Sequence[Record], trials: int | None) -> int:
         """Count the trials asked for, in all arms, that have not ended."""
-        ended, total = Counter(record.arm for record in records if record.state != "running"), self.total(trials)
-        return sum(max(0, self._wanted(space, total) - ended[arm]) for arm, space in self.arms.items())
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether the choice is final, because a report is made or was begun."""
-        return (self.folder / REPORT).exists()
+        ended = Counter(record.arm for record in records if record.state != "running")
+        return sum(max(0, count - ended[arm]) for arm, count in self.trials_by_arm(trials).items())
 
     def trials(self) -> Trials:
         """Open the storage of the trials."""
         settings = self.settings
         return Trials(self.folder, sampler=settings.sampler, seed=settings.seed, pruner=settings.pruner)
 
-    def records(self, trials: Trials) -> list[Record]:
-        """Return the trials of all arms."""
+    def records(self, trials: Trials | None = None) -> list[Record]:
+        """Return the trials of all arms, from a storage that is open or is opened for it."""
+        if trials is None:
+            with self.trials() as trials:
+                return self.records(trials)
         return [record for arm in self.arms for record in trials.records(arm)]
 
     def run(
@@ -121,25 +126,25 @@ class Search:
     ) -> list[Record]:
         """Run trials until there are as many as wanted, and return them. However it is stopped, it can be continued.
 
-        Of a search that has been reported on, the trials are returned if there are enough; no further one begins.
+        Once a search has been reported on, its trials are returned if there are enough; no further one begins.
 
         Args:
             trials: Trials of each arm; 20 if not given, or all points of a grid.
             timeout: Seconds after which no further trial begins.
             device: Where methods are trained.
-            strict: Raise what makes a trial fail, instead of recording it and going on.
+            strict: Raise an error that makes a trial fail, instead of storing it and going on.
             callback: Receives the progress.
         """
-        self.settings.settle(self.folder)
-        callback, total, started = callback or SearchCallback(), self.total(trials), time.monotonic()
+        self.settings.save(self.folder)
+        callback, wanted, started = callback or SearchCallback(), self.trials_by_arm(trials), time.monotonic()
         idle_since: float | None = None
         with self.trials() as opened:
             while timeout is None or time.monotonic() - started <= timeout:
-                # Lists, not `any`: each arm gets its turn.
-                begun = [self._run_next(opened, arm, total, device, strict, callback) for arm in self.arms]
+                # A list, because `any` would leave out the turns of later arms.
+                begun = [self._run_next(opened, arm, wanted[arm], device, strict, callback) for arm in self.arms]
                 idle_since = None if any(begun) else idle_since or time.monotonic()
                 if idle_since is not None:
-                    # Another process is at the others, or it died and its trial is still to be retried.
+                    # Another process runs the others, or it died and its trial is still to be retried.
                     running = any(record.state == "running" for record in self.records(opened))
                     if not running or time.monotonic() - idle_since > storage.GRACE + storage.HEARTBEAT:
                         break
@@ -149,58 +154,49 @@ class Search:
     def _run_next(
         self, trials: Trials, arm: str, total: int, device: str, strict: bool, callback: SearchCallback
     ) -> bool:
+        """Run a trial, and return whether there was one to run."""
         import optuna
 
-        space = self.arms[arm]
-        points = stored_points(space) if self.settings.sampler == "grid" else []
+        space, seeds = self.arms[arm], self.settings.seeds
 
         def objective(trial: Trial, number: int) -> float:
+            values: list[float] = list(trial.user_attrs.get("values", []))
             try:
-                recipe = space.with_values(space.values(lambda found: found.suggest(trial)))
-                values = self._validate(trial, recipe, arm, number, device, callback)
+                recipe = space.with_values(space.values(lambda range_: range_.suggest(trial)))
+                for seed in seeds[len(values) :]:
+                    seeded = recipe.updated({"training.seed": seed})
+                    callback.on_run_begin(arm, number, seeded)
+                    (score,) = self.train_and_score(seeded, self.hidden, [self.validation], device, callback)
+                    values.append(score.mean())
+                    trial.set_user_attr("values", values)
+                    if len(values) < len(seeds):
+                        trial.report(sum(values) / len(values), len(values) - 1)
+                        if trial.should_prune():
+                            raise optuna.TrialPruned
+            except optuna.TrialPruned:
+                raise
             except Exception as error:
                 # Settings that are allowed, but not together, are an InputError.
                 if is_fatal(error) or (strict and not isinstance(error, InputError)):
                     raise
                 trial.set_user_attr("failure", sentence_of(error))
                 raise TrialFailed from error
-            if len(values) < len(self.settings.seeds):
-                raise optuna.TrialPruned
             return float(sum(values) / len(values))
 
-        number = trials.run_next(arm, self._wanted(space, total), objective, points)
+        number = trials.run_next(arm, total, objective, self.points[arm])
         if number is None:
             return False
         records = self.records(trials)
-        chosen = write_choice(self.folder, self.settings, self.arms, records)
-        ended = next(record for record in records if (record.arm, record.number) == (arm, number))
-        callback.on_trial_end(ended, chosen.get(arm))
+        best = self._write_choice(records).get(arm)
+        callback.on_trial_end(next(one for one in records if (one.arm, one.number) == (arm, number)), best)
         return True
-
-    def _validate(
-        self, trial: Trial, recipe: Recipe, arm: str, number: int, device: str, callback: SearchCallback
-    ) -> list[float]:
-        """Return the validation accuracy of each seed of training, in per cent, until the trial is pruned."""
-        values = list(trial.user_attrs.get("values", []))
-        for seed in self.settings.seeds[len(values) :]:
-            seeded = recipe.updated({"training.seed": seed})
-            callback.on_run_begin(arm, number, seeded)
-            (score,) = self.train_and_score(seeded, self.hidden, [self.validation], device, callback)
-            values.append(score.mean())
-            trial.set_user_attr("values", values)
-            if len(values) < len(self.settings.seeds):
-                trial.report(sum(values) / len(values), len(values) - 1)
-                if trial.should_prune():
-                    break
-        return values
 
     def train_and_score(
         self, recipe: Recipe, data: Data, protocols: Sequence[Classification], device: str, callback: SearchCallback
     ) -> list[Score]:
         """Train a recipe in a folder of its own, or go on there, score it, and remove the folder."""
-        path = (
-            self.folder / "runs" / run_key("trained", recipe.as_dict(), self.settings.fingerprint, recipe.training.seed)
-        )
+        key = run_key("trained", recipe.as_dict(), self.settings.fingerprint, recipe.training.seed)
+        path = self.folder / "runs" / key
         shown = LambdaCallback(on_step_end=lambda state: callback.on_step_end(state.epochs_done, state.loss))
         folder = open_or_create_folder(path, recipe, data, self.settings.source)
         run = train_recipe(recipe, data, folder, device=device, resume=True, callbacks=[shown])
@@ -211,28 +207,92 @@ class Search:
             path.parent.rmdir()  # if it is empty
         return scores
 
-    def _wanted(self, space: Space, total: int) -> int:
-        """Return the trials of an arm, whose grid may have fewer points than another's."""
-        return min(total, len(space.grid())) if self.settings.sampler == "grid" else total
+    def _write_choice(self, records: Sequence[Record]) -> dict[str, Record]:
+        """Write ``trials.csv`` and the best recipe, of all and of each arm; return the best trials."""
+        ranges = [range_.key for space in self.arms.values() for range_ in space.ranges]
+        seeds = [f"seed {seed}" for seed in self.settings.seeds]
+        columns = ["trial", "state", "validation", *seeds, *dict.fromkeys(ranges), "seconds", "failure"]
+        rows = [
+            {"arm": record.arm, "trial": record.number, "state": record.state, "validation": record.value}
+            | dict(zip(seeds, record.values, strict=False))
+            | dict(record.params)
+            | {"seconds": record.seconds, "failure": record.failure}
+            for record in records
+        ]
+        table = pd.DataFrame(rows, columns=["arm", *columns] if any(self.arms) else columns, dtype=object)
+        write_text(self.folder / "trials.csv", table.to_csv(index=False))
+        chosen = best_of_each(records)
+        best = best_of(chosen.values())
+        for arm, record in ({**chosen, "": best} if best else {}).items():
+            # A search computes no diagnostics, but training with its recipe does.
+            every = Training.model_fields["diagnose_every"].default
+            recipe = recipe_of(self.arms[record.arm], record).updated({"training.diagnose_every": every})
+            of_arm = f" of {record.arm}" if record.arm else ""
+            head = f"# Trial {record.number}{of_arm} of the search in {self.folder.name}: "
+            head += f"validation accuracy {record.value:.2f} %.\n"
+            content = yaml.safe_dump(recipe.as_dict(), sort_keys=False, allow_unicode=True)
+            write_text(self.folder / best_file(arm), head + content)
+        return chosen
+
+
+def open_search(
+    data: Any,
+    *,
+    method: str | None = None,
+    recipe: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    epochs: int | None = None,
+    ranges: Sequence[str] = (),
+    ranges_file: Path | None = None,
+    ablate: str | None = None,
+    seeds: Sequence[int] = (0,),
+    sampler: SamplerName = "tpe",
+    pruner: PrunerName = "none",
+    seed: int = 0,
+    protocol: str | None = None,
+    out: Path | None = None,
+    data_root: Path | None = None,
+    display: Display | None = None,
+) -> Search:
+    """Load the data and return the search that the options of ``sfa sweep`` describe; ``set`` changes the recipe."""
+    given = list(map(parse_range, ranges))
+    keys = [range_.key for range_ in given]
+    if len(dict.fromkeys(keys)) < len(keys):
+        raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
+    given = merged(load_ranges(ranges_file) if ranges_file is not None else [], given)
+    compared = None if ablate is None else parse_range(ablate)
+    source = Source(data, data_root)
+    loaded = source.load(display)
+    # Diagnostics change no result, and take time.
+    changes = {"training.diagnose_every": 0, **(set or {}), **({} if epochs is None else {"training.epochs": epochs})}
+    start = starting_recipe(loaded, method, recipe).updated(changes)
+    settings = Settings(
+        source=source.as_dict(),
+        fingerprint=fingerprint(loaded),
+        protocol=protocol or default_protocol(task_of(loaded)),
+        recipe=start,
+        ranges=tuple(given or method_ranges(start, compared)),
+        ablate=compared,
+        seeds=tuple(dict.fromkeys(seeds)),
+        sampler=sampler,
+        seed=seed,
+        pruner=pruner,
+    )
+    search = Search(settings, loaded, out or default_folder(loaded, start))
+    settings.require_same(search.folder)
+    return search
+
+
+def reopen_search(folder: Path, *, data_root: Path | None = None, display: Display | None = None) -> Search:
+    """Return the search that was begun in a folder, with its data."""
+    settings = Settings.read(folder)
+    root = data_root or settings.source.get("data_root")
+    return Search(settings, Source(settings.source.get("data"), root).load(display), folder)
 
 
 def is_fatal(error: Exception) -> bool:
-    """Return whether an error is no fault of one run: the user stopped it, or the disk fails."""
+    """Return whether an error is not the fault of one run: the user stopped it, or the disk fails."""
     return isinstance(error, Interrupted | OSError) or isinstance(error.__cause__, OSError)
-
-
-def classification(name: str) -> Classification:
-    """Return the protocol of this name; raise unless it scores by classification."""
-    protocol = resolve("protocol", name)
-    if not isinstance(protocol, Classification):
-        raise InputError(f"A search is judged by classification, and {name} does something else.")
-    return protocol
-
-
-def stored_points(space: Space) -> list[dict[str, Any]]:
-    """Return the points of a grid as trials store them."""
-    by_key = {found.key: found for found in space.ranges}
-    return [{key: by_key[key].stored(value) for key, value in point.items()} for point in space.grid()]
 
 
 def best_of(records: Iterable[Record]) -> Record | None:
@@ -250,49 +310,11 @@ def best_of_each(records: Sequence[Record]) -> dict[str, Record]:
 
 def recipe_of(space: Space, record: Record) -> Recipe:
     """Return the recipe that a trial tried."""
-    ranges = {found.key: found for found in space.ranges}
+    ranges = {range_.key: range_ for range_ in space.ranges}
     return space.with_values({key: ranges[key].value(stored) for key, stored in record.params.items()})
-
-
-def write_choice(
-    folder: Path, settings: Settings, arms: Mapping[str, Space], records: Sequence[Record]
-) -> dict[str, Record]:
-    """Write ``trials.csv`` and the best recipe, ``best.yaml``, with several arms that of each; return their trials."""
-    write_text(folder / "trials.csv", trials_table(settings, arms, records).to_csv(index=False))
-    chosen = best_of_each(records)
-    for arm, record in chosen.items():
-        if arm:
-            write_text(folder / best_file(arm), _as_yaml(folder, recipe_of(arms[arm], record), record))
-    best = best_of(chosen.values())
-    if best is not None:
-        write_text(folder / best_file(), _as_yaml(folder, recipe_of(arms[best.arm], best), best))
-    return chosen
 
 
 def best_file(arm: str = "") -> str:
     """Return the name of the file of an arm's best recipe, or of the best of all."""
     plain = "".join(letter if letter.isalnum() else "-" for letter in arm.rpartition("=")[2])
     return f"best{plain and '-'}{plain}.yaml"
-
-
-def trials_table(settings: Settings, arms: Mapping[str, Space], records: Sequence[Record]) -> pd.DataFrame:
-    """Return all trials as a table: a row each, with a column for every range and the accuracy of every seed."""
-    keys = list(dict.fromkeys(found.key for space in arms.values() for found in space.ranges))
-    seeds = [f"seed {seed}" for seed in settings.seeds]
-    rows = [
-        {"arm": record.arm, "trial": record.number, "state": record.state, "validation": record.value}
-        | dict(zip(seeds, record.values, strict=False))
-        | dict(record.params)
-        | {"seconds": record.seconds, "failure": record.failure}
-        for record in records
-    ]
-    columns = [*(["arm"] if any(arms) else []), "trial", "state", "validation", *seeds, *keys, "seconds", "failure"]
-    return pd.DataFrame(rows, columns=columns, dtype=object)
-
-
-def _as_yaml(folder: Path, recipe: Recipe, record: Record) -> str:
-    # A search computes no diagnostics; whoever trains the recipe wants them.
-    usual = recipe.updated({"training.diagnose_every": Training.model_fields["diagnose_every"].default})
-    arm = f" of {record.arm}" if record.arm else ""
-    head = f"# Trial {record.number}{arm} of the search in {folder.name}: validation accuracy {record.value:.2f} %.\n"
-    return head + yaml.safe_dump(usual.as_dict(), sort_keys=False, allow_unicode=True)

@@ -1,4 +1,4 @@
-"""The settings of a search, kept in its folder: whoever continues it does so with the same."""
+"""The settings of a search, stored in its folder, so that it is only continued with the same ones."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch_geometric.data import Data
+
 from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.methods import DEFAULTS
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe, shipped_recipes
-from sfa.sweep.ranges import Range, parse_range
-from sfa.sweep.space import Space
+from sfa.run.train import folder_name
+from sfa.sweep.ranges import Range, parse_range, shipped_ranges
+from sfa.sweep.space import Space, with_values
 from sfa.sweep.trials import PrunerName, SamplerName
-from sfa.tasks import Task
+from sfa.tasks import task_of
 
 FILE = "search.json"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A search in plain values.
+    """Everything that decides a search.
 
     Attributes:
         source: Where the data come from.
-        fingerprint: Of the data.
-        protocol: Under which the winner will be reported.
-        recipe: Where the search starts from.
+        fingerprint: Fingerprint of the data.
+        protocol: The protocol under which the winner is reported.
+        recipe: The recipe that the search starts from.
         ranges: What it chooses from.
         ablate: A range whose choices are each searched on their own, with as many trials.
-        seeds: Of training; a trial's value is the mean over them.
+        seeds: Seeds of training; a trial's value is the mean over them.
         sampler: What proposes trials.
-        seed: Of the sampler.
-        pruner: What gives up trials after some of the seeds.
+        seed: Seed of the sampler.
+        pruner: What stops trials after some of the seeds.
     """
 
     source: Mapping[str, Any]
@@ -59,28 +62,28 @@ class Settings:
             )
 
     def arms(self) -> dict[str, Space]:
-        """What is searched, by name: one space without a name, or one for each choice that is compared.
-
-        Raises unless all ranges fit the recipe.
-        """
+        """Return the spaces to search: one without a name, or one for each choice that is compared, by name."""
         if self.ablate is None:
             return {"": Space.of(self.recipe, self.ranges)}
         (choices,) = Space.of(self.recipe, [self.ablate]).ranges
-        if any(choices.key in (found.key, f"{found.key}.name") for found in self.ranges):
-            raise InputError(f"{choices.key} is compared by --ablate: leave out its range.")
-        everything = Space.of(self.recipe, [choices, *self.ranges])  # each range applies to one of them at least
+        key = choices.key
+        if any(key in (range_.key, f"{range_.key}.name") for range_ in self.ranges):
+            raise InputError(f"{key} is compared by --ablate: leave out its range.")
+        both = Space.of(self.recipe, [choices, *self.ranges]).ranges  # each range applies to one choice at least
+        ranges = tuple(range_ for range_ in both if range_.key != key)
         return {
-            f"{choices.key}={choices.stored(value)}": everything.where({choices.key: value}) for value in choices.grid()
+            f"{key}={choices.stored(value)}": Space(with_values(self.recipe, {key: value}), ranges)
+            for value in choices.grid()
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return plain values for JSON."""
         return {
             "data": dict(self.source),
             "fingerprint": self.fingerprint,
             "protocol": self.protocol,
             "recipe": self.recipe.as_dict(),
-            "ranges": [f"{found.key}={found.text}" for found in self.ranges],
+            "ranges": [f"{range_.key}={range_.text}" for range_ in self.ranges],
             "ablate": None if self.ablate is None else f"{self.ablate.key}={self.ablate.text}",
             "seeds": list(self.seeds),
             "sampler": self.sampler,
@@ -90,31 +93,28 @@ class Settings:
 
     @classmethod
     def read(cls, folder: Path) -> Settings:
-        """The search that was begun in a folder."""
+        """Read the settings of the search in a folder."""
         path = folder / FILE
         if not path.exists():
             raise InputError(f"There is no search in {folder}: `sfa sweep DATA --out {folder}` makes one.")
         try:
             given = json.loads(path.read_text(encoding="utf-8"))
+            ablate = given.pop("ablate")
             return cls(
-                source=dict(given["data"]),
-                fingerprint=str(given["fingerprint"]),
-                protocol=str(given["protocol"]),
-                recipe=Recipe.parse(given["recipe"]),
-                ranges=tuple(map(parse_range, given["ranges"])),
-                ablate=None if given["ablate"] is None else parse_range(given["ablate"]),
-                seeds=tuple(map(int, given["seeds"])),
-                sampler=given["sampler"],
-                seed=int(given["seed"]),
-                pruner=given["pruner"],
+                source=dict(given.pop("data")),
+                recipe=Recipe.parse(given.pop("recipe")),
+                ranges=tuple(map(parse_range, given.pop("ranges"))),
+                ablate=None if ablate is None else parse_range(ablate),
+                seeds=tuple(map(int, given.pop("seeds"))),
+                **given,
             )
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged, or was written by another version of sfa.") from error
 
-    def settle(self, folder: Path) -> None:
-        """Note the search in its folder, which is made; raises if another one was begun there."""
+    def save(self, folder: Path) -> None:
+        """Write the settings to a folder, which is made; raise if another search was begun there."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not (folder / FILE).exists():
@@ -124,41 +124,43 @@ class Settings:
         self.require_same(folder)
 
     def require_same(self, folder: Path) -> None:
-        """Raise if another search was begun in a folder."""
+        """Raise if another search was begun in a folder; the same data may lie elsewhere now."""
         if not (folder / FILE).exists():
             return
         before, now = Settings.read(folder).as_dict(), self.as_dict()
-        different = [key for key in now if _comparable(before, key) != _comparable(now, key)]
+        different = [key for key in now if before[key] != now[key] and key != "data"]
         if different:
+            different = ["data", *different] if "fingerprint" in different else different
             raise InputError(
                 f"The search in {folder} was begun with other {' and '.join(different)}: go on with the same, or "
                 "search in another --out."
             )
 
 
-def _comparable(settings: Mapping[str, Any], key: str) -> Any:
-    """Data are the same by what they are, wherever they lie."""
-    return settings["fingerprint"] if key == "data" else settings[key]
+def default_folder(data: Data, recipe: Recipe) -> Path:
+    """Return the folder of a search for which none is named."""
+    return Path("sweeps") / folder_name(folder_name(str(data.name)) or "graph", recipe.method["name"])
 
 
-def starting_recipe(
-    dataset: str,
-    task: Task,
-    *,
-    method: str | None = None,
-    recipe: str | None = None,
-    changes: Mapping[str, Any] | None = None,
-) -> Recipe:
-    """Return the recipe that a search starts from: the one named, or the method's own for this data set, with SFA."""
+def starting_recipe(data: Data, method: str | None, recipe: str | None) -> Recipe:
+    """Return the recipe that a search starts from: the one named, or the method's own for these data, with SFA."""
+    name = str(data.name)
     if method is not None:
         resolve("method", method)
-    chosen = method or DEFAULTS[task]
     if recipe is not None:
-        found = load_recipe(recipe, dataset, method)
-        found = found if method is None else found.updated({"method.name": method})
-    elif f"{chosen}/{dataset}".lower() in shipped_recipes():
-        found = load_recipe(f"{chosen}/{dataset}".lower())
-    else:
-        found = Recipe.parse({"method": chosen, "spectral": "sfa"})
-    # Diagnostics change no result, and take time.
-    return found.updated({"training.diagnose_every": 0, **(changes or {})})
+        found = load_recipe(recipe, name, method)
+        return found if method is None else found.updated({"method.name": method})
+    chosen = method or DEFAULTS[task_of(data)]
+    own = f"{chosen}/{name}".lower()
+    return load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": chosen, "spectral": "sfa"})
+
+
+def method_ranges(recipe: Recipe, ablate: Range | None) -> list[Range]:
+    """Return the ranges that come with the method, without the one that is compared."""
+    method, shipped = recipe.method["name"], shipped_ranges()
+    if method not in shipped:
+        raise InputError(
+            f"No ranges come with {method} (some do with {', '.join(shipped)}): give --range KEY=LOW..HIGH or --ranges."
+        )
+    compared = [] if ablate is None else [ablate.key, f"{ablate.key}.name"]
+    return [range_ for range_ in shipped[method] if range_.key not in compared]

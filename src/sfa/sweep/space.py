@@ -1,9 +1,9 @@
-"""What a search goes through: a recipe, and ranges of some of its keys, checked against the recipe beforehand."""
+"""A recipe and the ranges of some of its keys, checked against the recipe before a search begins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -12,64 +12,57 @@ from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
-from sfa.sweep.ranges import Choices, Interval, Range
+from sfa.sweep.ranges import Choices, Range
 from sfa.tasks import ITEMS
 
-NAMES = ("method", "encoder", "augmentation", "spectral", "sampler")
+SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
 """Sections of a recipe whose name decides which options they have."""
+MISSING = object()
 
 
 @dataclass(frozen=True)
 class Space:
-    """A recipe with ranges, names of methods, maps and samplers first: options apply to some of them only.
-
-    Made by :meth:`of`, which checks.
-    """
+    """A recipe with ranges; those of names come first, because the others apply to some names only."""
 
     recipe: Recipe
     ranges: tuple[Range, ...]
 
     @classmethod
     def of(cls, recipe: Recipe, ranges: Iterable[Range]) -> Space:
-        """Raises unless every key is there, under some name at least, and takes both ends or all choices."""
-        named = [_with_full_name(found) for found in ranges]
-        if not named:
+        """Check the ranges: every key must exist, with some name at least, and allow both ends or all choices."""
+        ranges = list(map(_with_full_name, ranges))
+        if not ranges:
             raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
-        keys = [_today(recipe, found.key) for found in named]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
-        if twice is not None:
-            raise InputError(f"There are two ranges of {twice}.")
-        names = [found for found in named if _is_name(found.key)]
-        for found in names:
-            _check_name(recipe, found)
-        variants = [with_values(recipe, dict(chosen)) for chosen in product(*(_pairs(found) for found in names))]
-        others = [_settled(found, variants) for found in named if not _is_name(found.key)]
-        return cls(recipe, (*names, *others))
+        keys = [_modern_key(recipe, range_.key) for range_ in ranges]
+        if len(set(keys)) < len(keys):
+            raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
+        names = [_check_range(range_, [recipe]) for range_ in ranges if _is_name(range_)]
+        variants = [with_values(recipe, chosen) for chosen in _combinations(names)]
+        return cls(recipe, (*names, *(_check_range(range_, variants) for range_ in ranges if not _is_name(range_))))
 
     def values(self, choose: Callable[[Range], Any]) -> dict[str, Any]:
-        """A value for every range that applies, by key; those of names are settled first."""
-        names = {found.key: choose(found) for found in self.ranges if _is_name(found.key)}
-        recipe = with_values(self.recipe, names)
-        others = [found for found in self.ranges if not _is_name(found.key)]
-        return {**names, **{found.key: choose(found) for found in others if value_at(recipe, found.key) is not MISSING}}
-
-    def where(self, names: Mapping[str, Any]) -> Space:
-        """The part of it with some values settled."""
-        recipe = with_values(self.recipe, names)
-        return Space(recipe, tuple(found for found in self.ranges if found.key not in names))
+        """Choose a value for every range that applies, by key; names are chosen first."""
+        chosen = {range_.key: choose(range_) for range_ in self.ranges if _is_name(range_)}
+        recipe = with_values(self.recipe, chosen)
+        others = [range_ for range_ in self.ranges if not _is_name(range_)]
+        return chosen | {range_.key: choose(range_) for range_ in others if value_at(recipe, range_.key) is not MISSING}
 
     def with_values(self, values: Mapping[str, Any]) -> Recipe:
-        """The recipe with these values."""
+        """Return the recipe with these values."""
         return with_values(self.recipe, values)
 
     def grid(self) -> list[dict[str, Any]]:
-        """All combinations, in order; those that differ only in what does not apply are one."""
+        """Return all combinations in order; those that differ only in values that do not apply are one."""
         found: dict[str, dict[str, Any]] = {}
-        for point in product(*(_pairs(one) for one in self.ranges)):
-            chosen = dict(point)
-            values = self.values(lambda one, chosen=chosen: chosen[one.key])  # type: ignore[misc]
+        for point in _combinations(self.ranges):
+            values = self.values(lambda one, point=point: point[one.key])  # type: ignore[misc]
             found.setdefault(repr(values), values)
         return list(found.values())
+
+    def stored_grid(self) -> list[dict[str, Any]]:
+        """Return the grid as trials store it."""
+        ranges = {range_.key: range_ for range_ in self.ranges}
+        return [{key: ranges[key].stored(value) for key, value in point.items()} for point in self.grid()]
 
 
 def with_values(recipe: Recipe, values: Mapping[str, Any]) -> Recipe:
@@ -83,14 +76,11 @@ def with_values(recipe: Recipe, values: Mapping[str, Any]) -> Recipe:
     return changed.updated(lists) if lists else changed
 
 
-MISSING = object()
-
-
 def value_at(recipe: Recipe, key: str) -> Any:
-    """Return the value of a key; a mark of its own where the recipe has no such key.
+    """Return the value of a key, or :data:`MISSING`.
 
-    Keys of the old layout, ``method.edge_drop.0`` or ``smoothing``, are understood: searches that were begun with them
-    have trials by these names.
+    Keys of the old layout, ``method.edge_drop.0`` or ``smoothing``, are understood: older searches stored trials by
+    these names.
     """
     complete = recipe.as_dict()
     found = _value_in(complete, key)
@@ -112,8 +102,8 @@ def _value_in(values: Any, key: str) -> Any:
     return values
 
 
-def _today(recipe: Recipe, key: str) -> str:
-    """Return the key of today's layout for one that may be of the old."""
+def _modern_key(recipe: Recipe, key: str) -> str:
+    """Return the key in today's layout of recipes."""
     if not key.startswith("method.") or _value_in(recipe.as_dict(), key) is not MISSING:
         return key
     option, _, place = key.removeprefix("method.").partition(".")
@@ -121,7 +111,7 @@ def _today(recipe: Recipe, key: str) -> str:
     return f"{path}.{place}" if place else path
 
 
-def keys_of(recipe: Recipe) -> list[str]:
+def _keys_of(recipe: Recipe) -> list[str]:
     """Return all keys that a range can be of."""
     keys = []
     for name, section in recipe.as_dict().items():
@@ -132,50 +122,38 @@ def keys_of(recipe: Recipe) -> list[str]:
     return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
 
 
-def _with_full_name(found: Range) -> Range:
-    """``spectral=none,sfa`` is short for ``spectral.name=none,sfa``."""
-    return Choices(f"{found.key}.name", found.values) if isinstance(found, Choices) and found.key in NAMES else found
+def _with_full_name(range_: Range) -> Range:
+    """Return ``spectral=none,sfa`` as ``spectral.name=none,sfa``."""
+    return (
+        replace(range_, key=f"{range_.key}.name") if isinstance(range_, Choices) and range_.key in SECTIONS else range_
+    )
 
 
-def _is_name(key: str) -> bool:
-    return key.endswith(".name")
+def _is_name(range_: Range) -> bool:
+    return range_.key.endswith(".name")
 
 
-def _pairs(found: Range) -> list[tuple[str, Any]]:
-    return [(found.key, value) for value in found.grid()]
+def _combinations(ranges: Iterable[Range]) -> Iterator[dict[str, Any]]:
+    return map(dict, product(*([(range_.key, value) for value in range_.grid()] for range_ in ranges)))
 
 
-def _check_name(recipe: Recipe, found: Range) -> None:
-    if value_at(recipe, found.key) is MISSING:
-        raise unknown_name("recipe key", found.key, keys_of(recipe))
-    if isinstance(found, Interval):
-        raise InputError(f"{found.key} is a name: give choices, such as {found.key}=A,B, in place of {found.text}.")
-    for value in found.values:
-        _try(recipe, found, value)
-
-
-def _settled(found: Range, variants: list[Recipe]) -> Range:
-    """The range in the type that its key has; raises unless the key is there and takes the range's ends."""
-    if found.key.removeprefix("training.") in INDIFFERENT:
-        what = "the seed is given by --seeds" if found.key.endswith("seed") else "it changes no result"
-        raise InputError(f"{found.key} is nothing to choose: {what}.")
-    applicable = [recipe for recipe in variants if value_at(recipe, found.key) is not MISSING]
+def _check_range(range_: Range, variants: list[Recipe]) -> Range:
+    """Return the range in the type of its key; raise unless some variants of the recipe have the key and allow it."""
+    if range_.key.removeprefix("training.") in INDIFFERENT:
+        reason = "the seed is given by --seeds" if range_.key.endswith("seed") else "it changes no result"
+        raise InputError(f"{range_.key} is nothing to choose: {reason}.")
+    applicable = [recipe for recipe in variants if value_at(recipe, range_.key) is not MISSING]
     if not applicable:
-        raise unknown_name("recipe key", found.key, {key for recipe in variants for key in keys_of(recipe)})
-    settled = found.settled(value_at(applicable[0], found.key))
-    for recipe in applicable:
-        if isinstance(value_at(recipe, found.key), dict):
-            raise InputError(f"{found.key} is a section of the recipe: give a range of one of its keys.")
-        for value in settled.ends:
-            _try(recipe, settled, value)
-    return settled
-
-
-def _try(recipe: Recipe, found: Range, value: Any) -> None:
+        raise unknown_name("recipe key", range_.key, {key for recipe in variants for key in _keys_of(recipe)})
+    if any(isinstance(value_at(recipe, range_.key), dict) for recipe in applicable):
+        raise InputError(f"{range_.key} is a section of the recipe: give a range of one of its keys.")
+    typed = range_.typed_like(value_at(applicable[0], range_.key))
     try:
-        both = recipe, with_values(recipe, {found.key: value})
-        tasks = [resolve("method", one.method["name"]).task for one in both]
-        if len(set(tasks)) > 1:
-            raise InputError(f"{value} embeds {ITEMS[tasks[1]]}, and {recipe.method['name']} {ITEMS[tasks[0]]}.")
+        for recipe, value in product(applicable, typed.ends):
+            methods = [one.method["name"] for one in (recipe, with_values(recipe, {typed.key: value}))]
+            own, other = (resolve("method", name).task for name in methods)
+            if own != other:
+                raise InputError(f"{methods[1]} embeds {ITEMS[other]}, and {methods[0]} {ITEMS[own]}.")
     except InputError as error:
-        raise InputError(f"The range {found.key}={found.text} cannot be searched: {error}") from error
+        raise InputError(f"The range {typed.key}={typed.text} cannot be searched: {error}") from error
+    return typed

@@ -1,9 +1,10 @@
-"""The trials of a search in Optuna's SQLite storage: shared by processes, and retried when one of them dies."""
+"""The trials of a search in Optuna's SQLite storage, shared by processes and retried when one of them dies."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,31 +17,18 @@ from sfa.seeding import derive_seed
 from sfa.train import Interrupted
 
 if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
     from optuna.storages import RDBStorage
     from optuna.study import Study
     from optuna.trial import FrozenTrial, Trial
 
-HEARTBEAT = 15
-"""Seconds between two signs of life of a process that is at a trial."""
-GRACE = 60
-"""Seconds without one after which the trial is retried."""
-TIMEOUT = 60.0
-"""Seconds to wait for another process that is writing."""
-REPORT = "report.json"
-"""The report in a search's folder; once it is there, no trial begins."""
+HEARTBEAT = 15  # seconds between two heartbeats of a process that runs a trial
+GRACE = 60  # seconds without a heartbeat after which the trial is retried
+REPORT = "report.json"  # the report in a search's folder; once it is there, no trial begins
 
 SamplerName = Literal["tpe", "random", "grid"]
 PrunerName = Literal["none", "median"]
-State = Literal["done", "pruned", "failed", "running", "waiting"]
-STATES: dict[str, State] = {
-    "COMPLETE": "done",
-    "PRUNED": "pruned",
-    "FAIL": "failed",
-    "RUNNING": "running",
-    "WAITING": "waiting",
-}
+STATES = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "waiting"}
 
 
 class TrialFailed(Exception):
@@ -49,14 +37,14 @@ class TrialFailed(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a trial.
+    """A trial as it is stored.
 
     Attributes:
         arm: The arm of the search that it belongs to.
         number: Its place in the arm; a retry has the number of the trial that it repeats.
-        state: How it ended, or that it is running.
+        state: ``done``, ``pruned``, ``failed`` or ``running``.
         value: Mean validation accuracy over the seeds, in per cent.
-        params: The values it tried, as Optuna stores them.
+        params: The values that it tried, as Optuna stores them.
         values: The accuracy of each seed.
         seconds: How long it took.
         failure: Why it failed.
@@ -64,12 +52,16 @@ class Record:
 
     arm: str
     number: int
-    state: State
+    state: str
     value: float | None
     params: Mapping[str, Any]
     values: tuple[float, ...]
     seconds: float | None
     failure: str | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm} trial {self.number}".strip()
 
 
 def check_installed() -> None:
@@ -80,17 +72,11 @@ def check_installed() -> None:
         raise InputError("A sweep needs the extra `sweep`: pip install 'sfa[sweep]'.") from error
 
 
-class Trials:
-    """The open storage of a search's folder; use it as a context manager.
+class Trials(AbstractContextManager["Trials"]):
+    """The open storage of a search's folder.
 
-    A process that is at a trial sends heartbeats. When they stop, Optuna fails the trial, and a copy of it with the
-    same values is the next to begin, in whichever process.
-
-    Args:
-        folder: Folder of the search.
-        sampler: Proposes trials: Optuna's TPE, at random, or the points of a grid in order.
-        seed: Seed of the sampler.
-        pruner: ``median`` stops a trial whose mean over the seeds so far is below the median of the others'.
+    A process that runs a trial sends heartbeats. When they stop, Optuna fails the trial, and a copy of it with the same
+    values is the next to begin, in whichever process. While ``lock`` is held, no other process begins a trial.
     """
 
     def __init__(
@@ -99,13 +85,9 @@ class Trials:
         check_installed()
         self.folder, self.sampler, self.seed, self.pruner = folder, sampler, seed, pruner
         self.lock = FileLock(folder / ".claim.lock")
-        """While it is held, no other process begins a trial."""
         self._studies: dict[str, Study] = {}
         with self.lock:  # two processes must not both make the tables
             self._storage = _open_storage(folder / "trials.sqlite")
-
-    def __enter__(self) -> Trials:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._storage.remove_session()
@@ -114,19 +96,10 @@ class Trials:
     def run_next(
         self, arm: str, total: int, objective: Callable[[Trial, int], float], points: Sequence[Mapping[str, Any]] = ()
     ) -> int | None:
-        """Run the next trial of an arm to its end: one that another process left behind, or a new one.
+        """Run the next trial of an arm to its end, one that another process left behind or a new one.
 
-        Args:
-            arm: Which.
-            total: Trials that are wanted in all.
-            objective: Computes the value of a trial, given it and its number.
-            points: Points of a grid, which are tried in order.
-
-        Returns:
-            The number of the trial; ``None`` if there are enough.
-
-        Raises:
-            InputError: There is a trial to begin, and the search has been reported on.
+        Return its number, or ``None`` if there are ``total`` trials. ``objective`` computes the value of a trial, given
+        it and its number; ``points`` of a grid are tried in order.
         """
         study, numbers = self._study(arm), list[int]()
 
@@ -146,8 +119,7 @@ class Trials:
                 _retry(study, study.get_trials()[numbers[0]])
             raise
         finally:
-            if self.lock.is_locked:
-                self.lock.release()
+            self.lock.release()
         return numbers[1]
 
     def records(self, arm: str) -> list[Record]:
@@ -155,8 +127,21 @@ class Trials:
         study = self._study(arm)
         trials = study.get_trials(deepcopy=False)
         retried = {number for trial in trials for number in _history(trial)}
-        found = [_record(arm, study, trial) for trial in trials if trial.number not in retried]
-        return sorted((record for record in found if record.state != "waiting"), key=lambda record: record.number)
+        found = [
+            Record(
+                arm=arm,
+                number=_place(study, trial.number),
+                state=STATES[trial.state.name],
+                value=trial.value if trial.state.name == "COMPLETE" else None,
+                params=dict(trial.params),
+                values=tuple(trial.user_attrs.get("values", ())),
+                seconds=None if trial.duration is None else trial.duration.total_seconds(),
+                failure=trial.user_attrs.get("failure"),
+            )
+            for trial in trials
+            if trial.number not in retried and trial.state.name != "WAITING"
+        ]
+        return sorted(found, key=lambda record: record.number)
 
     def _study(self, arm: str) -> Study:
         import optuna
@@ -166,7 +151,7 @@ class Trials:
                 storage=self._storage,
                 study_name=f"sweep {arm}".strip(),
                 direction="maximize",
-                sampler=make_sampler(self.sampler, self.seed),
+                sampler=_make_sampler(self.sampler, self.seed),
                 pruner=optuna.pruners.MedianPruner() if self.pruner == "median" else optuna.pruners.NopPruner(),
                 load_if_exists=True,
             )
@@ -174,11 +159,17 @@ class Trials:
 
     def _prepare(self, study: Study, total: int, points: Sequence[Mapping[str, Any]]) -> bool:
         """Queue the next trial if there is one to begin; return whether there is."""
-        self._retry_stale(study)
+        import optuna
+
+        optuna.storages.fail_stale_trials(study)
+        for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
+            if "heartbeat" not in trial.user_attrs:  # begun by a version of sfa that sent none
+                study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+                _retry(study, trial)
         trials = study.get_trials(deepcopy=False)
-        originals = [trial for trial in trials if not _history(trial)]
-        waiting = [trial for trial in trials if STATES[trial.state.name] == "waiting"]
-        if len(originals) >= total and not waiting:
+        originals = sum(not _history(trial) for trial in trials)
+        waiting = any(trial.state.name == "WAITING" for trial in trials)
+        if originals >= total and not waiting:
             return False
         if (self.folder / REPORT).exists():
             raise InputError(
@@ -186,20 +177,8 @@ class Trials:
                 "labels were read. Search in another --out."
             )
         if points and not waiting:
-            study.enqueue_trial(dict(points[len(originals)]))
+            study.enqueue_trial(dict(points[originals]))
         return True
-
-    def _retry_stale(self, study: Study) -> None:
-        """Queue the trials again that are running in no process."""
-        import optuna
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            optuna.storages.fail_stale_trials(study)
-        for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
-            if "heartbeat" not in trial.user_attrs:  # begun by a version of sfa that sent none
-                study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-                _retry(study, trial)
 
 
 def _open_storage(path: Path) -> RDBStorage:
@@ -207,32 +186,27 @@ def _open_storage(path: Path) -> RDBStorage:
     from sqlalchemy.exc import SQLAlchemyError
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)  # heartbeats and retries are such
     if "?" in str(path):
         raise InputError(f"The folder {path.parent} has a question mark in its name, which SQLite's addresses forbid.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return optuna.storages.RDBStorage(
-                f"sqlite:///{path.absolute()}",
-                engine_kwargs={"connect_args": {"timeout": TIMEOUT}},
-                heartbeat_interval=HEARTBEAT,
-                grace_period=GRACE,
-                heartbeat_stale_trial_callback=_retry,
-            )
+        return optuna.storages.RDBStorage(
+            f"sqlite:///{path.absolute()}",
+            engine_kwargs={"connect_args": {"timeout": 60.0}},  # seconds to wait for another process that is writing
+            heartbeat_interval=HEARTBEAT,
+            grace_period=GRACE,
+            heartbeat_stale_trial_callback=_retry,
+        )
     except (SQLAlchemyError, RuntimeError, ValueError, AssertionError) as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
-        raise InputError(
-            f"{path} cannot be used as the storage of a search ({reason}): search in another --out."
-        ) from error
+        raise InputError(f"{path} cannot be used as the storage of a search ({reason}): take another --out.") from error
 
 
 def _retry(study: Study, trial: FrozenTrial) -> None:
     """Queue a trial again, with its values and the seeds that are done."""
     import optuna
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        optuna.storages.RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)(study, trial)
+    optuna.storages.RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)(study, trial)
 
 
 def _history(trial: FrozenTrial) -> list[int]:
@@ -241,49 +215,30 @@ def _history(trial: FrozenTrial) -> list[int]:
 
 
 def _place(study: Study, number: int) -> int:
-    """Return which trial of the search this is, retries not counted, so that an interruption changes nothing."""
+    """Return the number of a trial without counting retries, so that an interruption changes nothing."""
     trials = study.get_trials(deepcopy=False)
     first = (_history(trials[number]) or [number])[0]
     return first - sum(bool(_history(trial)) for trial in trials[:first])
 
 
-def _record(arm: str, study: Study, trial: FrozenTrial) -> Record:
-    state = STATES[trial.state.name]
-    failure = trial.user_attrs.get("failure")
-    return Record(
-        arm=arm,
-        number=_place(study, trial.number),
-        state=state,
-        value=trial.value if state == "done" else None,
-        params=dict(trial.params),
-        values=tuple(trial.user_attrs.get("values", ())),
-        seconds=None if trial.duration is None else trial.duration.total_seconds(),
-        failure=None if failure is None else str(failure),
-    )
-
-
-def make_sampler(name: SamplerName, seed: int) -> BaseSampler:
-    """Return Optuna's sampler of that name, seeded anew for each trial and key: one begun again would repeat itself."""
+def _make_sampler(name: SamplerName, seed: int) -> BaseSampler:
+    """Return Optuna's sampler, seeded anew for each trial and key: a restarted one would repeat its first draws."""
     import optuna
 
-    def fresh(*path: int) -> BaseSampler:
-        own = derive_seed(seed, *path) % 2**32
+    def fresh(study: Study, trial: FrozenTrial, *key: int) -> BaseSampler:
+        own = derive_seed(seed, _place(study, trial.number), *key) % 2**32
         return optuna.samplers.TPESampler(seed=own) if name == "tpe" else optuna.samplers.RandomSampler(seed=own)
 
     class SeededPerTrial(optuna.samplers.BaseSampler):
-        def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-            self.joint = fresh(_place(study, trial.number))
+        def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, Any]:
+            self.joint = fresh(study, trial)
             return self.joint.infer_relative_search_space(study, trial)
 
-        def sample_relative(
-            self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-        ) -> dict[str, Any]:
+        def sample_relative(self, study: Study, trial: FrozenTrial, search_space: dict[str, Any]) -> dict[str, Any]:
             return self.joint.sample_relative(study, trial, search_space)
 
-        def sample_independent(
-            self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
-        ) -> Any:
-            alone = fresh(_place(study, trial.number), crc32(param_name.encode()))
+        def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: Any) -> Any:
+            alone = fresh(study, trial, crc32(param_name.encode()))
             return alone.sample_independent(study, trial, param_name, param_distribution)
 
     return SeededPerTrial()

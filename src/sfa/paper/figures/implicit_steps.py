@@ -1,10 +1,11 @@
-"""What the layer does to two views, step by step (the paper's Figure 1), computed on toy maps."""
+"""The effect of the layer on two views, step by step (the paper's Figure 1), computed on toy maps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,33 +13,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from sfa.plots import CATEGORIES, PLAIN, SPECTRAL, style
+from sfa.paper.figures.named import paper_figure
+from sfa.plots import CATEGORIES, PLAIN, SPECTRAL
 from sfa.spectral import SpectralFeatureAugmentation
 from sfa.spectral.base import SpectralMap
 from sfa.theory import push_forward
 from sfa.theory.spectra import Array
 
-WIDTH = 16
-"""Of the maps: singular vectors in pairs, each pair the plane of one turn."""
-ANGLE = 40.0
-"""Degrees by which every pair of view beta is turned away from that of view alpha."""
-NEAR = 4.0
-"""Degrees at which the leading pair counts as aligned."""
-STEP = 0.004
-"""Size of a gradient step."""
-DRAWS = 6
-"""Draws of each view that are shown."""
+WIDTH = 16  # width of the maps: singular vectors in pairs, each pair the plane of one rotation
+ANGLE, NEAR = 40.0, 4.0
+"""Degrees between the pairs of the two views, and degrees at which the leading pair counts as aligned."""
+STEP = 0.004  # size of a gradient step
+DRAWS = 6  # draws of each view that are shown
+SQUARE: Any = {"xlim": (-2.9, 2.9), "ylim": (-2.9, 2.9), "xticks": [-2, 0, 2], "yticks": [-2, 0, 2], "aspect": "equal"}
 
 
 @dataclass(frozen=True)
 class ToyViews:
-    """Two views: ``H = U diag(σ) Vᵀ`` of alpha, and of beta the same with its right singular vectors turned."""
+    """Two views: ``H = U diag(σ) Vᵀ`` of alpha, and of beta the same with right singular vectors ``turn @ V``."""
 
     u: Tensor
     sigma: Tensor
     v: Tensor
     turn: Tensor
-    """Orthogonal ``(d, d)``: ``v_i`` of beta is ``turn v_i``."""
 
     @property
     def alpha(self) -> Tensor:
@@ -66,15 +63,14 @@ def make_views(seed: int = 0) -> ToyViews:
     sigma = 2.6 * torch.arange(1, WIDTH + 1, dtype=torch.float64) ** -0.5
     angle = torch.deg2rad(torch.tensor(ANGLE, dtype=torch.float64))
     plane = torch.stack([torch.stack([angle.cos(), -angle.sin()]), torch.stack([angle.sin(), angle.cos()])])
-    turn = v @ torch.kron(torch.eye(WIDTH // 2, dtype=torch.float64), plane) @ v.T
-    return ToyViews(u, sigma, v, turn)
+    return ToyViews(u, sigma, v, v @ torch.kron(torch.eye(WIDTH // 2, dtype=torch.float64), plane) @ v.T)
 
 
 def align(views: ToyViews, *, spectral: bool, seed: int = 0) -> Iterator[ToyViews]:
-    """Descend the gradient by the turn of beta, and yield the views after each step, for ever.
+    """Descend the gradient by the turn of beta, and yield the views after each step, endlessly.
 
-    The loss is the paper's alignment term, ``-Tr(H̃αᵀ H̃β)``, of maps that went through the layer, with fresh directions
-    for each view and step, or through nothing.
+    The loss is the paper's alignment term, ``-Tr(H̃αᵀ H̃β)``. The maps go through the layer, with fresh directions for
+    each view and step, if ``spectral``.
     """
     layer = SpectralFeatureAugmentation() if spectral else SpectralMap()
     generator = torch.Generator().manual_seed(seed)
@@ -100,83 +96,9 @@ def _descend() -> tuple[tuple[ToyViews, int], tuple[ToyViews, int], tuple[ToyVie
     return plain, spectral, (longer, spectral[1])
 
 
-@style()
-def draw_implicit_steps() -> Figure:
-    """Draw the two leading directions of both maps, unaligned, rebalanced, with noise, aligned. Right: all pairs.
-
-    An ellipse is the image of the unit ball under ``Hᵀ``, seen in the plane of view alpha's two leading singular
-    vectors; its bars are the singular vectors, as long as their values.
-    """
-    views = make_views()
-    plain, spectral, longer = _descend()
-    aligned, steps = spectral
-    figure = Figure(figsize=(9.6, 5.6), layout="constrained")
-    panels = figure.subplot_mosaic(
-        [["unaligned", "rebalanced", "pairs"], ["noise", "aligned", "pairs"]], width_ratios=(1, 1, 1.25)
-    )
-    plane = views.v[:, :2]
-    _draw_pair(panels["unaligned"], views, plane)
-    _draw_pair(panels["rebalanced"], views.rebalanced(), plane)
-    _draw_noise(panels["noise"], views, plane)
-    _draw_pair(panels["aligned"], aligned.rebalanced(), plane)
-    for name, title in {
-        "unaligned": "1  unaligned views",
-        "rebalanced": "2  rebalanced (mean of $\\widetilde{H}$)",
-        "noise": f"3  noise: {DRAWS} draws of each $\\widetilde{{H}}$",
-        "aligned": f"4  aligned: {steps} gradient steps",
-    }.items():
-        panels[name].set_title(title)
-        panels[name].set(xlim=(-2.9, 2.9), ylim=(-2.9, 2.9), xticks=[-2, 0, 2], yticks=[-2, 0, 2], aspect="equal")
-    panels["unaligned"].legend(loc="lower right", fontsize=8, handlelength=1.2)
-
-    index, pairs = np.arange(1, WIDTH // 2 + 1), panels["pairs"]
-    pairs.plot(index, views.angles(), color="black", linestyle=":", label="at the start")
-    for (end, count), color, line, label in (
-        (plain, PLAIN, "s-", "without SFA"),
-        (longer, PLAIN, "s--", "without SFA"),
-        (spectral, SPECTRAL, "o-", "with SFA"),
-    ):
-        label = f"{label}, {count} steps"
-        pairs.plot(index, end.angles(), line, color=color, markersize=4, linewidth=1.5, label=label)
-    pairs.set(xlabel="pair of singular vectors", ylabel="degrees between the views", title="all pairs")
-    pairs.set(xticks=index, ylim=(0, 42))
-    pairs.legend(loc="upper left", fontsize=8, bbox_to_anchor=(0, 0.93))
-    return figure
-
-
-def _draw_pair(panel: Axes, views: ToyViews, plane: Tensor) -> None:
-    """Draw the ellipses of both views, and their two leading singular vectors."""
-    sides = ((views.alpha, views.v, "\\alpha"), (views.beta, views.turn @ views.v, "\\beta"))
-    for (h, v, name), color in zip(sides, CATEGORIES, strict=False):
-        x, y = _project(h, plane)
-        panel.fill(x, y, color=color, alpha=0.12, linewidth=0)
-        panel.plot(x, y, color=color, linewidth=1.8, label=f"$H^{name}$")
-        for i in range(2):
-            end = (views.sigma[i] * (plane.T @ v[:, i])).numpy()
-            panel.plot([0, end[0]], [0, end[1]], color=color, linewidth=1.6 if i == 0 else 0.9)
-
-
-def _draw_noise(panel: Axes, views: ToyViews, plane: Tensor) -> None:
-    layer, generator = SpectralFeatureAugmentation(), torch.Generator().manual_seed(0)
-    for h, color in zip((views.alpha, views.beta), CATEGORIES, strict=False):
-        for _ in range(DRAWS):
-            panel.plot(*_project(layer(h, generator=generator), plane), color=color, linewidth=1.0, alpha=0.7)
-
-
-def _project(h: Tensor, plane: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute the outline of the ellipsoid ``{Hᵀu : |u| = 1}`` in a plane."""
-    value, vector = torch.linalg.eigh(plane.T @ h.T @ h @ plane)
-    turn = torch.linspace(0, 2 * torch.pi, 181, dtype=h.dtype)
-    circle = torch.stack([turn.cos(), turn.sin()])
-    x, y = (vector * value.clamp_min(0).sqrt()) @ circle
-    return x, y
-
-
 def tell_of_implicit_steps() -> str:
-    """Say which of the three steps are seen, and what the last one costs."""
-    views = make_views()
+    views, ends = make_views(), _descend()
     before, after = (", ".join(f"{value:.2f}" for value in each.sigma[:2]) for each in (views, views.rebalanced()))
-    ends = _descend()
     plain, spectral, longer = (end.angles()[-1] for end, _ in ends)
     return (
         f"On average the leading values {before} become {after}, and single draws stray: rebalanced and noisy, as the "
@@ -185,3 +107,67 @@ def tell_of_implicit_steps() -> str:
         f"{ends[0][1]}, and as many without SFA leave {longer:.0f}° too: the layer holds the leading "
         "directions back and brings no other forward."
     )
+
+
+@paper_figure(
+    "1",
+    "Singular values of unaligned views are rebalanced, noise is injected, and the singular vectors are aligned with "
+    "equalised emphasis.",
+    tell=tell_of_implicit_steps,
+)
+def draw_implicit_steps() -> Figure:
+    """Draw two toy views through the layer: unaligned, rebalanced, with noise, aligned; and the angles of all pairs.
+
+    An ellipse is the image of the unit ball under ``Hᵀ``, seen in the plane of view alpha's two leading singular
+    vectors; its bars are the singular vectors, as long as their values.
+    """
+    views, (plain, spectral, longer) = make_views(), _descend()
+    figure = Figure(figsize=(9.6, 5.6), layout="constrained")
+    panels = figure.subplot_mosaic(
+        [["unaligned", "rebalanced", "pairs"], ["noise", "aligned", "pairs"]], width_ratios=(1, 1, 1.25)
+    )
+    plane = views.v[:, :2]
+    _draw_pair(panels["unaligned"], views, plane, "1  unaligned views")
+    _draw_pair(panels["rebalanced"], views.rebalanced(), plane, "2  rebalanced (mean of $\\widetilde{H}$)")
+    _draw_noise(panels["noise"], views, plane, f"3  noise: {DRAWS} draws of each $\\widetilde{{H}}$")
+    _draw_pair(panels["aligned"], spectral[0].rebalanced(), plane, f"4  aligned: {spectral[1]} gradient steps")
+    panels["unaligned"].legend(loc="lower right", fontsize=8, handlelength=1.2)
+
+    index, pairs = np.arange(1, WIDTH // 2 + 1), panels["pairs"]
+    pairs.plot(index, views.angles(), color="black", linestyle=":", label="at the start")
+    curves = ((plain, PLAIN, "s-", "without"), (longer, PLAIN, "s--", "without"), (spectral, SPECTRAL, "o-", "with"))
+    for (end, steps), color, line, what in curves:
+        label = f"{what} SFA, {steps} steps"
+        pairs.plot(index, end.angles(), line, color=color, markersize=4, linewidth=1.5, label=label)
+    pairs.set(xlabel="pair of singular vectors", ylabel="degrees between the views", title="all pairs")
+    pairs.set(xticks=index, ylim=(0, 42))
+    pairs.legend(loc="upper left", fontsize=8, bbox_to_anchor=(0, 0.93))
+    return figure
+
+
+def _draw_pair(panel: Axes, views: ToyViews, plane: Tensor, title: str) -> None:
+    sides = ((views.alpha, views.v, "\\alpha"), (views.beta, views.turn @ views.v, "\\beta"))
+    for (h, v, name), color in zip(sides, CATEGORIES, strict=False):
+        x, y = _outline(h, plane)
+        panel.fill(x, y, color=color, alpha=0.12, linewidth=0)
+        panel.plot(x, y, color=color, linewidth=1.8, label=f"$H^{name}$")
+        for i, width in enumerate((1.6, 0.9)):
+            end = (views.sigma[i] * (plane.T @ v[:, i])).numpy()
+            panel.plot([0, end[0]], [0, end[1]], color=color, linewidth=width)
+    panel.set(title=title, **SQUARE)
+
+
+def _draw_noise(panel: Axes, views: ToyViews, plane: Tensor, title: str) -> None:
+    layer, generator = SpectralFeatureAugmentation(), torch.Generator().manual_seed(0)
+    for h, color in zip((views.alpha, views.beta), CATEGORIES, strict=False):
+        for _ in range(DRAWS):
+            panel.plot(*_outline(layer(h, generator=generator), plane), color=color, linewidth=1.0, alpha=0.7)
+    panel.set(title=title, **SQUARE)
+
+
+def _outline(h: Tensor, plane: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute the outline of the ellipsoid ``{Hᵀu : |u| = 1}`` in a plane."""
+    value, vector = torch.linalg.eigh(plane.T @ h.T @ h @ plane)
+    turn = torch.linspace(0, 2 * torch.pi, 181, dtype=h.dtype)
+    x, y = (vector * value.clamp_min(0).sqrt()) @ torch.stack([turn.cos(), turn.sin()])
+    return x, y

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Score, paired_difference
 from sfa.paper.entry import Entry
-from sfa.plots import PLAIN, color_of, logarithmic_y, style
+from sfa.paper.figures.named import Takes, make_panels, paper_figure
+from sfa.plots import PLAIN, color_of, logarithmic_y
 
-STUDY = "run-time-k"
-"""The study that measures what is drawn; where a data set has none of it ``run-time`` will do, with k = 1 alone."""
+STUDY = "run-time-k"  # the study that measures these times; ``run-time`` has those for k = 1 alone
 
 Published = Mapping[str, float]
 """By data set, the ratio of the times with and without SFA (``k = 1``) that the paper prints."""
@@ -22,12 +22,16 @@ Published = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Timing:
-    """Recipes that were timed by turns on one data set: what else the machine did slowed all of them alike."""
+    """Seconds per epoch of recipes that were timed by turns on one data set, so that other load slowed all alike.
+
+    Attributes:
+        setting: One of the runs, for the data set, method, device and threads of all.
+        without: Seconds without SFA, turn by turn.
+        by_iterations: Seconds with SFA, by the number of iterations.
+    """
 
     setting: Entry
-    """One of the runs: its data set, method, device and threads are those of all."""
     without: tuple[float, ...]
-    """Seconds per epoch without SFA, turn by turn."""
     by_iterations: Mapping[int, tuple[float, ...]]
 
     def ratio(self, k: int) -> Difference:
@@ -47,29 +51,37 @@ def timings(entries: Sequence[Entry]) -> list[Timing]:
             jobs.setdefault(key, []).append(entry)
     found: dict[str, tuple[tuple[int, str], Timing]] = {}
     for job in jobs.values():
-        turns = {
-            (entry.recipe["spectral"]["name"], entry.recipe["spectral"].get("iterations")): entry.scores[0].of()
-            for entry in job
-        }
-        without = next((seconds for (name, _), seconds in turns.items() if name == "none"), None)
-        by_iterations = {int(k): seconds for (name, k), seconds in turns.items() if name == "sfa"}
-        if without is None or not by_iterations or len(by_iterations) + 1 < len(turns):
+        if {entry.recipe["spectral"]["name"] for entry in job} != {"none", "sfa"}:
             continue  # timed beside other maps than SFA, or without the plain method
-        rank = len(by_iterations), max(entry.created for entry in job)
-        timing = Timing(job[0], without, dict(sorted(by_iterations.items())))
-        best = found.setdefault(job[0].dataset, (rank, timing))
-        found[job[0].dataset] = (rank, timing) if rank > best[0] else best
+        turns = {entry.recipe["spectral"].get("iterations"): entry.scores[0].of() for entry in job}
+        without, dataset = turns.pop(None), job[0].dataset
+        rank = len(turns), max(entry.created for entry in job)
+        if dataset not in found or rank > found[dataset][0]:
+            found[dataset] = rank, Timing(job[0], without, dict(sorted(turns.items())))
     return [timing for _, timing in found.values()]
 
 
-@style()
+def tell_of_run_time(entries: Sequence[Entry], published: Published) -> str:
+    """Say the ratios of the smallest and the largest number of iterations, and the paper's."""
+    told = []
+    for timing in timings(entries):
+        name, ks = timing.setting.dataset, list(timing.by_iterations)
+        ratios = {k: timing.ratio(k) for k in (ks[0], ks[-1])}
+        text = ", ".join(f"× {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}] for k = {k}" for k, one in ratios.items())
+        theirs = f" (published × {published[name]:.3f})" if name in published else ""
+        told.append(f"{name}: an epoch takes {text}{theirs}.")
+    return " ".join(told)
+
+
+@paper_figure(
+    "4", "Running time per epoch; the cost of SFA for k < 8 is negligible.", tell=tell_of_run_time, takes=Takes.TIMES
+)
 def draw_run_time(entries: Sequence[Entry], published: Published) -> Figure:
-    """Draw seconds per epoch without SFA and with k iterations. Right: the ratio, with the paper's for k = 1."""
+    """Draw seconds per epoch without SFA and with k power iterations, and their ratio beside the paper's for k = 1."""
     measured = timings(entries)
     if not measured:
         raise InputError("The ledger has no run times to draw: `sfa figure 4 --run` measures them.")
-    figure = Figure(figsize=(9.0, 3.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = make_panels(9.0, 3.5, 1, 2)
     ks = sorted({1, *(k for timing in measured for k in timing.by_iterations)})
     slowest = []
     for number, timing in enumerate(measured):
@@ -79,11 +91,10 @@ def draw_run_time(entries: Sequence[Entry], published: Published) -> Figure:
         slowest.append(max(means.values()))
         label = f"{one.dataset}, {one.method}, {one.device}, {one.threads} thread{'' if one.threads == 1 else 's'}"
         left.plot(list(means), list(means.values()), "o-", color=color, linewidth=1.5, markersize=4, label=label)
-        aside = 0.12 * (number - (len(measured) - 1) / 2)  # that intervals do not hide each other
+        aside = 0.12 * (number - (len(measured) - 1) / 2)  # so that intervals do not hide each other
         for k in timing.by_iterations:
-            ratio = timing.ratio(k)
+            ratio, place = timing.ratio(k), ks.index(k) + aside
             interval = [[ratio.mean - ratio.low], [ratio.high - ratio.mean]]
-            place = ks.index(k) + aside
             right.errorbar(place, ratio.mean, interval, fmt="o", color=color, markersize=4, linewidth=1.2)
         if one.dataset in published:
             diamond = {"markerfacecolor": "white", "markeredgecolor": color, "markersize": 6}
@@ -102,15 +113,3 @@ def draw_run_time(entries: Sequence[Entry], published: Published) -> Figure:
     right.errorbar([], [], [], fmt="o", color="black", markersize=4, label="mean of the turns, 95 % interval")
     right.legend(loc="upper left", fontsize=8)
     return figure
-
-
-def tell_of_run_time(entries: Sequence[Entry], published: Published) -> str:
-    """Say the ratios of the smallest and the largest number of iterations, and the paper's."""
-    told = []
-    for timing in timings(entries):
-        name, ks = timing.setting.dataset, list(timing.by_iterations)
-        ratios = {k: timing.ratio(k) for k in (ks[0], ks[-1])}
-        text = ", ".join(f"× {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}] for k = {k}" for k, one in ratios.items())
-        theirs = f" (published × {published[name]:.3f})" if name in published else ""
-        told.append(f"{name}: an epoch takes {text}{theirs}.")
-    return " ".join(told)

@@ -13,40 +13,44 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sfa.errors import InputError
-from sfa.plots import PLAIN, color_of, logarithmic_y, style
+from sfa.paper.figures.named import make_panels, paper_figure
+from sfa.plots import PLAIN, color_of, logarithmic_y
 from sfa.train.run_log import RunLog
 
-LEADING = 30
-"""Singular values that are shown: those where the signal is."""
-CURVES = 9
-"""Epochs that are shown, evenly spaced; more could not be told apart."""
-ROUNDING = 1e-6
-"""Fraction of the largest singular value below which there is nothing but rounding."""
-BALANCED = 12
-"""Leading values that the paper says are flattened."""
+LEADING = 30  # singular values that are shown: those where the signal is
+CURVES = 9  # epochs that are shown, evenly spaced; more could not be told apart
+ROUNDING = 1e-6  # fraction of the largest singular value below which values are rounding errors
+BALANCED = 12  # leading values that the paper says are flattened
 DISTANCE = r"$\Vert H^\alpha - H^\beta \Vert_F^2$"
 RELATIVE = rf"{DISTANCE}$\,/\,$" r"$\frac{1}{2}(\Vert H^\alpha \Vert_F^2 + \Vert H^\beta \Vert_F^2)$"
-DATASETS = {"citeseer": "CiteSeer", "wikics": "WikiCS"}
-"""The data sets of Figure 9, by their names here."""
+DATASETS = {"citeseer": "CiteSeer", "wikics": "WikiCS"}  # titles of the data sets of Figure 9
 
 
-@style()
+def tell_of_spectrum(*runs: RunLog) -> str:
+    return " ".join(map(_tell_of_run, runs))
+
+
+@paper_figure(
+    "5",
+    "Spectrum of H̃ when training on Cora with SFA: the gap between consecutive singular values decreases.",
+    tell=tell_of_spectrum,
+    datasets=("cora",),
+)
 def draw_spectrum(*runs: RunLog) -> Figure:
-    """Draw the leading singular values of H and, with a spectral map, of H̃: one curve per epoch, late ones dark.
+    """Draw the singular values of runs' feature maps, before and after the spectral map, over the epochs.
 
-    Those of H̃ are of the one draw of that step, and jump from epoch to epoch as the draw does. Several runs have their
-    panels one after another, on one scale.
+    Late epochs are dark. The values of H̃ are of the one draw of a step, and jump from epoch to epoch as the draw does.
     """
     parts = [(run, key, title) for run in runs for key, title in _titles(run, named=len(runs) > 1).items()]
     columns = min(3, len(parts))
     rows = -(-len(parts) // columns)
-    figure = Figure(figsize=((4.0 if columns < 3 else 3.2) * columns + 0.8, 3.6 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    width = (4.0 if columns < 3 else 3.2) * columns + 0.8
+    figure, grid = make_panels(width, 3.6 * rows, rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()[: len(parts)]
     for unused in grid.ravel()[len(parts) :]:
         unused.axis("off")
     first, last = min(run.epochs[0] for run in runs), max(run.epochs[-1] for run in runs)
-    # The brightest yellow is left out: it is lost on white.
+    # The brightest yellow is left out, because it is lost on white.
     shades = ListedColormap(mpl.colormaps["viridis"](np.linspace(0.93, 0, 256)))
     colors = ScalarMappable(Normalize(first, max(last, first + 1)), shades)
     shown = max(min(LEADING, len(run.diagnostics[0].sigma)) for run in runs)
@@ -56,9 +60,8 @@ def draw_spectrum(*runs: RunLog) -> Figure:
             sigma = sigma[sigma > ROUNDING * sigma.max(initial=0)]
             color = colors.to_rgba(run.epochs[row])
             panel.plot(range(1, len(sigma) + 1), sigma, ".-", color=color, linewidth=1.3, markersize=4)
-        panel.set(title=title, xticks=[1, *range(5, shown + 1, 5)], xlim=(0, shown + 1))
+        panel.set(title=title, xlabel="index $i$", xticks=[1, *range(5, shown + 1, 5)], xlim=(0, shown + 1))
         panel.xaxis.set_tick_params(labelbottom=True)
-        panel.set_xlabel("index $i$")
     logarithmic_y(*panels)
     for panel in grid[:, 0]:
         panel.set_ylabel(r"singular value $\sigma_i$")
@@ -67,21 +70,19 @@ def draw_spectrum(*runs: RunLog) -> Figure:
 
 
 def _titles(run: RunLog, *, named: bool) -> dict[str, str]:
-    """Return the panels of a run by what they show."""
-    titles = {"sigma": "$H$, before the spectral map", "sigma_tilde": r"$\widetilde{H}$, after the spectral map"}
+    """Return the panels of a run: the diagnostic that each shows, and its title."""
+    before, after = "$H$", r"$\widetilde{H}$"
     if named:
-        titles = {"sigma": f"{run.name}: $H$", "sigma_tilde": f"{run.name}: $\\widetilde{{H}}$"}
-    if run.has_spectral_map:
-        return titles
-    return {"sigma": titles["sigma"] if named else "$H$ (no spectral map)"}
+        before, after = f"{run.name}: {before}", f"{run.name}: {after}"
+    elif run.has_spectral_map:
+        before, after = f"{before}, before the spectral map", f"{after}, after the spectral map"
+    else:
+        before += " (no spectral map)"
+    return {"sigma": before, "sigma_tilde": after} if run.has_spectral_map else {"sigma": before}
 
 
-def tell_of_spectrum(*runs: RunLog) -> str:
+def _tell_of_run(run: RunLog) -> str:
     """Say how far the leading value stands out of H, how the next ones fall, and how many directions count."""
-    return " ".join(map(_evolution, runs))
-
-
-def _evolution(run: RunLog) -> str:
     first, last = run.diagnostics[0], run.diagnostics[-1]
     gaps = [f"σ₁/σ₂ of H goes from {_ratio(first.sigma, 2)} to {_ratio(last.sigma, 2)}"]
     if len(first.sigma) >= BALANCED:
@@ -96,37 +97,60 @@ def _ratio(sigma: list[float], index: int) -> str:
     return f"{sigma[0] / sigma[index - 1]:.2f}" if len(sigma) >= index and sigma[index - 1] > 0 else "∞"
 
 
-@style()
+def tell_of_alignment(*runs: RunLog) -> str:
+    """Say where each run ends, by the paper's measure and relative to the size of the maps, lowest first."""
+    text = (
+        f"At the end ‖Hα − Hβ‖² is {_ends(runs, 'alignment')}; relative to the size of the maps it is "
+        f"{_ends(runs, 'alignment_relative')}."
+    )
+    if _order(runs, "alignment") != _order(runs, "alignment_relative"):
+        text += " The order turns round: the paper's measure falls when the maps shrink."
+    after = [run for run in runs if run.has_spectral_map]
+    return f"{text} After the map, in one draw, ‖H̃α − H̃β‖² is {_ends(after, 'alignment_tilde')}." if after else text
+
+
+@paper_figure(
+    "6",
+    "Alignment of the feature maps of two views, lower is better: SFA achieves a better one.",
+    tell=tell_of_alignment,
+    datasets=("cora",),
+)
 def draw_alignment(*runs: RunLog) -> Figure:
-    """Draw the distance of the two views, as it is and over the maps' size: a color per run, H̃ dashed."""
-    _check_views(runs)
-    figure = Figure(figsize=(9.0, 3.7), layout="constrained")
-    absolute, relative = figure.subplots(1, 2)
-    _draw_distances(absolute, relative, runs)
-    absolute.set_title("distance of the two views")
-    absolute.set_ylabel(DISTANCE)
-    relative.set_title("the same, relative to their size")
-    relative.set_ylabel(RELATIVE)
-    figure.legend(handles=[*_run_colors(runs), *_line_styles(runs)], loc="outside lower center", ncols=4)
+    """Draw the distance of the two views over the epochs, as it is and relative to the maps' size, of any runs."""
+    figure, (absolute, relative) = make_panels(9.0, 3.7, 1, 2)
+    colors, lines = _draw_distances(absolute, relative, runs), _line_styles(runs)
+    absolute.set(title="distance of the two views", ylabel=DISTANCE)
+    relative.set(title="the same, relative to their size", ylabel=RELATIVE)
+    figure.legend(handles=[*colors, *lines], loc="outside lower center", ncols=4)
     return figure
 
 
-@style()
-def draw_alignment_by_dataset(*runs: RunLog) -> Figure:
-    """Draw the distance of the two views above, below the same over the maps' size; the paper's data sets first.
+def tell_of_alignment_by_dataset(*runs: RunLog) -> str:
+    return " ".join(
+        f"{DATASETS.get(name, name)}: {tell_of_alignment(*own) if own else 'no run of it is given.'}"
+        for name, own in _by_dataset(runs).items()
+    )
 
-    A data set of the paper that no run is of has narrower panels that say so.
+
+@paper_figure(
+    "9",
+    "Improved alignment on CiteSeer and WikiCS, lower is better.",
+    tell=tell_of_alignment_by_dataset,
+    datasets=("citeseer", "wikics"),
+)
+def draw_alignment_by_dataset(*runs: RunLog) -> Figure:
+    """Draw the distance of the two views over the epochs, with a column for each data set.
+
+    The paper's data sets come first; one without a run has narrower panels that say so.
     """
-    _check_views(runs)
     groups = _by_dataset(runs)
     widths = [1.0 if own else 0.6 for own in groups.values()]
-    figure = Figure(figsize=(1.2 + 4.2 * sum(widths), 6.4), layout="constrained")
-    above, below = figure.subplots(2, len(groups), squeeze=False, width_ratios=widths)
+    size = 1.2 + 4.2 * sum(widths), 6.4
+    figure, (above, below) = make_panels(*size, 2, len(groups), squeeze=False, width_ratios=widths)
     for absolute, relative, (name, own) in zip(above, below, groups.items(), strict=True):
         absolute.set_title(DATASETS.get(name, name))
         if own:
-            _draw_distances(absolute, relative, own)
-            absolute.legend(handles=_run_colors(own), fontsize=8)
+            absolute.legend(handles=_draw_distances(absolute, relative, own), fontsize=8)
             continue
         absolute.axis("off")
         relative.axis("off")
@@ -146,59 +170,27 @@ def _by_dataset(runs: Sequence[RunLog]) -> dict[str, list[RunLog]]:
     return groups
 
 
-def _check_views(runs: Sequence[RunLog]) -> None:
-    """Raise unless every run has two views."""
-    for run in runs:
+def _draw_distances(absolute: Axes, relative: Axes, runs: Sequence[RunLog]) -> list[Line2D]:
+    """Draw the distances of runs, each in a color of its own, and return the colors for the legend."""
+    for number, run in enumerate(runs):
         if any(row.alignment is None for row in run.diagnostics):
             raise InputError(f"{run.name} has no alignment to draw: its method has a single view.")
-
-
-def _draw_distances(absolute: Axes, relative: Axes, runs: Sequence[RunLog]) -> None:
-    for panel, key in ((absolute, "alignment"), (relative, "alignment_relative")):
-        for number, run in enumerate(runs):
+        for panel, key in ((absolute, "alignment"), (relative, "alignment_relative")):
             for name, line in {key: ".-", f"{key}_tilde": ".--"}.items() if run.has_spectral_map else [(key, ".-")]:
                 values = [getattr(row, name) for row in run.diagnostics]
                 panel.plot(run.epochs, values, line, color=color_of(number), linewidth=1.6, markersize=5)
-        panel.set_xlabel("epoch")
+            panel.set_xlabel("epoch")
     logarithmic_y(absolute)
     relative.set_ylim(bottom=0)
-
-
-def _run_colors(runs: Sequence[RunLog]) -> list[Line2D]:
-    """Return what a legend says of the colors of runs."""
     return [Line2D([], [], color=color_of(number), label=run.name) for number, run in enumerate(runs)]
 
 
 def _line_styles(runs: Sequence[RunLog]) -> list[Line2D]:
-    """Return what a legend says of solid and dashed lines, where there are both."""
+    """Return the legend of solid and dashed lines, where there are both."""
     if not any(run.has_spectral_map for run in runs):
         return []
-    return [
-        Line2D([], [], color="black", label="$H$"),
-        Line2D([], [], color="black", linestyle="--", label=r"$\widetilde{H}$ (after the map)"),
-    ]
-
-
-def tell_of_alignment(*runs: RunLog) -> str:
-    """Say where each run ends, by the paper's measure and relative to the size of the maps, lowest first."""
-    text = (
-        f"At the end ‖Hα − Hβ‖² is {_ends(runs, 'alignment')}; relative to the size of the maps it is "
-        f"{_ends(runs, 'alignment_relative')}."
-    )
-    if _order(runs, "alignment") != _order(runs, "alignment_relative"):
-        text += " The order turns round: the paper's measure falls when the maps shrink."
-    after = [run for run in runs if run.has_spectral_map]
-    if after:
-        text += f" After the map, in one draw, ‖H̃α − H̃β‖² is {_ends(after, 'alignment_tilde')}."
-    return text
-
-
-def tell_of_alignment_by_dataset(*runs: RunLog) -> str:
-    """Say where the runs of each data set end, and which data sets have none."""
-    return " ".join(
-        f"{DATASETS.get(name, name)}: {tell_of_alignment(*own) if own else 'no run of it is given.'}"
-        for name, own in _by_dataset(runs).items()
-    )
+    dashed = Line2D([], [], color="black", linestyle="--", label=r"$\widetilde{H}$ (after the map)")
+    return [Line2D([], [], color="black", label="$H$"), dashed]
 
 
 def _ends(runs: Sequence[RunLog], key: str) -> str:
