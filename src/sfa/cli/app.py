@@ -37,7 +37,9 @@ def root(
 
 
 # In the order of the help.
-for command in ("train", "evaluate", "compare", "report", "embed", "commands.paper", "commands.search"):
+for command in ("train", "evaluate", "compare", "report", "embed"):
+    import_module(f"sfa.cli.{command}")
+for command in ("table", "commands.figure", "study", "ledger", "commands.search"):
     import_module(f"sfa.cli.{command}")
 for command in ("listing", "doctor", "demo"):
     import_module(f"sfa.cli.{command}")

@@ -1,27 +1,34 @@
-"""What a study is, and all runs that one asks for."""
+"""Studies, and the runs that one asks for."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.protocols import default_protocol
 from sfa.evaluate.splits import RandomSplits
 from sfa.methods import DEFAULTS, available_methods
-from sfa.paper.cells import RUN_TIME, Dataset, Job, Plan, Variant, make_jobs
+from sfa.paper.cells import RUN_TIME, Cell, Dataset, Job, Plan, Variant
 from sfa.registry import resolve
-from sfa.run import Recipe, load_recipe, shipped_recipes
+from sfa.run import Recipe
+from sfa.run.identity import recipe_hash
+from sfa.run.source import Source
+from sfa.sweep import starting_recipe
 from sfa.tasks import DATA, Task
 from sfa.train import make_fabric
 
 
 @dataclass(frozen=True)
 class Base:
-    """Where a study starts from on one data set, with one seed: the recipe of each method."""
+    """The recipes that a study starts from on one data set, with one seed."""
 
     methods: tuple[str, ...]
     recipe_of: Callable[[str], Recipe]
@@ -33,28 +40,41 @@ class Base:
 
     @property
     def task(self) -> Task:
-        """What the methods embed."""
         task: Task = resolve("method", self.methods[0]).task
         return task
 
 
 @dataclass(frozen=True)
 class Study:
-    """A named study."""
+    """A named comparison.
+
+    Attributes:
+        name: Name on the command line.
+        variants: Function from the starting point to the variants that are compared.
+        protocols: Protocols that score them by default; the default of the data's task if empty.
+        epochs: Default number of epochs; that of the recipe if ``None``.
+        many_methods: Whether methods are compared, rather than settings of one.
+    """
 
     name: str
     variants: Callable[[Base], Iterator[Variant]]
     protocols: tuple[str, ...] = ()
-    """Those it is scored under if no others are asked for; if there are none, that of the data's task."""
     epochs: int | None = None
-    """Epochs where none are asked for; as many as the recipe has, if ``None``."""
     many_methods: bool = False
-    """Whether it compares methods, rather than settings of one."""
 
     @property
     def description(self) -> str:
-        """What it compares, in a line."""
+        """First line of the docstring of ``variants``."""
         return (inspect.getdoc(self.variants) or "").splitlines()[0]
+
+
+def load_datasets(
+    study: Study, names: Sequence[str], protocols: Sequence[str], data_root: Path | None
+) -> list[Dataset]:
+    """Load data sets by name or file; raise unless they allow the protocols that score the study."""
+    sources = [Source(name, data_root) for name in dict.fromkeys(names)]
+    allowed = partial(protocols_of, study, asked=protocols)
+    return [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]
 
 
 def make_plan(
@@ -68,37 +88,47 @@ def make_plan(
     protocols: Sequence[str] = (),
     device: str = "auto",
 ) -> Plan:
-    """Return the cells of a study, by data set, then seed, then variant.
+    """Return the runs of a study, by data set, then seed, then variant.
 
     Args:
-        study: Which.
-        datasets: The graphs.
-        seeds: Of training.
-        methods: Those to compare, all of the data's task if there are none; for a study of one method that one, or
-            else the recipe's.
-        recipe: A recipe to start from, by name or path; each method's own for the data set if not given. A study of
-            many methods then takes one.
-        changes: Recipe keys to set in every recipe that the study starts from.
-        protocols: To score under; the study's own if there are none.
-        device: Where it is to run; times on one say nothing of another.
+        study: The study.
+        datasets: Data sets of one task.
+        seeds: Training seeds.
+        methods: Methods to compare, by default all of the task; in a study of one method, that method.
+        recipe: Name or path of the recipe to start from, by default the method's own for the data set.
+        changes: Recipe keys to set in every starting recipe.
+        protocols: Protocols to score under, by default the study's.
+        device: Where the runs are trained; times are measured again for each device.
     """
     _check(study, datasets, seeds, methods, recipe)
     task = datasets[0].task
     protocols = protocols_of(study, task, protocols)
     where = str(make_fabric(device).device)
-    distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # what depends on no seed comes with each, and is done once
+    distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # runs that depend on no seed come with each seed
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
             changed = {**(changes or {}), "training.seed": seed}
             base = starting_point(study, dataset.name, task, methods=methods, recipe=recipe, changes=changed)
             variants = [variant for variant in study.variants(base) if _applies(variant, protocols)]
-            for job in make_jobs(variants, dataset, device=where):
+            for job in _make_jobs(variants, dataset, where):
                 distinct.setdefault(tuple((cell.key, cell.variant.label) for cell in job), job)
     return Plan(study.name, protocols, tuple(distinct.values()))
 
 
+def _make_jobs(variants: Sequence[Variant], dataset: Dataset, device: str) -> list[Job]:
+    """Return the runs of variants on a data set, with the timed ones in one job.
+
+    Times are comparable with those that were measured in turns with them, on the same device and threads.
+    """
+    timed = [variant for variant in variants if variant.kind == "timed"]
+    beside = sorted(recipe_hash(variant.decisive) for variant in timed)
+    machine = {"beside": beside, "device": device, "threads": torch.get_num_threads()}
+    jobs: list[Job] = [tuple(Cell.of(dataset, variant, **machine) for variant in timed)] if timed else []
+    return jobs + [(Cell.of(dataset, variant),) for variant in variants if variant.kind != "timed"]
+
+
 def protocols_of(study: Study, task: Task, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the protocols that a study is scored under: those asked for, else its own, else the task's."""
+    """Return the protocols that score a study: those asked for, else its own, else the default of the task."""
     if RUN_TIME in study.protocols and asked:
         raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
     for name in asked:
@@ -108,7 +138,7 @@ def protocols_of(study: Study, task: Task, asked: Sequence[str] = ()) -> tuple[s
 
 
 def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
-    """Tell whether all protocols can score a variant: a supervised one needs a validation part to choose on."""
+    """Tell whether all protocols can score a variant: a supervised model needs a validation part."""
     return not variant.kind.startswith("supervised") or all(
         isinstance(protocol, Classification)
         and not (isinstance(protocol.splits, RandomSplits) and protocol.splits.validation == 0)
@@ -119,7 +149,7 @@ def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
 def _check(
     study: Study, datasets: Sequence[Dataset], seeds: Sequence[int], methods: Sequence[str], recipe: str | None
 ) -> None:
-    """Raise unless a study can be made of these."""
+    """Raise unless the arguments of :func:`make_plan` fit together."""
     if not datasets or not seeds:
         raise InputError("A study needs at least one data set and one seed.")
     names = [dataset.name for dataset in datasets]
@@ -149,19 +179,12 @@ def starting_point(
     recipe: str | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Base:
-    """Return where a study starts from on the data set of this name, which need not be there; see :func:`make_plan`."""
-    # Diagnostics change no result, and take time that is not the method's.
-    own_epochs = {"training.epochs": study.epochs} if study.epochs else {}
-    settings = {"training.diagnose_every": 0, **own_epochs, **(changes or {})}
-
-    def recipe_of(method: str) -> Recipe:
-        own = f"{method}/{dataset}".lower()
-        found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method, "spectral": "sfa"})
-        return found.updated(settings)
-
+    """Return the recipes that a study starts from on the data set of this name; see :func:`make_plan`."""
+    changes = {**({"training.epochs": study.epochs} if study.epochs else {}), **(changes or {})}
     if recipe is not None:
-        given = load_recipe(recipe, dataset, methods[0] if methods else None)
-        given = (given.updated({"method.name": methods[0]}) if methods else given).updated(settings)
+        method = methods[0] if methods else None
+        given = starting_recipe(dataset, task, method=method, recipe=recipe, changes=changes)
         return Base((given.method["name"],), lambda method: given)
     default = tuple(available_methods(task)) if study.many_methods else (DEFAULTS[task],)
-    return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
+    names = tuple(dict.fromkeys(methods)) or default
+    return Base(names, lambda method: starting_recipe(dataset, task, method=method, changes=changes))

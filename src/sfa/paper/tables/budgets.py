@@ -1,4 +1,4 @@
-"""Budgets: how long, in what batches and at what rate a run was trained, apart from what it is a run of."""
+"""Training budgets: epochs, batches and learning rate of a run, apart from the rest of its recipe."""
 
 from __future__ import annotations
 
@@ -11,59 +11,53 @@ from sfa.run.identity import recipe_hash
 from sfa.run.parsing import stretched_warmup
 
 LENGTHS = ("epochs", "warmup", "lr")
-"""Keys of training that a shorter run changes: the warm-up shrinks with the epochs, and a rate meant for thousands of
-them may diverge in a few."""
+"""Keys of training that a shorter run changes."""
 MACHINE = ("beside", "device", "threads")
-"""What a timed run notes of where it was measured, and by turns with what."""
+"""Keys that a timed run has beside its recipe: where, and in turns with which runs, it was measured."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Epochs that were planned (none of what is not trained), batches and learning rate, where a run was timed.
+    """Planned epochs, batches, learning rate and, of a timed run, machine. Runs are pooled if theirs are equal.
 
-    Runs are pooled, and compared, if theirs is the same. Sections of the recipe are JSON, which can be hashed.
+    ``sampler`` and ``turns``, the machine, are JSON, so that a budget is hashable.
     """
 
     epochs: int | None
     sampler: str
     lr: float | None = None
     turns: str = "{}"
-    """Of a timed run: where and with what."""
 
     @classmethod
     def of(cls, recipe: Mapping[str, Any]) -> Budget:
-        """Return the budget of a run with this complete recipe."""
+        """Return the budget of a complete recipe."""
         training, machine = recipe.get("training", {}), {key: recipe[key] for key in MACHINE if key in recipe}
         sampler, turns = (json.dumps(section, sort_keys=True) for section in (recipe.get("sampler"), machine))
         return cls(training.get("epochs"), sampler, training.get("lr"), turns)
 
     @property
     def batches(self) -> dict[str, Any]:
-        """The sampler."""
+        """The sampler's name and options."""
         return json.loads(self.sampler) or {}
 
     @property
     def machine(self) -> str:
-        """Where a timed run was measured, in words."""
+        """Device and threads of a timed run, in words."""
         noted = json.loads(self.turns)
         return f"{noted['device']}, {noted['threads']} thread{'' if noted['threads'] == 1 else 's'}" if noted else ""
 
     def size(self, own: Budget) -> tuple[int, bool, bool, int, bool]:
-        """Return by what budgets are ordered: epochs; the batches of the recipe, ``own``; the whole graph; large ones.
-
-        All else equal, the recipe's own learning rate goes first.
-        """
+        """Return a sort key: epochs, the batches of the recipe (``own``), full batch, batch size, the recipe's rate."""
         is_whole, batch = self.batches.get("name") == "whole", int(self.batches.get("batch_size") or 0)
         return self.epochs or 0, self.sampler == own.sampler, is_whole, batch, self.lr == own.lr
 
     def words(self, own: Budget) -> str | None:
-        """Tell what differs from the method's own recipe, ``None`` if nothing does."""
+        """Describe the differences from the recipe's own budget; ``None`` if there are none."""
         parts = []
         if self.epochs != own.epochs:
             more = (self.epochs or 0) > (own.epochs or 0)
-            parts.append(
-                f"{self.epochs} epochs in place of {own.epochs}" if more else f"{self.epochs} of {own.epochs} epochs"
-            )
+            parts.append(f"{self.epochs} epochs in place of" if more else f"{self.epochs} of")
+            parts[0] += f" {own.epochs}" if more else f" {own.epochs} epochs"
         if self.sampler != own.sampler:
             size, name = self.batches.get("batch_size"), self.batches.get("name")
             parts.append("full batch" if name == "whole" else f"batches of {size} ({name})" if size else f"by {name}")
@@ -72,7 +66,7 @@ class Budget:
         return ", ".join(parts) or None
 
     def changes(self, own: Budget) -> dict[str, Any]:
-        """Return the recipe keys that make it of the method's own budget."""
+        """Return the recipe keys that turn the recipe's own budget into this one."""
         changed: dict[str, Any] = {} if self.epochs == own.epochs else {"training.epochs": self.epochs}
         if self.sampler != own.sampler:
             changed |= {f"sampler.{key}": value for key, value in self.batches.items() if value is not None}
@@ -88,7 +82,7 @@ def essence(recipe: Mapping[str, Any]) -> str:
 
 
 def has_fitting_warmup(recipe: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
-    """Tell whether a run warmed up for the share of its epochs that its method's own recipe has."""
+    """Tell whether the warm-up of a run is the same fraction of its epochs as in the method's own recipe."""
     if "training" not in own:
         return True
     (epochs, warmup), (own_epochs, own_warmup) = (
@@ -98,5 +92,5 @@ def has_fitting_warmup(recipe: Mapping[str, Any], own: Mapping[str, Any]) -> boo
 
 
 def is_budget(path: str) -> bool:
-    """Tell whether a recipe key, given by its path, is of the budget."""
+    """Tell whether a recipe key, given by its path, belongs to the budget."""
     return path.split(".")[0] == "sampler" or path in [f"training.{key}" for key in LENGTHS]

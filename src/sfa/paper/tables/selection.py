@@ -1,4 +1,4 @@
-"""What is selected of a table, on which data, of which methods, with which settings; and the commands that fill it."""
+"""What is selected of a table: data sets, methods, seeds and settings; and the commands that fill it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Selection:
     """What is selected of a table.
 
     Attributes:
-        datasets: Those to show, by name; the paper's, and others that were measured, if there are none.
-        methods: Those to show, where lines are methods; else the one that the study is of.
-        seeds: Those that count; any, if there are none.
-        changes: Recipe keys set in every recipe. Such of the budget, epochs and batches, select that budget alone.
+        datasets: Data sets to show, by default the paper's and others that were measured.
+        methods: Methods to show, where methods are compared; else the one that the study is run with.
+        seeds: Seeds that count, by default any.
+        changes: Recipe keys set in every recipe; those of the budget select the runs with this budget.
     """
 
     datasets: tuple[str, ...] = ()
@@ -36,37 +36,34 @@ class Selection:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The changes that are not of the budget."""
+        """The changes that do not belong to the budget."""
         return {path: value for path, value in self.changes.items() if not is_budget(path)}
 
     @property
     def words(self) -> list[str]:
-        """Settings and seeds as the command line has them."""
+        """Settings and seeds as words of the command line."""
         changes, words = dict(self.changes), list[str]()
         if "training.epochs" in changes:
             words += ["--epochs", str(changes.pop("training.epochs"))]
         if changes:  # as YAML reads them
             values = {path: one if isinstance(one, str) else json.dumps(one) for path, one in changes.items()}
             words += ["--set", *(f"{path}={value}" for path, value in values.items())]
-        if self.seeds:
-            words += ["--seeds", *map(str, self.seeds)]
-        return words
+        return [*words, "--seeds", *map(str, self.seeds)] if self.seeds else words
 
     def command(self, number: int, more: Sequence[str] = ()) -> str:
-        """Return what shows a table so."""
+        """Return the command that shows a table with this selection."""
         words = ["sfa", "table", str(number)]
         words += ["--datasets", *self.datasets] if self.datasets else []
         words += ["--method", *self.methods] if self.methods else []
         return shlex.join([*words, *self.words, *more])
 
     def check(self, number: int, task: Task, *, many_methods: bool) -> None:
-        """Raise unless this can be selected of a table of such data."""
+        """Raise unless this can be selected of a table of a task."""
         tasks = {dataset.name: dataset.task for dataset in names()}
         for dataset in self.datasets:
             if dataset not in tasks:
                 raise unknown_name("data set of a table", dataset, tasks)
-            found = tasks[dataset]
-            if found is not None and found != task:
+            if (found := tasks[dataset]) not in (None, task):
                 raise InputError(f"Table {number} is of {DATA[task]}, and {dataset} is {DATA[found]}.")
         for method in self.methods:
             if resolve("method", method).task != task:
@@ -78,18 +75,17 @@ class Selection:
 
 @dataclass
 class StudyCall:
-    """One call of a study that measures some cells."""
+    """A study on data sets, which measures points of a table; ``protocols`` are given if they are not its own."""
 
     study: str
     protocols: tuple[str, ...]
-    """To ask for; none where they are the study's own."""
     methods: tuple[str, ...]
     recipe: str | None
     datasets: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
     def command(self, selection: Selection, more: Sequence[str] = ()) -> str:
-        """Return what to type for it; ``more`` words go to the end."""
+        """Return the command that runs it; ``more`` words go to the end."""
         words = ["sfa", "study", self.study, "--datasets", *self.datasets]
         words += ["--method", *self.methods] if self.methods else []
         words += ["--recipe", self.recipe] if self.recipe is not None else []
@@ -98,16 +94,16 @@ class StudyCall:
 
 
 def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
-    """Return calls that measure cells: one for all data sets on which the same methods are missing."""
+    """Return calls that measure points: one for all data sets on which the same methods are missing."""
     own = protocols_of(resolve("study", definition.study), definition.task)
     protocols = () if own == (definition.protocol,) else (definition.protocol,)
-    by_set: dict[tuple[str | None, str], list[Point]] = {}
+    by_dataset: dict[tuple[str | None, str], list[Point]] = {}
     for point in points:
-        by_set.setdefault((point.line.recipe, point.dataset), []).append(point)
+        by_dataset.setdefault((point.line.recipe, point.dataset), []).append(point)
     calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
-    for (recipe, dataset), those in by_set.items():
+    for (recipe, dataset), those in by_dataset.items():
         methods = selection.methods
-        if definition.many_methods:  # what is no method's stands beside the task's first, whose features it has
+        if definition.many_methods:  # baselines come with the task's first method
             wanted = {point.line.method or DEFAULTS[definition.task] for point in those}
             methods = tuple(name for name in available_methods() if name in wanted)
         call = calls.setdefault((recipe, methods), StudyCall(definition.study, protocols, methods, recipe))
