@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from sfa.cli.options import spread
-from sfa.cli.study import Progress
+from sfa.cli.study_display import Progress
 from sfa.paper import measure
 from sfa.paper.cells import Plan
 from sfa.paper.estimate import Estimator

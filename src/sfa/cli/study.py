@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
-
-RecipeKeys = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
-]
-
-
-def recipe_changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:
-    """Return the recipe keys that --set and --epochs change."""
-    changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
-    if assignments:
-        from sfa.run.recipe_choice import parse_assignments
-
-        changes = {**parse_assignments(assignments), **changes}
-    return changes
+from sfa.cli.options import DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
+from sfa.cli.table import RecipeKeys, recipe_changes
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
@@ -90,7 +75,7 @@ def study(
         protocols=protocol or [],
         device=device,
     )
-    path: Path = default_path() if ledger is None else ledger
+    path = default_path() if ledger is None else ledger
     if dry_run:
         entries = Ledger(path).select() if path.exists() else []
         list_cells(plan, entries, entries, path, retry_failed=retry_failed)

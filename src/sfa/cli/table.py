@@ -7,13 +7,12 @@ import os
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
-from sfa.cli.study import RecipeKeys, recipe_changes
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 from sfa.errors import InputError
 from sfa.paper import default_path
 from sfa.paper import own_entries as own_entries
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
 TableFormat = Enum("TableFormat", {name: name for name in SUFFIXES}, type=str)  # type: ignore[misc]
+RecipeKeys = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
+]
 
 
 @app.command(cls=ManyValues)
@@ -179,3 +182,13 @@ def show(table: Table, format: str, file: Path | None) -> None:
         from sfa.atomic import write_text
 
         write_text(file, text)
+
+
+def recipe_changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:
+    """Return the recipe keys that --set and --epochs change."""
+    changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
+    if assignments:
+        from sfa.run.recipe_choice import parse_assignments
+
+        changes = {**parse_assignments(assignments), **changes}
+    return changes

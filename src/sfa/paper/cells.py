@@ -27,13 +27,9 @@ KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised 
 
 @dataclass(frozen=True)
 class Variant:
-    """One row of a study's table.
+    """One row of a study's table, compared with the variant whose label is ``baseline``.
 
-    Attributes:
-        label: Name of the row.
-        recipe: Recipe of its run.
-        baseline: Label of the variant that it is compared with.
-        kind: What is measured, one of :data:`KINDS`: the recipe's embeddings, its seconds per epoch, or a baseline.
+    ``kind`` says what is measured: the recipe's embeddings, its seconds per epoch, or a baseline (:data:`KINDS`).
     """
 
     label: str
@@ -106,7 +102,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: a variant on a data set. Its key is a hash of kind, identity, data and seed."""
+    """One run: a variant on a data set, with a key that is a hash of kind, identity, data and seed."""
 
     dataset: Dataset
     variant: Variant
@@ -125,7 +121,6 @@ class Cell:
 
     @property
     def epochs(self) -> int:
-        """Number of epochs to train."""
         return self.variant.recipe.training.epochs if self.variant.kind in ("trained", "timed") else 0
 
 

@@ -15,16 +15,14 @@ from sfa.evaluate import Score
 
 class _Label(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-
     study: str
     variant: str
 
 
-class ScoreRow(BaseModel):
-    """The values of one metric."""
+class _Metric(BaseModel):
+    """A score's values of one metric."""
 
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
-
     embedding: str
     protocol: str
     splits_digest: str
@@ -33,16 +31,20 @@ class ScoreRow(BaseModel):
     validation: list[float] = []
 
 
-def make_scores(rows: Iterable[ScoreRow]) -> tuple[Score, ...]:
-    """Return scores from rows that have the values of one metric each."""
-    found: dict[tuple[str, str, str], Score] = {}
+def _make_scores(rows: Iterable[_Metric]) -> tuple[Score, ...]:
+    found: dict[tuple[str, str, str], dict[str, _Metric]] = {}
     for row in rows:
-        place = row.embedding, row.protocol, row.splits_digest
-        score = found.setdefault(place, Score(row.embedding, row.protocol, {}, splits=row.splits_digest))
-        score.values[row.metric] = tuple(row.values)  # type: ignore[index]
-        if row.validation:
-            score.validation[row.metric] = tuple(row.validation)  # type: ignore[index]
-    return tuple(found.values())
+        found.setdefault((row.embedding, row.protocol, row.splits_digest), {})[row.metric] = row
+    return tuple(
+        Score(
+            embedding,
+            protocol,
+            {metric: tuple(row.values) for metric, row in metrics.items()},
+            validation={metric: tuple(row.validation) for metric, row in metrics.items() if row.validation},
+            splits=splits,
+        )
+        for (embedding, protocol, splits), metrics in found.items()
+    )
 
 
 def _read_as(written: Any, convert: Any) -> GetPydanticSchema:
@@ -50,26 +52,19 @@ def _read_as(written: Any, convert: Any) -> GetPydanticSchema:
     return GetPydanticSchema(lambda _, handler: handler(Annotated[written, AfterValidator(convert)]))
 
 
-def _make_labels(labels: Iterable[_Label]) -> tuple[tuple[str, str], ...]:
-    return tuple((label.study, label.variant) for label in labels)
-
-
 @dataclass(frozen=True)
 class Entry:
     """One run. A field that does not apply to it, or that it failed before, is ``None``.
 
     Attributes:
-        key: Hash of all that decides its result.
-        kind: ``trained``, or a baseline such as ``raw features``, ``untrained encoder``, ``supervised gcn``; ``timed``.
+        kind: ``trained``, ``timed``, or a baseline such as ``raw features``, ``untrained encoder``, ``supervised gcn``.
         fingerprint: Hash of the data before any preparation, :func:`sfa.data.fingerprint`.
         created: When it was entered, in UTC.
         epochs: Epochs done; fewer than planned if early stopping ended it.
-        train_seconds: Wall time of all epochs, over interruptions.
         peak_memory: Peak memory of the process in bytes while it trained.
         peak_memory_by: ``VmHWM``, the peak of the training alone, or ``ru_maxrss``, that since the process started.
         failure: Why it failed, in a sentence.
         labels: Studies that it belongs to, with its name in each.
-        scores: Its scores by protocol, with the values of all metrics and splits.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
@@ -94,8 +89,11 @@ class Entry:
     peak_memory: int | None = None
     peak_memory_by: str | None = None
     failure: str | None = None
-    labels: Annotated[tuple[tuple[str, str], ...], _read_as(list[_Label], _make_labels)] = ()
-    scores: Annotated[tuple[Score, ...], _read_as(list[ScoreRow], make_scores)] = ()
+    labels: Annotated[
+        tuple[tuple[str, str], ...],
+        _read_as(list[_Label], lambda labels: tuple((label.study, label.variant) for label in labels)),
+    ] = ()
+    scores: Annotated[tuple[Score, ...], _read_as(list[_Metric], _make_scores)] = ()
 
     def score_under(self, protocol: str, splits: str) -> Score | None:
         """Return its score under a protocol with these settings and splits (:meth:`~sfa.evaluate.Protocol.digest`)."""
@@ -129,10 +127,6 @@ def summary(score: Score, metric: str) -> dict[str, Any]:
 
 
 @cache
-def _entries() -> TypeAdapter[list[Entry]]:
+def entries_adapter() -> TypeAdapter[list[Entry]]:
+    """Return what validates a list of :meth:`Entry.as_dict`."""
     return TypeAdapter(list[Entry])
-
-
-def parse_entries(content: bytes | str) -> list[Entry]:
-    """Return the entries that JSON describes; raise pydantic's ``ValidationError`` if it describes none."""
-    return _entries().validate_json(content)

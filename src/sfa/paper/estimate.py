@@ -24,25 +24,25 @@ class Estimator:
 
     def learn(self, entry: Entry) -> None:
         """Take account of one more run."""
-        for trait in _traits(entry.kind, entry.fingerprint, entry.recipe_hash, entry.method, entry.spectral):
+        for traits in _traits(entry.kind, entry.fingerprint, entry.recipe_hash, entry.method, entry.spectral):
             for quantity in ("seconds_per_epoch", "evaluate_seconds"):
                 if (seconds := getattr(entry, quantity)) is not None:
-                    self._measured.setdefault((quantity, *trait), []).append(seconds)
+                    self._measured.setdefault((quantity, *traits), []).append(seconds)
 
     def seconds(self, cell: Cell, epochs_done: float = 0.0) -> float | None:
         """Return the seconds that are left of a run; ``None`` if nothing like it was measured."""
-        recipe, kind = cell.variant.recipe, cell.variant.kind
-        names = recipe.method["name"], recipe.spectral_name
-        traits = _traits(kind, cell.dataset.fingerprint, recipe_hash(cell.identity), *names)
-        scoring = 0.0 if kind == "timed" else self._nearest("evaluate_seconds", traits)
-        per_epoch = self._nearest("seconds_per_epoch", traits) if cell.epochs else 0.0
+        recipe, kind, hashed = cell.variant.recipe, cell.variant.kind, recipe_hash(cell.identity)
+        alike = _traits(kind, cell.dataset.fingerprint, hashed, recipe.method["name"], recipe.spectral_name)
+
+        def nearest(quantity: str) -> float | None:
+            found = (self._measured.get((quantity, *traits)) for traits in alike)
+            return next((median(seconds) for seconds in found if seconds), None)
+
+        scoring = 0.0 if kind == "timed" else nearest("evaluate_seconds")
+        per_epoch = nearest("seconds_per_epoch") if cell.epochs else 0.0
         if scoring is None or per_epoch is None:
             return None
         return scoring + per_epoch * max(0.0, cell.epochs - epochs_done)
-
-    def _nearest(self, quantity: str, traits: list[tuple[object, ...]]) -> float | None:
-        found = (self._measured.get((quantity, *trait)) for trait in traits)
-        return next((median(seconds) for seconds in found if seconds), None)
 
     def total(self, cells: Iterable[Cell], epochs_done: Mapping[str, float] | None = None) -> str | None:
         """Return the time that is left of all runs, in words; ``None`` if nothing is known of any.
@@ -56,11 +56,9 @@ class Estimator:
         return f"{'about' if len(known) == len(seconds) else 'at least'} {duration(sum(known))}"
 
 
-def _traits(
-    kind: str, fingerprint: str, recipe: str, method: str | None, spectral: str | None
-) -> list[tuple[object, ...]]:
-    alike = kind, fingerprint
-    return [(*alike, "recipe", recipe), (*alike, method, spectral), (*alike, method), alike]
+def _traits(*alike: str | None) -> list[tuple[object, ...]]:
+    kind, data, recipe, method, spectral = alike
+    return [(kind, data, "recipe", recipe), (kind, data, method, spectral), (kind, data, method), (kind, data)]
 
 
 def duration(seconds: float) -> str:

@@ -28,14 +28,13 @@ from sfa.train import make_fabric
 
 @dataclass(frozen=True)
 class Base:
-    """The recipes that a study starts from on one data set, with one seed."""
+    """The recipes that a study starts from on one data set, with one seed; ``recipe`` is that of the first method."""
 
     methods: tuple[str, ...]
     recipe_of: Callable[[str], Recipe]
 
     @property
     def recipe(self) -> Recipe:
-        """Recipe of the first method."""
         return self.recipe_of(self.methods[0])
 
     @property
@@ -46,14 +45,10 @@ class Base:
 
 @dataclass(frozen=True)
 class Study:
-    """A named comparison.
+    """A named comparison of variants.
 
-    Attributes:
-        name: Name on the command line.
-        variants: Function from the starting point to the variants that are compared.
-        protocols: Protocols that score them by default; the default of the data's task if empty.
-        epochs: Default number of epochs; that of the recipe if ``None``.
-        many_methods: Whether methods are compared, rather than settings of one.
+    Protocols and epochs are its defaults; without them they are those of the task and of the recipe. One with
+    ``many_methods`` compares methods, others compare settings of one.
     """
 
     name: str
@@ -64,7 +59,6 @@ class Study:
 
     @property
     def description(self) -> str:
-        """First line of the docstring of ``variants``."""
         return (inspect.getdoc(self.variants) or "").splitlines()[0]
 
 
@@ -103,28 +97,20 @@ def make_plan(
     _check(study, datasets, seeds, methods, recipe)
     task = datasets[0].task
     protocols = protocols_of(study, task, protocols)
-    where = str(make_fabric(device).device)
+    machine = {"device": str(make_fabric(device).device), "threads": torch.get_num_threads()}
     distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # runs that depend on no seed come with each seed
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
             changed = {**(changes or {}), "training.seed": seed}
             base = starting_point(study, dataset.name, task, methods=methods, recipe=recipe, changes=changed)
             variants = [variant for variant in study.variants(base) if _applies(variant, protocols)]
-            for job in _make_jobs(variants, dataset, where):
+            timed = [variant for variant in variants if variant.kind == "timed"]
+            # Times are compared with those that were measured in turns with them, on the same device and threads.
+            beside = sorted(recipe_hash(variant.decisive) for variant in timed)
+            jobs = [tuple(Cell.of(dataset, variant, beside=beside, **machine) for variant in timed)] if timed else []
+            for job in (*jobs, *((Cell.of(dataset, variant),) for variant in variants if variant not in timed)):
                 distinct.setdefault(tuple((cell.key, cell.variant.label) for cell in job), job)
     return Plan(study.name, protocols, tuple(distinct.values()))
-
-
-def _make_jobs(variants: Sequence[Variant], dataset: Dataset, device: str) -> list[Job]:
-    """Return the runs of variants on a data set, with the timed ones in one job.
-
-    Times are comparable with those that were measured in turns with them, on the same device and threads.
-    """
-    timed = [variant for variant in variants if variant.kind == "timed"]
-    beside = sorted(recipe_hash(variant.decisive) for variant in timed)
-    machine = {"beside": beside, "device": device, "threads": torch.get_num_threads()}
-    jobs: list[Job] = [tuple(Cell.of(dataset, variant, **machine) for variant in timed)] if timed else []
-    return jobs + [(Cell.of(dataset, variant),) for variant in variants if variant.kind != "timed"]
 
 
 def protocols_of(study: Study, task: Task, asked: Sequence[str] = ()) -> tuple[str, ...]:
@@ -149,19 +135,17 @@ def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
 def _check(
     study: Study, datasets: Sequence[Dataset], seeds: Sequence[int], methods: Sequence[str], recipe: str | None
 ) -> None:
-    """Raise unless the arguments of :func:`make_plan` fit together."""
+    names, tasks = [dataset.name for dataset in datasets], {dataset.task: dataset.name for dataset in datasets}
+    foreign = [method for method in methods if resolve("method", method).task not in tasks]
     if not datasets or not seeds:
         raise InputError("A study needs at least one data set and one seed.")
-    names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
-    tasks = {dataset.task: dataset.name for dataset in datasets}
     if len(tasks) > 1:
         kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
         raise InputError(f"A study is of one kind of data, but {kinds}.")
-    for method in methods:
-        if resolve("method", method).task not in tasks:
-            raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
+    if foreign:
+        raise InputError(f"{foreign[0]} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
     if not study.many_methods and len(methods) > 1:
         raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
     if study.many_methods and recipe is not None and len(methods) != 1:
@@ -182,9 +166,8 @@ def starting_point(
     """Return the recipes that a study starts from on the data set of this name; see :func:`make_plan`."""
     changes = {**({"training.epochs": study.epochs} if study.epochs else {}), **(changes or {})}
     if recipe is not None:
-        method = methods[0] if methods else None
-        given = starting_recipe(dataset, task, method=method, recipe=recipe, changes=changes)
+        given = starting_recipe(dataset, task, method=next(iter(methods), None), recipe=recipe, changes=changes)
         return Base((given.method["name"],), lambda method: given)
-    default = tuple(available_methods(task)) if study.many_methods else (DEFAULTS[task],)
-    names = tuple(dict.fromkeys(methods)) or default
+    default = available_methods(task) if study.many_methods else (DEFAULTS[task],)
+    names = tuple(dict.fromkeys(methods or default))
     return Base(names, lambda method: starting_recipe(dataset, task, method=method, changes=changes))

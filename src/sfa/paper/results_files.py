@@ -15,16 +15,16 @@ from pydantic import ValidationError
 
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError
-from sfa.paper.entry import Entry, ScoreRow, make_scores, parse_entries, summary
+from sfa.paper.entry import Entry, entries_adapter, summary
 from sfa.paper.tables.text import mean_and_std
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
 APPLICATION, FORMAT = 0x5346414C, 2
 """Application id and version of the SQLite files that ledgers were before."""
-FIRST = ("dataset", "kind", "method", "spectral", "seed")
-LAST = ("epochs", "train_seconds", "seconds_per_epoch", "evaluate_seconds", "peak_memory", "peak_memory_by")
-LAST += ("device", "threads", "recipe_hash", "fingerprint")
-"""Fields of an entry before and after its scores, in a data frame."""
+COLUMNS = "key studies dataset kind method spectral seed protocol metric mean std splits epochs train_seconds"
+COLUMNS += " seconds_per_epoch evaluate_seconds peak_memory peak_memory_by device threads recipe_hash fingerprint"
+COLUMNS += " sfa torch created failure"
+TEXT_COLUMNS = "key,data set,run,seed,protocol,metric,mean ± std,epochs,s/epoch,MiB,studies"
 
 
 def check_export(path: Path) -> None:
@@ -50,8 +50,8 @@ def write_entries(path: Path, entries: Sequence[Entry], suffix: str | None = Non
     else:
         escaped = to_text(to_frame(entries)).map(lambda text: " ".join(text.split()).replace("|", "\\|"))
         text = f"{escaped.to_markdown(index=False, tablefmt='github', disable_numparse=True)}\n"
-    content = text.encode()
     with atomic_path(path) as temporary:
+        content = text.encode()
         temporary.write_bytes(gzip.compress(content, mtime=0) if suffix == ".json.gz" else content)  # no date in it
 
 
@@ -61,69 +61,56 @@ def _format(path: Path) -> str:
 
 def to_frame(entries: Sequence[Entry]) -> pd.DataFrame:
     """Return a data frame with a row for each run, protocol and metric; a run without scores has one row."""
-    return pd.DataFrame(list(_rows(entries)), dtype=object, columns=None if entries else ["key"])
+    return pd.DataFrame(list(_rows(entries)), dtype=object, columns=COLUMNS.split() if entries else ["key"])
 
 
 def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     for entry in entries:
+        run = {**vars(entry), **{name: entry.versions.get(name) for name in ("sfa", "torch")}}
+        run["studies"] = "; ".join(f"{study}: {variant}" for study, variant in entry.labels)
         measured = [
             {"protocol": score.protocol, "metric": metric, **summary(score, metric)}
             for score in entry.scores
             for metric in score.values
         ]
-        for one in measured or [dict.fromkeys(("protocol", "metric", "mean", "std", "splits"))]:
-            yield {
-                "key": entry.key,
-                "studies": "; ".join(f"{study}: {variant}" for study, variant in entry.labels),
-                **{name: getattr(entry, name) for name in FIRST},
-                **one,
-                **{name: getattr(entry, name) for name in LAST},
-                **{name: entry.versions.get(name) for name in ("sfa", "torch")},
-                "created": entry.created,
-                "failure": entry.failure,
-            }
+        yield from ({**run, **one} for one in measured or [{}])
 
 
 def to_text(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of :func:`to_frame` that people read, as text."""
-    columns = {
-        "key": lambda row: row["key"],
-        "data set": lambda row: row["dataset"],
-        "run": _run_name,
-        "seed": lambda row: str(row["seed"]),
-        "protocol": lambda row: row["protocol"] or "",
-        "metric": lambda row: row["metric"] or "",
-        "mean ± std": lambda row: (
-            f"failed: {row['failure']}" if row["failure"] else mean_and_std(row["mean"], row["std"])
-        ),
-        "epochs": lambda row: _number(row["epochs"], "d"),
-        "s/epoch": lambda row: _number(row["seconds_per_epoch"], ".3g"),
-        "MiB": lambda row: _number(row["peak_memory"] and row["peak_memory"] / 2**20, ".0f"),
-        "studies": lambda row: row["studies"],
-    }
-    rows = [[text_of(row) for text_of in columns.values()] for row in frame.to_dict("records")]
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+    frame = frame.astype(object).where(frame.notna(), None)
+    rows = [
+        (
+            row.key,
+            row.dataset,
+            _run_name(row.kind, row.method, row.spectral),
+            str(row.seed),
+            row.protocol or "",
+            row.metric or "",
+            f"failed: {row.failure}" if row.failure else mean_and_std(row.mean, row.std),
+            "" if row.epochs is None else f"{row.epochs:d}",
+            "" if row.seconds_per_epoch is None else f"{row.seconds_per_epoch:.3g}",
+            "" if row.peak_memory is None else f"{row.peak_memory / 2**20:.0f}",
+            row.studies,
+        )
+        for row in frame.itertuples()
+    ]
+    return pd.DataFrame(rows, columns=TEXT_COLUMNS.split(","), dtype=object)
 
 
-def _run_name(row: dict[str, Any]) -> str:
+def _run_name(kind: str, method: str | None, spectral: str | None) -> str:
     """Return ``grace + sfa``, ``raw features`` or ``untrained encoder, grace``."""
-    kind, method, spectral = row["kind"], row["method"], row["spectral"]
     if method is None:
-        return str(kind)
+        return kind
     name = method if spectral in (None, "none") else f"{method} + {spectral}"
     return name if kind == "trained" else f"{kind}, {name}"
-
-
-def _number(value: float | None, spec: str) -> str:
-    return "" if value is None else f"{value:{spec}}"
 
 
 def read_entries(path: Path) -> list[Entry]:
     """Return the runs of a ``.json`` or ``.json.gz`` file."""
     try:
         content = path.read_bytes()
-        content = gzip.decompress(content) if path.suffix == ".gz" else content
-        return parse_entries(content)
+        return entries_adapter().validate_json(gzip.decompress(content) if path.suffix == ".gz" else content)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path} cannot be unpacked: it is damaged, or not a .gz.") from error
     except OSError as error:
@@ -163,32 +150,31 @@ def read_sqlite(path: Path) -> list[Entry]:
                 )
             connection.execute("BEGIN")  # all tables of one moment
             runs, labels, scores = (
-                connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
+                [dict(row) for row in connection.execute(f"SELECT * FROM {table} ORDER BY rowid")]
                 for table in ("runs", "labels", "scores")
             )
+        found = {
+            run["key"]: {
+                **run,
+                "recipe": json.loads(run["recipe"]),
+                "versions": json.loads(run["versions"]),
+                "labels": [],
+                "scores": {},
+            }
+            for run in runs
+        }
+        for row in labels:
+            found[row.pop("run")]["labels"].append(row)
+        for row in scores:
+            place = {"splits_digest": row["splits"], **{key: row[key] for key in ("embedding", "protocol", "metric")}}
+            of_run = found[row["run"]]["scores"]
+            of_run.setdefault(tuple(place.values()), {**place, "values": []})["values"].append(row["value"])
+        described = [{**run, "scores": list(run["scores"].values())} for run in found.values()]
+        return entries_adapter().validate_json(json.dumps(described))
+    except InputError:
+        raise
     except sqlite3.OperationalError as error:
         raise InputError(f"The ledger {path} cannot be used: {error}.") from error
-    except sqlite3.DatabaseError as error:
-        raise InputError(f"{path} is damaged or is not a ledger of sfa ({error}): name another by --ledger.") from error
-    labeled: dict[str, list[tuple[str, str]]] = {}
-    for row in labels:
-        labeled.setdefault(row["run"], []).append((row["study"], row["variant"]))
-    scored: dict[str, dict[tuple[str, ...], list[float]]] = {}
-    for row in scores:
-        place = row["embedding"], row["protocol"], row["splits"], row["metric"]
-        scored.setdefault(row["run"], {}).setdefault(place, []).append(row["value"])
-    names = "embedding", "protocol", "splits_digest", "metric"
-    try:
-        return [
-            Entry(
-                **{**dict(run), **{column: json.loads(run[column]) for column in ("recipe", "versions")}},
-                labels=tuple(labeled.get(run["key"], ())),
-                scores=make_scores(
-                    ScoreRow(**dict(zip(names, place, strict=True)), values=values)
-                    for place, values in scored.get(run["key"], {}).items()
-                ),
-            )
-            for run in runs
-        ]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"The ledger {path} is damaged: it holds a recipe that is not JSON.") from error
+    except (sqlite3.DatabaseError, KeyError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise InputError(f"{path} is damaged or is not a ledger of sfa ({why}): name another by --ledger.") from error

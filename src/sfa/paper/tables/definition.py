@@ -92,15 +92,9 @@ def load(number: int) -> Table:
 
 
 class Line(NamedTuple):
-    """A variant of a study as a row or column of a table.
+    """A variant of a study as a row or column of a table; the paper's label if it has none of its own.
 
-    Attributes:
-        variant: Label of the variant in its study.
-        label: Label in the table; the paper's if ``None``.
-        method: Method that the study is run with, by default the first of the task.
-        recipe: Recipe that it starts from in place of the method's own.
-        only: Data sets that it is for, by default all.
-        optional: Whether it is shown only where it was measured, or is asked for.
+    An ``optional`` line is shown only where it was measured or is asked for; ``only`` names its data sets, if not all.
     """
 
     variant: str
@@ -129,14 +123,9 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True)
 class Definition:
-    """A table whose cells are measured by a study.
+    """A table whose cells are measured by a study; ``more_datasets`` are shown where something was measured on them.
 
-    Attributes:
-        layout: ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``.
-        datasets: The paper's data sets, in its order.
-        lines: By the paper's keys, then ours.
-        more_datasets: Other data sets, shown where something was measured on them.
-        metrics: Metrics of the protocol, by the names of their columns.
+    ``layout`` is ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``.
     """
 
     number: int

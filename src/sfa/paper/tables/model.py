@@ -19,18 +19,14 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """The measured value of a cell.
+    """The measured value of a cell; one that is counted or read has no seeds.
 
     Attributes:
-        mean: NaN where :attr:`text` is a word.
         std: Deviation over training seeds of the means over splits; with one seed, over its splits.
-        seeds: Empty where a value is read or counted.
-        splits: Number of splits of one seed.
         budget: The training budget in words, where it is not the recipe's: ``100 of 200 epochs``.
         mine: Whether it is from the user's ledger, and not shipped with sfa.
-        text: Shown in place of mean and deviation: a time, a ratio, a count, a word.
-        difference: Difference from the baseline with the same budget, paired over the seeds or splits that both have.
-        difference_from: Name of that baseline.
+        text: Shown in place of mean and deviation: a time, a count, a word (then the mean is NaN).
+        difference: Paired difference from the baseline with the same budget, named ``difference_from``.
     """
 
     mean: float
@@ -48,15 +44,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class Cell:
-    """A published value beside the measured one.
+    """A published value, in bold if ``best``, beside the measured one and the command that measures it.
 
-    Attributes:
-        published: As printed in the paper.
-        best: Whether the paper has it in bold.
-        command: The complete command that measures it.
-        failure: Why a measurement failed.
-        note: A remark on the paper's value.
-        missing: Why it cannot be measured.
+    ``failure`` says why a measurement failed, ``missing`` why there cannot be one; ``note`` is on the paper's value.
     """
 
     published: str | None = None
