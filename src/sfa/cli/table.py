@@ -19,6 +19,7 @@ from sfa.paper import own_entries as own_entries
 
 if TYPE_CHECKING:
     from sfa.paper.tables.model import Table
+    from sfa.run.display import Display
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
 TableFormat = Enum("TableFormat", {name: name for name in SUFFIXES}, type=str)  # type: ignore[misc]
@@ -81,7 +82,6 @@ def table(
     * `sfa table 10 --out table_10.tex`
     * `sfa table all --format md --out tables`
     """
-    from sfa.paper.tables.shipped import shipped_table
     from sfa.run.display import Display
 
     if number in (None, "list"):
@@ -89,40 +89,50 @@ def table(
 
         listing.run("tables", data_root)
         return
-    numbers = parse_number(str(number))
+    numbers, display = parse_number(str(number)), Display(quiet)
     if len(numbers) > 1 and (datasets or method):
         raise InputError("Data sets and methods are named for one table: leave out --datasets and --method.")
     if missing and (run or dry_run):
         raise InputError("--missing prints the commands, --run runs them: choose one.")
-    files = output_files(numbers, out, None if format is None else format.value)
-    changes, path, display = recipe_changes(set_, epochs), ledger or default_path(), Display(quiet)
+    format_, files = output_files(numbers, out, None if format is None else format.value)
+
+    def show(table: Table) -> None:
+        if missing:
+            typer.echo("".join(f"{command}\n" for command in table.commands), nl=False)
+        else:
+            show_table(table, format_, files.get(table.number), display)
+
+    changes, path = recipe_changes(set_, epochs), ledger or default_path()
     more = ["--ledger", str(ledger)] if ledger is not None and ledger != default_path() else []  # words of commands
     more += ["--data-root", str(data_root)] if data_root and str(data_root) != os.environ.get("SFA_DATA") else []
-    asked = datasets or method or seeds or changes or run or dry_run or own or more or threads
-    make, could_not = shipped_table, False
-    if asked or path.exists():  # else no library is imported that only measuring takes
-        from sfa.cli.table_run import TableRun
-        from sfa.paper.tables.selection import Selection
-        from sfa.run.run import set_threads
+    selected = datasets or method or seeds or changes or run or dry_run or own or more or threads
+    if not selected and not path.exists():  # no library is imported that only measuring takes
+        from sfa.paper.tables.shipped import shipped_table
 
-        set_threads(threads)
-        names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
-        selection, strict = (
-            (Selection(names, tuple(method or ()), distinct, changes)),
-            bool((context.obj or {}).get("debug")),
-        )
-        tables = TableRun(path, ledger is not None, selection, own, data_root, device, strict, display, more)
-        make = tables.table
-    for one in numbers:
-        if run or dry_run:
-            could_not |= tables.measure(one, alone=len(numbers) == 1, dry_run=dry_run)
-        if missing:
-            typer.echo("".join(f"{command}\n" for command in make(one).commands), nl=False)
-        elif not dry_run:
-            format_, file = files[one]
-            show(make(one), format_, file)
-            if file is not None:
-                display.say(f"table {one} in {file}")
+        for one in numbers:
+            show(shipped_table(one))
+        return
+    from sfa.cli.table_run import run_tables
+    from sfa.paper.tables.selection import Selection
+    from sfa.run.run import set_threads
+
+    set_threads(threads)
+    names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
+    could_not = run_tables(
+        numbers,
+        Selection(names, tuple(method or ()), distinct, changes),
+        show,
+        ledger=path,
+        asked=ledger is not None,
+        own=own,
+        more_words=more,
+        run=run,
+        dry_run=dry_run,
+        display=display,
+        data_root=data_root,
+        device=device,
+        strict=bool((context.obj or {}).get("debug")),
+    )
     if could_not:
         raise typer.Exit(1)
 
@@ -139,13 +149,13 @@ def parse_number(which: str) -> list[int]:
     return [int(which)]
 
 
-def output_files(numbers: Sequence[int], out: Path | None, format: str | None) -> dict[int, tuple[str, Path | None]]:
-    """Return format and file of each table, no file where it is printed; raise unless it can be written."""
+def output_files(numbers: Sequence[int], out: Path | None, format: str | None) -> tuple[str, dict[int, Path]]:
+    """Return the format and the files to write, none where tables are printed; raise unless they can be written."""
     from sfa.atomic import ensure_writable
 
     formats = {suffix: name for name, suffix in SUFFIXES.items()}
     if out is None:
-        return dict.fromkeys(numbers, (format or "term", None))
+        return format or "term", {}
     if format is None and len(numbers) == 1 and not out.is_dir() and out.suffix not in formats:
         raise InputError(f"A table is written to {', '.join(formats)}, not to {out.name!r}; or say --format.")
     format = format or formats.get(out.suffix, "md")
@@ -154,13 +164,13 @@ def output_files(numbers: Sequence[int], out: Path | None, format: str | None) -
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"Cannot make the folder {out}: {error.strerror or error}.") from error
-    names = {number: out / f"table_{number:02d}{SUFFIXES[format]}" if out.is_dir() else out for number in numbers}
-    for file in names.values():
+    files = {number: out / f"table_{number:02d}{SUFFIXES[format]}" if out.is_dir() else out for number in numbers}
+    for file in files.values():
         ensure_writable(file)
-    return {number: (format, file) for number, file in names.items()}
+    return format, files
 
 
-def show(table: Table, format: str, file: Path | None) -> None:
+def show_table(table: Table, format: str, file: Path | None, display: Display) -> None:
     """Print a table, or write it to a file."""
     if format == "term":
         from rich.console import Console
@@ -178,10 +188,11 @@ def show(table: Table, format: str, file: Path | None) -> None:
         text = render(table, format)
     if file is None:
         typer.echo(text, nl=False)
-    else:
-        from sfa.atomic import write_text
+        return
+    from sfa.atomic import write_text
 
-        write_text(file, text)
+    write_text(file, text)
+    display.say(f"table {table.number} in {file}")
 
 
 def recipe_changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:

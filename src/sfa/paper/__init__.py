@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfa.paper.entry import Entry
 
-OLD_DEFAULT = Path("runs/ledger.sqlite")
-"""The default file of results before they were JSON."""
+OLD_DEFAULT = Path("runs/ledger.sqlite")  # the default file of results before they were JSON
 
 
 def default_path() -> Path:

@@ -18,8 +18,7 @@ from sfa.run.identity import run_key
 from sfa.run.run import describe
 from sfa.tasks import Task, task_of
 
-RUN_TIME = "run-time"
-"""The protocol under which the results hold seconds per epoch."""
+RUN_TIME = "run-time"  # the protocol under which the results hold seconds per epoch
 SEEDLESS = {name for of_task in BASELINES.values() for name in of_task}
 """Kinds of variants that are computed from the data alone."""
 KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised gcn", *SEEDLESS}
@@ -102,7 +101,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: a variant on a data set, with a key that is a hash of kind, identity, data and seed."""
+    """One run: a variant on a data set. Its key is a hash of kind, identity, data and seed."""
 
     dataset: Dataset
     variant: Variant
@@ -124,8 +123,7 @@ class Cell:
         return self.variant.recipe.training.epochs if self.variant.kind in ("trained", "timed") else 0
 
 
-Job = tuple[Cell, ...]
-"""Cells that are measured together: one, or all that are timed in turns."""
+Job = tuple[Cell, ...]  # cells that are measured together: one, or all that are timed in turns
 
 
 @dataclass(frozen=True)

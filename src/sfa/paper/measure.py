@@ -20,12 +20,10 @@ from sfa.run import Recipe
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.train import Callback, LambdaCallback, train
 
-TURNS = 10
-"""Number of turns of each recipe that is timed."""
+TURNS = 10  # number of turns of each recipe that is timed
 CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
-Measured = dict[str, Any]
-"""Fields of an :class:`~sfa.paper.entry.Entry`."""
+Measured = dict[str, Any]  # fields of an :class:`~sfa.paper.entry.Entry`
 
 
 def measure(

@@ -16,8 +16,7 @@ from sfa.paper import OLD_DEFAULT
 from sfa.paper.entry import Entry
 from sfa.paper.results_files import is_sqlite, read_entries, read_sqlite, write_entries
 
-PATIENCE = 60.0
-"""Seconds to wait for another process that is writing."""
+PATIENCE = 60.0  # seconds to wait for another process that is writing
 
 
 class Ledger(AbstractContextManager["Ledger"]):

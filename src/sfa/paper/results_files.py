@@ -19,8 +19,7 @@ from sfa.paper.entry import Entry, entries_adapter, summary
 from sfa.paper.tables.text import mean_and_std
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
-APPLICATION, FORMAT = 0x5346414C, 2
-"""Application id and version of the SQLite files that ledgers were before."""
+APPLICATION, FORMAT = 0x5346414C, 2  # application id and version of the SQLite files that ledgers were before
 COLUMNS = "key studies dataset kind method spectral seed protocol metric mean std splits epochs train_seconds"
 COLUMNS += " seconds_per_epoch evaluate_seconds peak_memory peak_memory_by device threads recipe_hash fingerprint"
 COLUMNS += " sfa torch created failure"

@@ -21,8 +21,7 @@ from sfa.registry import resolve
 from sfa.run.identity import recipe_hash
 from sfa.train import Interrupted, LambdaCallback, make_fabric, versions
 
-KEEP = "keep"
-"""Name of a file in the run folder of a cell that is not to be removed."""
+KEEP = "keep"  # name of a file in the run folder of a cell that is not to be removed
 
 
 class Watcher:
@@ -98,7 +97,10 @@ class Runner:
                     for entry, values in zip(self.ledger.add_all(new), measured, strict=True)
                 ]
             else:
-                held = [self._label(known[cell.key], cell, plan.study) for cell in job]
+                held = [known[cell.key] for cell in job]
+                for cell, entry in zip(job, held, strict=True):
+                    if (plan.study, cell.variant.label) not in entry.labels:
+                        self.ledger.label(cell.key, plan.study, cell.variant.label)
             if ours and held[0].failure is None:
                 self._tidy(folder)
         for cell, entry in zip(job, held, strict=True):
@@ -150,11 +152,6 @@ class Runner:
             labels=((study, variant.label),),
             **measured,
         )
-
-    def _label(self, entry: Entry, cell: Cell, study: str) -> Entry:
-        if (study, cell.variant.label) not in entry.labels:
-            self.ledger.label(cell.key, study, cell.variant.label)
-        return entry
 
     def _tidy(self, folder: Path) -> None:
         """Remove the run folder of a finished cell, unless it was to be kept, now or before."""

@@ -16,12 +16,10 @@ ITERATIONS = (0, 1, 2, 4, 8)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
 EDGE_NOISES = (0.05, 0.1, 0.2, 0.4)
 PASSES = (8, 16, 64)
-TOTAL_STRENGTH = 8.0
-"""Strength of all passes together."""
+TOTAL_STRENGTH = 8.0  # strength of all passes together
 KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
 
-Maps = dict[str, tuple[str, dict[str, Any]]]
-"""Spectral maps and their options, by label."""
+Maps = dict[str, tuple[str, dict[str, Any]]]  # spectral maps and their options, by label
 
 
 def _study(name: str, **settings: Any) -> Callable[[Any], Any]:

@@ -10,21 +10,15 @@ from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.paper.cells import RUN_TIME, Cell, Plan
 from sfa.paper.entry import Entry
 
-Scores = Mapping[int, Score]
-"""Scores by seed."""
+Scores = Mapping[int, Score]  # scores by seed
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One variant on one data set, under one protocol, by one metric.
+    """One variant on one data set by one metric: its mean, and how many seeds it has, is to have, and failed.
 
-    Attributes:
-        mean: Mean over seeds and splits; ``None`` if no seed has a score.
-        std: Deviation over seeds of the means over splits; with one seed, over its splits; ``None`` of one value.
-        seeds: Number of seeds that have a score.
-        planned: Number of seeds that are to have one.
-        failed: Number of seeds that failed.
-        difference: Difference from the baseline, paired over the same as ``std``; of times, in per cent.
+    ``std`` is over seeds, of the means over splits, or over the splits of one seed. ``difference`` from the baseline is
+    paired over the same; of times it is in per cent.
     """
 
     mean: float | None = None

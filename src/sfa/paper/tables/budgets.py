@@ -10,8 +10,7 @@ from typing import Any
 from sfa.run.identity import recipe_hash
 from sfa.run.parsing import stretched_warmup
 
-LENGTHS = ("epochs", "warmup", "lr")
-"""Keys of training that a shorter run changes."""
+LENGTHS = ("epochs", "warmup", "lr")  # keys of training that a shorter run changes
 MACHINE = ("beside", "device", "threads")
 """Keys that a timed run has beside its recipe: where, and in turns with which runs, it was measured."""
 

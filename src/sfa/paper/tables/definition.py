@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from sfa.tasks import Task
 
 NUMBERS = range(1, 18)
-VALIDATION = "validation "
-"""Prefix of metrics on the validation parts."""
+VALIDATION = "validation "  # prefix of metrics on the validation parts
 
 
 @cache

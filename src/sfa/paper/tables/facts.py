@@ -26,8 +26,7 @@ from sfa.run import Recipe, load_recipe, shipped_recipes
 
 STATISTICS, HYPER_PARAMETERS, SETTINGS = 11, 12, 13
 SOURCES = {STATISTICS: "counted", HYPER_PARAMETERS: "recipe `paper`", SETTINGS: "read from our methods"}
-METHODS = {"sfa-infonce": "grace", "sfa-bt": "g-bt"}
-"""Names of methods that have other keys in the paper."""
+METHODS = {"sfa-infonce": "grace", "sfa-bt": "g-bt"}  # names of methods that have other keys in the paper
 
 Counts = Mapping[str, Mapping[str, int]]
 
@@ -41,43 +40,35 @@ def facts_table(
         raise InputError(f"Table {number} is of methods, not of data sets: leave out --datasets.")
     if number != SETTINGS and selection.methods:
         raise InputError(f"Table {number} is of data sets, not of methods: leave out --method.")
-    paper, columns, more = load(number), column_keys(number), read(number)["more"]
-    known = {**shipped_counts(), **(counted or {})}
-    keys = [row.key for row in paper.rows]
-    if number == SETTINGS:
-        own = [key for key in keys if not selection.methods or METHODS.get(key, key) in selection.methods]
-        shown = [*own, *(name for name in selection.methods or more if name not in keys)]
-    else:
-        more = [name for name in more if name in known] if number == STATISTICS else more
-        shown = list(selection.datasets) or [*keys, *more]
-    added = [key for key in shown if key not in keys]
-    rows = [row for row in paper.rows if row.key in shown]
-    title_of = method_title if number == SETTINGS else dataset_title
-    rows += [Row(title_of(key), True, rule_above=bool(rows) and key == added[0], key=key) for key in added]
+    paper, columns, known = load(number), column_keys(number), {**shipped_counts(), **(counted or {})}
+    chosen = selection.methods if number == SETTINGS else selection.datasets
+    printed, more = [row.key for row in paper.rows], read(number)["more"]
+    more = [key for key in more if number != STATISTICS or key in known]
+    rows = [row for row in paper.rows if not chosen or METHODS.get(row.key, row.key) in chosen]
+    for key in chosen or more:
+        if key not in printed:
+            title = method_title(key) if number == SETTINGS else dataset_title(key)
+            rows.append(Row(title, ours=True, rule_above=bool(rows) and not rows[-1].ours, key=key))
 
     def recount(*datasets: str) -> str:
         return Selection(datasets=datasets).command(STATISTICS, ("--run", *more_words))
 
-    def cells(row: Row) -> tuple[Cell, ...]:
-        values = _values(number, row.key, known)
-        gap: dict[str, str] = {}
-        if not values:
-            gap = (
-                {"command": recount(row.key)}
-                if number == STATISTICS
-                else {"missing": f"there is no recipe paper/{row.key}"}
-            )
-        return tuple(
-            replace(cell, measured=_fact(values[column], SOURCES[number], column))
-            if column in values
-            else replace(cell, **({} if column == "type" else gap))
-            for column, cell in zip(columns, row.cells or (Cell(),) * len(columns), strict=True)
-        )
+    def fill(key: str, column: str, cell: Cell) -> Cell:
+        values = _values(number, key, known)
+        if column in values:
+            return replace(cell, measured=_fact(values[column], SOURCES[number], column))
+        if number == STATISTICS:
+            return cell if column == "type" else replace(cell, command=recount(key))
+        return replace(cell, missing=f"there is no recipe paper/{key}")
 
-    missing = [key for key in shown if number == STATISTICS and key not in known]
+    filled = []
+    for row in rows:
+        cells = zip(columns, row.cells or (Cell(),) * len(columns), strict=True)
+        filled.append(replace(row, cells=tuple(fill(row.key, column, cell) for column, cell in cells)))
+    missing = [key for key in chosen or printed if number == STATISTICS and key not in known]
     return replace(
         paper,
-        rows=tuple(replace(row, cells=cells(row)) for row in rows),
+        rows=tuple(filled),
         notes=(*read(number)["our_notes"], *paper.notes),
         command=selection.command(number),
         commands=(recount(*missing),) if missing else (),

@@ -64,7 +64,6 @@ def to_markdown(table: Table) -> str:
 
 
 def _md(text: str) -> str:
-    """Escape a text for Markdown, also within a table."""
     return one_line(text).translate(str.maketrans(_MARKDOWN))
 
 
@@ -135,24 +134,23 @@ def to_latex(table: Table) -> str:
 
 
 def _tex(text: str) -> str:
-    """Escape a text for LaTeX."""
     return text.translate(str.maketrans(_LATEX))
 
 
 def _tex_cell(cell: CellText) -> str:
     """Return the lines of a cell over one another, the paper's in grey."""
-    published = _tex_marked(cell.published, cell.best, cell.published_marks)
+
+    def marked(text: str, bold: bool, marks: tuple[str, ...]) -> str:
+        inner = rf"\textbf{{{_tex(text)}}}" if bold else _tex(text)
+        return inner + (rf"\textsuperscript{{{','.join(marks)}}}" if marks else "")
+
+    published = marked(cell.published, cell.best, cell.published_marks)
     grey = rf"\textcolor{{gray}}{{{published}}}" if published else ""
-    measured = _tex_marked(cell.measured, cell.leading, cell.measured_marks)
     difference = re.sub(r"-(?=\d)", r"$-$", _tex(cell.difference))
+    measured = marked(cell.measured, cell.leading, cell.measured_marks)
     lines = [line for line in (grey, measured, difference) if line]
     stacked = r" \\ ".join(lines)
     return rf"\begin{{tabular}}[t]{{@{{}}l@{{}}}}{stacked}\end{{tabular}}" if len(lines) > 1 else stacked
-
-
-def _tex_marked(text: str, bold: bool, marks: tuple[str, ...]) -> str:
-    inner = rf"\textbf{{{_tex(text)}}}" if bold else _tex(text)
-    return inner + (rf"\textsuperscript{{{','.join(marks)}}}" if marks else "")
 
 
 def _tex_named(text: str) -> str:

@@ -14,12 +14,11 @@ from sfa.paper.cells import RUN_TIME, Dataset, Plan
 from sfa.paper.entry import Entry
 from sfa.paper.plans import make_plan
 from sfa.paper.results_files import read_entries
-from sfa.paper.summary import ratio
 from sfa.paper.tables.definition import VALIDATION, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.definition import method_title as title_of
 from sfa.paper.tables.facts import facts_table
-from sfa.paper.tables.matching import Match, Measurements, Target, target_of
-from sfa.paper.tables.model import Cell, Interval, Measured, Row, Table
+from sfa.paper.tables.matching import Measurements, target_of
+from sfa.paper.tables.model import Cell, Row, Table
 from sfa.paper.tables.selection import Selection, study_calls
 from sfa.registry import resolve
 
@@ -73,6 +72,9 @@ class TableMaker:
         self.target = cache(partial(target_of, definition, selection=selection))
         self.find = cache(lambda point: self.measurements.find(self.target(point)))
         self.calls = partial(study_calls, definition, selection=selection)
+        printed = {row.key: row.label for row in load(definition.number).rows}
+        lines = reversed([(key, line) for key, line in definition.lines.items() if not line.recipe])
+        self.labels = {line.variant: line.label or printed.get(key) or line.variant for key, line in lines}
         self.rows = self._shown()
 
     def _shown(self) -> dict[Header, dict[Header, Point]]:
@@ -161,38 +163,16 @@ class TableMaker:
             return replace(printed, missing=refusal)
         target, found, again = self.target(point), self.find(point), self.selection
         failure = None if found is not None else self.measurements.failure(target)
+        measured = found and found.measured
         if found is not None and target.protocol != RUN_TIME:  # as it was measured, with its budget and seeds
-            again = replace(again, changes={**again.changes, **found.budget.changes(target.own_budget)})
-            again = replace(again, seeds=found.seeds)
+            changes = {**again.changes, **found.budget.changes(target.own_budget)}
+            again = replace(again, changes=changes, seeds=found.measured.seeds)
+        if measured is not None and measured.difference:
+            baseline = target.variant.baseline or ""
+            measured = replace(measured, difference_from=self.labels.get(baseline, baseline))
         more = (*(("--retry-failed",) if failure else ()), *self.more_words)
-        measured, command = found and self._measured(found, target), self.calls([point])[0].command(again, more)
+        command = self.calls([point])[0].command(again, more)
         return replace(printed, measured=measured, command=command, failure=failure)
-
-    def _measured(self, found: Match, target: Target) -> Measured:
-        summary, timed, text, difference = found.summary, target.protocol == RUN_TIME, None, found.summary.difference
-        assert summary.mean is not None
-        if timed:
-            text, difference = f"{summary.mean:.3g} s" + (f", {ratio(difference)}" if difference else ""), None
-        return Measured(
-            mean=summary.mean,
-            std=summary.std,
-            seeds=found.seeds,
-            splits=len(found.scores[found.seeds[0]].of(target.metric)),
-            protocol=f"{target.protocol}, {found.budget.machine}" if timed else target.protocol,
-            metric=target.metric,
-            budget=found.words,
-            mine=found.mine,
-            text=text,
-            difference=Interval(difference.mean, difference.low, difference.high) if difference else None,
-            difference_from=self._title(target.variant.baseline) if difference and target.variant.baseline else None,
-        )
-
-    def _title(self, variant: str) -> str:
-        """Return the label of a variant in the table."""
-        printed = {row.key: row.label for row in load(self.definition.number).rows}
-        lines = self.definition.lines.items()
-        labels = (line.label or printed.get(key) for key, line in lines if line.variant == variant and not line.recipe)
-        return next(labels, None) or variant
 
     def _notes(self) -> Iterator[str]:
         """Describe the protocol and the selected settings."""
@@ -215,9 +195,9 @@ def _data_notes(missing: Iterable[Point]) -> Iterator[str]:
     """Tell where the data sets come from that are not bundled, and on which something is missing."""
     wanted = {point.dataset for point in missing}
     elsewhere = [one for one in names() if one.name in wanted and not one.bundled and one.loader is None]
-    downloaded = [one.name for one in elsewhere if one.downloaded]
-    given = [one.name for one in elsewhere if not one.downloaded]
-    if downloaded:
-        yield f"Downloaded on first use, if not under --data-root: {', '.join(downloaded)}."
-    if given:
-        yield f"Never downloaded, to be given under --data-root: {', '.join(given)}."
+    for text, downloaded in (
+        ("Downloaded on first use, if not under --data-root", True),
+        ("Never downloaded, to be given under --data-root", False),
+    ):
+        if found := [one.name for one in elsewhere if one.downloaded == downloaded]:
+            yield f"{text}: {', '.join(found)}."

@@ -6,19 +6,20 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from sfa.evaluate import Score
 from sfa.methods import available_methods
-from sfa.paper.cells import SEEDLESS, Variant
+from sfa.paper.cells import RUN_TIME, SEEDLESS, Variant
 from sfa.paper.entry import Entry
 from sfa.paper.plans import starting_point
-from sfa.paper.summary import Summary, summary_of
+from sfa.paper.summary import ratio, summary_of
 from sfa.paper.tables.budgets import Budget, essence, has_fitting_warmup
 from sfa.paper.tables.definition import VALIDATION, Definition, Point
+from sfa.paper.tables.model import Interval, Measured
 from sfa.paper.tables.selection import Selection
 from sfa.registry import resolve
 from sfa.run.legacy import uncorrected
@@ -27,20 +28,14 @@ from sfa.tasks import Task
 COLUMNS = ["dataset", "kind", "seed", "fingerprint", "created", "failure", "recipe"]
 """Fields of an entry that are columns of the data frame."""
 MORE = ["mine", "studies", "essence", "budget", "protocol", "splits", "score"]
-POOLED = ["mine", "budget", "fingerprint", "splits"]
-"""Columns that runs with several seeds must have in common."""
+POOLED = ["mine", "budget", "fingerprint", "splits"]  # columns that runs with several seeds must have in common
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a cell is to be filled with.
+    """What a cell is to be filled with; runs of ``study`` are preferred where nothing else decides.
 
-    Attributes:
-        variant: Variant by the method's own recipe.
-        study: Study whose runs are preferred where nothing else decides.
-        baseline: Variant that it is compared with.
-        budget: The only budget that counts, by default any.
-        seeds: The only seeds that count, by default any.
+    If a budget and seeds are given, only runs with these count.
     """
 
     dataset: str
@@ -97,19 +92,12 @@ def _variants(
     return {variant.label: variant for variant in found.variants(base)}
 
 
-@dataclass(frozen=True)
-class Match:
-    """Runs of one recipe, budget, data and splits that fill a cell; ``words`` is a budget that is not the recipe's."""
+class Match(NamedTuple):
+    """The value that fills a cell, and the runs of one recipe, budget, data and splits that it is the mean of."""
 
-    summary: Summary
+    measured: Measured
     budget: Budget
     scores: Mapping[int, Score]
-    mine: bool
-    words: str | None
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(sorted(self.scores))
 
 
 class Measurements:
@@ -147,7 +135,8 @@ class Measurements:
         found, earlier = self.find_exactly(target), target.before_correction
         if found is not None or earlier is None or (found := self.find_exactly(earlier)) is None:
             return found
-        return replace(found, words=", ".join(filter(None, ("before its correction", found.words))))
+        budget = ", ".join(filter(None, ("before its correction", found.measured.budget)))
+        return found._replace(measured=replace(found.measured, budget=budget))
 
     def find_exactly(self, target: Target) -> Match | None:
         """Find the runs with the largest budget; else the user's, most seeds, runs of the study, the newest."""
@@ -164,8 +153,25 @@ class Measurements:
         for pool in self.pools(target, target.baseline) if target.baseline else ():
             if not baseline and tuple(pool.iloc[0][POOLED[1:]]) == tuple(first[POOLED[1:]]):
                 baseline = dict(zip(pool.seed, pool.score, strict=True))
-        summary = summary_of([None] * len(scores), scores, baseline, target.metric)
-        return Match(summary, first.budget, scores, bool(first.mine), first.budget.words(target.own_budget))
+        summary = summary_of([], scores, baseline, target.metric)
+        assert summary.mean is not None
+        protocol, text, difference = target.protocol, None, summary.difference
+        if protocol == RUN_TIME:
+            protocol = f"{protocol}, {first.budget.machine}"
+            text, difference = f"{summary.mean:.3g} s" + (f", {ratio(difference)}" if difference else ""), None
+        measured = Measured(
+            summary.mean,
+            summary.std,
+            seeds=tuple(sorted(scores)),
+            splits=len(first.score.of(target.metric)),
+            protocol=protocol,
+            metric=target.metric,
+            budget=first.budget.words(target.own_budget),
+            mine=bool(first.mine),
+            text=text,
+            difference=Interval(difference.mean, difference.low, difference.high) if difference else None,
+        )
+        return Match(measured, first.budget, scores)
 
     def failure(self, target: Target) -> str | None:
         """Return why a run that counts failed, if one did."""
@@ -174,7 +180,7 @@ class Measurements:
     def is_complete(self, target: Target) -> bool:
         """Tell whether every run that is wanted is there; if no seeds are selected, one is enough."""
         found = self.find_exactly(target)
-        return found is not None and target.own_seeds <= set(found.seeds)
+        return found is not None and target.own_seeds <= set(found.scores)
 
 
 def _rows(entries: Iterable[Entry], mine: bool) -> Iterator[dict[str, Any]]:

@@ -15,12 +15,9 @@ from rich.text import Text
 from sfa.paper.tables.model import Table
 from sfa.paper.tables.text import CellText, one_line, raised, text_of
 
-SHORT_HEADING = 16
-"""Width up to which a heading does not wrap, if there is room."""
-NARROW_LABELS = 18
-"""Width that labels are wrapped to, where a table is too wide."""
-_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*"|['"])+""")
-"""A word of a command, with its quotes."""
+SHORT_HEADING = 16  # width up to which a heading does not wrap, if there is room
+NARROW_LABELS = 18  # width that labels are wrapped to, where a table is too wide
+_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*"|['"])+""")  # A word of a command, with its quotes
 
 
 def to_rich(table: Table) -> list[RenderableType]:

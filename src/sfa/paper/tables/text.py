@@ -10,12 +10,8 @@ from typing import NamedTuple
 from sfa.paper.tables.model import Cell, Measured, Table
 
 NOT_MEASURED, NOT_PUBLISHED, OURS = "–", "·", "†"
-LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""All but q, which has no superscript form."""
+LETTERS = "abcdefghijklmnoprstuvwxyz"  # all but q, which has no superscript form
 _RAISED = str.maketrans(f"0123456789{LETTERS}", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
-
-Setting = tuple[str, str | None, bool]
-"""Protocol, seeds and splits in words; the budget; and whether the user measured it."""
 
 
 class CellText(NamedTuple):
@@ -43,8 +39,8 @@ class TableText(NamedTuple):
 def text_of(table: Table, *, commands_below: bool = True) -> TableText:
     """Return the table as text; ``commands_below`` says whether the format shows the commands below the table."""
     cells = [cell for row in table.rows for cell in row.cells]
-    settings = list(dict.fromkeys(_setting(cell.measured) for cell in cells if cell.measured))
-    letters = {one: "" if len(settings) == 1 else _letter(place) for place, one in enumerate(settings)}
+    ways = list(dict.fromkeys(_describe(cell.measured, cells) for cell in cells if cell.measured))
+    letters = {way: "" if len(ways) == 1 else _letter(place) for place, way in enumerate(ways)}
     remarks = dict.fromkeys(remark for cell in cells for remark in (*_note(cell), *_obstacles(cell)))
     numbers = {remark: str(number) for number, remark in enumerate(remarks, 1)}
     leading = set(_leading(table))
@@ -55,7 +51,7 @@ def text_of(table: Table, *, commands_below: bool = True) -> TableText:
         text, letter = "failed" if cell.failure else NOT_MEASURED if _is_missing(cell) else "", ""
         if measured is not None:
             text = mean_and_std(measured.mean, measured.std) if measured.text is None else one_line(measured.text)
-            letter = letters[_setting(measured)]
+            letter = letters[_describe(measured, cells)]
         note = tuple(numbers[remark] for remark in _note(cell))
         here = (letter, *(numbers[remark] for remark in _obstacles(cell)), *(() if published else note))
         return CellText(
@@ -74,9 +70,8 @@ def text_of(table: Table, *, commands_below: bool = True) -> TableText:
             tuple(cell_text(cell, row.ours, (i, j) in leading) for j, cell in enumerate(row.cells))
             for i, row in enumerate(table.rows)
         ),
-        legend=tuple(_legend(table, cells, settings, bool(leading), commands_below and bool(commands))),
-        marks={mark: _setting_text(cells, one) for one, mark in letters.items() if mark}
-        | {mark: remark for remark, mark in numbers.items()},
+        legend=tuple(_legend(table, cells, ways, bool(leading), commands_below and bool(commands))),
+        marks={mark: meaning for meaning, mark in (letters | numbers).items() if mark},
         commands=tuple(map(one_line, commands)),
     )
 
@@ -142,8 +137,14 @@ def measured_how(measured: Measured) -> str:
     return ", ".join((one_line(measured.protocol), *(seeded if measured.seeds else ())))
 
 
-def _setting(measured: Measured) -> Setting:
-    return measured_how(measured), measured.budget, measured.mine
+def _describe(measured: Measured, cells: list[Cell]) -> str:
+    """Return how a value was measured; the recipe's own budget and the source are named where others differ."""
+    others, parts = [cell.measured for cell in cells if cell.measured], [measured_how(measured)]
+    if measured.budget is not None or any(one.budget is not None for one in others):
+        parts.append(one_line(measured.budget or "the recipe's own budget"))
+    if measured.mine or any(one.mine for one in others):
+        parts.append("from your ledger" if measured.mine else "shipped with sfa")
+    return ", ".join(parts) + "."
 
 
 def _letter(place: int) -> str:
@@ -184,12 +185,12 @@ def _leading(table: Table) -> Iterator[tuple[int, int]]:
             yield from ((i, j) for i, measured in values.items() if measured.mean == top)
 
 
-def _legend(table: Table, cells: list[Cell], settings: list[Setting], leading: bool, commands: bool) -> Iterator[str]:
+def _legend(table: Table, cells: list[Cell], ways: list[str], leading: bool, commands: bool) -> Iterator[str]:
     differences = _differences(table)
     third = f", and below that the paired difference from {differences} with its 95 % interval" if differences else ""
     yield f"In each cell: above, the paper's value; below it, ours{third}."
-    if len(settings) == 1:
-        yield f"Ours: {_setting_text(cells, settings[0])}"
+    if len(ways) == 1:
+        yield f"Ours: {ways[0]}"
     if leading:
         yield "Bold: the best of the paper's lines in a column, as printed and as measured."
     elif any(cell.best for cell in cells):
@@ -215,15 +216,3 @@ def _differences(table: Table) -> str:
         return next(iter(found))
     *before, last = [f"{baseline} ({', '.join(labels)})" for baseline, labels in found.items()] or [""]
     return f"{', '.join(before)} and {last}" if before else last
-
-
-def _setting_text(cells: list[Cell], setting: Setting) -> str:
-    """Return a setting as a sentence; the recipe's own budget and the source are named where others differ."""
-    how, budget, mine = setting
-    measured = [cell.measured for cell in cells if cell.measured]
-    parts = [how]
-    if budget is not None or len({one.budget for one in measured}) > 1:
-        parts.append(one_line(budget or "the recipe's own budget"))
-    if mine or len({one.mine for one in measured}) > 1:
-        parts.append("from your ledger" if mine else "shipped with sfa")
-    return ", ".join(parts) + "."
