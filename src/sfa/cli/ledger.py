@@ -57,18 +57,16 @@ def ledger(
     from sfa.run.display import Display, counted, results_console
 
     display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)
-    if (action.value == "export") != (out is not None):
-        raise InputError("`sfa ledger export` needs --out, the file to write; nothing else takes it.")
-    if action.value == "import" and file is None:
-        raise InputError("`sfa ledger import` needs the exported file to read.")
-    if action.value != "import" and file is not None:
-        raise InputError(
-            f"`sfa ledger {action.value}` takes no file: --ledger says which ledger; only import reads one."
-        )
-    if action.value == "remove" and not chosen:
-        raise InputError("Say what to remove: --study, --dataset, --method, --key or --failed.")
-    if file is not None and chosen:
-        raise InputError("A file is imported whole: leave out --study, --dataset, --method, --key and --failed.")
+    what, filters = action.value, "--study, --dataset, --method, --key"
+    for wrong, sentence in (
+        ((what == "export") != (out is not None), "`sfa ledger export` needs --out, which nothing else takes."),
+        (what == "import" and file is None, "`sfa ledger import` needs the exported file to read."),
+        (what != "import" and file is not None, f"`sfa ledger {what}` takes no file: --ledger says which ledger."),
+        (what == "remove" and not chosen, f"Say what to remove: {filters} or --failed."),
+        (file is not None and chosen, f"A file is imported whole: leave out {filters} and --failed."),
+    ):
+        if wrong:
+            raise InputError(sentence)
     if file is not None:
         entries, opened = read_entries(file), Ledger(path, create=True)
         new = {entry.key for entry in entries} - {entry.key for entry in opened.select()}
@@ -88,7 +86,7 @@ def ledger(
     if out is not None:
         write_entries(out, entries)
         display.say(f"{counted(len(entries), 'run')} in {out}")
-    elif action.value == "remove":  # runs of a study that others have too stay, and are no longer of it
+    elif what == "remove":  # runs of a study that others have too stay, and are no longer of it
         shared = [one for one in entries if study is not None and {name for name, _ in one.labels} != {study}]
         kept = f" ({counted(len(shared), 'run')} of them will stay, for other studies)" if shared else ""
         if not yes:

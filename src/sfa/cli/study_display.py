@@ -10,9 +10,9 @@ from rich import progress as bars
 from rich.table import Table
 
 from sfa.evaluate import Clustering, Score
-from sfa.paper.cells import RUN_TIME, Cell, Plan
 from sfa.paper.entry import Entry
 from sfa.paper.estimate import Estimator, duration
+from sfa.paper.plans import RUN_TIME, Cell, Plan
 from sfa.paper.runner import Runner, Watcher, cells_folder, cells_to_do
 from sfa.paper.summary import Summary, metrics_of, ratio, summarise
 from sfa.paper.tables.text import mean_and_std

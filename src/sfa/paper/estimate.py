@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from statistics import median
 
-from sfa.paper.cells import Cell
 from sfa.paper.entry import Entry
+from sfa.paper.plans import Cell
 from sfa.run.identity import recipe_hash
 
 

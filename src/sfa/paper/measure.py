@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SupervisedModel, supervised_score
-from sfa.paper.cells import RUN_TIME, Cell
+from sfa.paper.plans import RUN_TIME, Cell
 from sfa.run import Recipe
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.train import Callback, LambdaCallback, train

@@ -137,31 +137,22 @@ def read_sqlite(path: Path) -> list[Entry]:
     try:
         with closing(sqlite3.connect(path, timeout=60)) as connection:
             connection.row_factory = sqlite3.Row
-            application, version = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-            )
-            if application != APPLICATION:
-                raise InputError(f"{path} is a SQLite file, but not a ledger of sfa: name another by --ledger.")
-            if version != FORMAT:
+            names = "application_id", "user_version"
+            application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+            if (application, version) != (APPLICATION, FORMAT):
                 raise InputError(
-                    f"The ledger {path} was written by another version of sfa (format {version}, not {FORMAT}): name "
-                    "another by --ledger, or install that version."
+                    f"{path} is a SQLite file, but not a ledger of sfa, or one of another version of sfa (format "
+                    f"{version}): name another by --ledger."
                 )
             connection.execute("BEGIN")  # all tables of one moment
             runs, labels, scores = (
                 [dict(row) for row in connection.execute(f"SELECT * FROM {table} ORDER BY rowid")]
                 for table in ("runs", "labels", "scores")
             )
-        found = {
-            run["key"]: {
-                **run,
-                "recipe": json.loads(run["recipe"]),
-                "versions": json.loads(run["versions"]),
-                "labels": [],
-                "scores": {},
-            }
-            for run in runs
-        }
+        found: dict[str, Any] = {}
+        for run in runs:
+            sections = {name: json.loads(run[name]) for name in ("recipe", "versions")}
+            found[run["key"]] = {**run, **sections, "labels": [], "scores": {}}
         for row in labels:
             found[row.pop("run")]["labels"].append(row)
         for row in scores:

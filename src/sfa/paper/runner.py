@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.errors import sentence_of
-from sfa.paper.cells import Cell, Dataset, Job, Plan
 from sfa.paper.entry import Entry
 from sfa.paper.measure import Measured, measure, measure_times
+from sfa.paper.plans import Cell, Dataset, Job, Plan
 from sfa.paper.results import Ledger
 from sfa.registry import resolve
 from sfa.run.identity import recipe_hash

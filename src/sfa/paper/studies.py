@@ -7,8 +7,7 @@ from typing import Any
 
 from sfa.errors import InputError
 from sfa.evaluate.baselines import BASELINES
-from sfa.paper.cells import RUN_TIME, Variant
-from sfa.paper.plans import Base, Study
+from sfa.paper.plans import RUN_TIME, Base, Study, Variant
 from sfa.registry import register, registered
 from sfa.run import Recipe
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
-from sfa.paper.cells import RUN_TIME, Cell, Plan
 from sfa.paper.entry import Entry
+from sfa.paper.plans import RUN_TIME, Cell, Plan
 
 Scores = Mapping[int, Score]  # scores by seed
 

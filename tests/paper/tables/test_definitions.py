@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfa.paper.cells import RUN_TIME
+from sfa.paper.plans import RUN_TIME
 from sfa.paper.tables.definition import NUMBERS, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.make import TableMaker
 from sfa.paper.tables.matching import target_of

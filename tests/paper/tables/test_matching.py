@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.evaluate import Score
-from sfa.paper.cells import Variant
 from sfa.paper.entry import Entry
+from sfa.paper.plans import Variant
 from sfa.paper.tables.matching import Measurements, Target
 from tests.paper.tables.conftest import NewEntry, variant_of
 
@@ -166,7 +166,7 @@ def test_budgets_are_never_mixed_and_the_largest_counts(new_entry: NewEntry) -> 
 
 
 def test_a_budget_that_is_asked_for_is_the_only_one(new_entry: NewEntry) -> None:
-    from sfa.paper.tables.budgets import Budget
+    from sfa.paper.tables.selection import Budget
 
     entries = [new_entry(SFA), new_entry(shorter("g-bt + SFA", 50), values=(10.0, 10.0))]
     asked = wanted(budget=Budget.of(shorter("g-bt + SFA", 50).decisive))

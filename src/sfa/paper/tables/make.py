@@ -10,9 +10,8 @@ from importlib.resources import as_file, files
 from sfa.data import names
 from sfa.evaluate import Clustering
 from sfa.methods import DEFAULTS
-from sfa.paper.cells import RUN_TIME, Dataset, Plan
 from sfa.paper.entry import Entry
-from sfa.paper.plans import make_plan
+from sfa.paper.plans import RUN_TIME, Dataset, Plan, make_plan
 from sfa.paper.results_files import read_entries
 from sfa.paper.tables.definition import VALIDATION, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.definition import method_title as title_of

@@ -13,14 +13,12 @@ import pandas as pd
 
 from sfa.evaluate import Score
 from sfa.methods import available_methods
-from sfa.paper.cells import RUN_TIME, SEEDLESS, Variant
 from sfa.paper.entry import Entry
-from sfa.paper.plans import starting_point
+from sfa.paper.plans import RUN_TIME, SEEDLESS, Variant, starting_point
 from sfa.paper.summary import ratio, summary_of
-from sfa.paper.tables.budgets import Budget, essence, has_fitting_warmup
 from sfa.paper.tables.definition import VALIDATION, Definition, Point
 from sfa.paper.tables.model import Interval, Measured
-from sfa.paper.tables.selection import Selection
+from sfa.paper.tables.selection import Budget, Selection, essence, has_fitting_warmup
 from sfa.registry import resolve
 from sfa.run.legacy import uncorrected
 from sfa.tasks import Task
