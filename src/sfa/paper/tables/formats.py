@@ -19,23 +19,18 @@ from sfa.paper.tables.text import CellText, measured_how, one_line, raised, subs
 
 CSV_COLUMNS = "table row column published measured_mean measured_std seeds splits protocol metric budget difference low"
 CSV_COLUMNS += " high source command note best measured_text difference_from missing failure"
-PACKAGES = (
-    r"\usepackage[T1]{fontenc}",
-    r"\usepackage{textcomp, amsmath, amssymb, booktabs, graphicx}",
-    r"\usepackage[table]{xcolor}",
-)
-"""Packages that the LaTeX needs."""
+PACKAGES = r"[T1]{fontenc}", r"{textcomp, amsmath, amssymb, booktabs, graphicx}", r"[table]{xcolor}"  # of the LaTeX
 _SIGNS = {"±": r"\pm", "×": r"\times", "·": r"\cdot", "✓": r"\checkmark", "−": "-", "≤": r"\le", "≥": r"\ge"}
 _SIGNS |= {"κ": r"\kappa", "ε": r"\varepsilon", "τ": r"\tau", "σ": r"\sigma", "λ": r"\lambda", "Δ": r"\Delta"}
 _SIGNS |= {"η": r"\eta", "β": r"\beta", "γ": r"\gamma", "φ": r"\phi", "∈": r"\in", "→": r"\to", "ᵀ": r"{}^{\top}"}
 _SIGNS |= {raised: f"{{}}^{{{digit}}}" for raised, digit in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)}
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
+_LATEX: dict[str, Any] = {character: rf"\{character}" for character in "&%$#_{}"}
+_LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
 _LATEX |= {">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}"}
-_LATEX |= {character: rf"\{character}" for character in "&%$#_{}"}
 _LATEX |= {character: f"{{{character}}}" for character in "[*"}  # which a line break would take for its own
 _LATEX |= {sign: rf"\ensuremath{{{command}}}" for sign, command in _SIGNS.items()}
 _LATEX |= {"–": "--", "—": "---", "…": r"\dots{}", "†": r"\textdagger{}", "’": "'", "\u00a0": "~"}
-_MARKDOWN = {character: f"\\{character}" for character in r"\`*_{}[]#|"}
+_MARKDOWN: dict[str, Any] = {character: f"\\{character}" for character in r"\`*_{}[]#|"}
 _MARKDOWN |= {"&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;"}
 
 
@@ -74,9 +69,9 @@ def _md_prose(text: str) -> str:
 def _md_cell(cell: CellText) -> str:
     published = _md(cell.published) + raised(cell.published_marks)
     measured = _md(cell.measured) + raised(cell.measured_marks)
-    lines = (f"**{published}**" if cell.best and published else published,)
-    lines += (f"**{measured}**" if cell.leading and measured else measured, cell.difference)
-    return "<br>".join(filter(None, lines))
+    published = f"**{published}**" if cell.best and published else published
+    measured = f"**{measured}**" if cell.leading and measured else measured
+    return "<br>".join(filter(None, (published, measured, cell.difference)))
 
 
 def _md_code(text: str) -> str:
@@ -115,7 +110,7 @@ def to_latex(table: Table) -> str:
     styler = frame.style.hide(axis="index").format_index(heads.__getitem__, axis="columns")
     marks = (rf"\textsuperscript{{{mark}}} {_tex_prose(meaning)}" for mark, meaning in text.marks.items())
     lines = [
-        *(f"% {package}" for package in PACKAGES),
+        *(rf"% \usepackage{package}" for package in PACKAGES),
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{_tex_prose(table.caption)}}}",

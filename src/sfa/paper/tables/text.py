@@ -148,7 +148,7 @@ def _describe(measured: Measured, cells: list[Cell]) -> str:
 
 
 def _letter(place: int) -> str:
-    """Return a … z, aa, ab …"""
+    """Return a, b, …, z, aa, ab and so on."""
     before, last = divmod(place, len(LETTERS))
     return (_letter(before - 1) if before else "") + LETTERS[last]
 
