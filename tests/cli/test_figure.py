@@ -253,7 +253,7 @@ def test_run_times_are_measured_by_their_study(
 ) -> None:
     asked: dict[str, Any] = {}
     monkeypatch.setattr(
-        "sfa.cli.commands.paper.study", lambda context, *names, **options: asked.update(options, names=names)
+        "sfa.cli.study.study", lambda context, *names, **options: asked.update(options, names=names)
     )
     monkeypatch.setattr("sfa.cli.figure.available", lambda sources, display: dict.fromkeys(list(sources)[:2]))
     monkeypatch.setattr("sfa.cli.figure.shipped_entries", tuple)
