@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
-from sfa.cli.table import RecipeKeys, recipe_changes
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
@@ -26,7 +25,10 @@ def study(
     recipe: Annotated[
         str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
     ] = None,
-    set_: RecipeKeys = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
+    ] = None,
     protocol: Annotated[
         list[str] | None, typer.Option(help="Protocols (`sfa list protocols`). Default: the study's.")
     ] = None,
@@ -52,6 +54,7 @@ def study(
     * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
     """
     from sfa.cli.study_display import list_cells, print_table, report_failures, run_plans
+    from sfa.cli.table import recipe_changes
     from sfa.errors import InputError
     from sfa.paper import default_path
     from sfa.paper.plans import load_datasets, make_plan

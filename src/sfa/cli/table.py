@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
 TableFormat = Enum("TableFormat", {name: name for name in SUFFIXES}, type=str)  # type: ignore[misc]
-RecipeKeys = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
-]
 
 
 @app.command(cls=ManyValues)
@@ -60,7 +56,10 @@ def table(
     epochs: Annotated[
         int | None, typer.Option(help="Training epochs that count. Default: the most there are; --run: the recipe's.")
     ] = None,
-    set_: RecipeKeys = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
+    ] = None,
     own: Annotated[bool, typer.Option("--own", help="Leave out the runs that came with sfa.")] = False,
     ledger: LedgerPath = None,
     data_root: DataRoot = None,
