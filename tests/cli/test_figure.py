@@ -252,9 +252,7 @@ def test_run_times_are_measured_by_their_study(
     run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch, workplace: Path
 ) -> None:
     asked: dict[str, Any] = {}
-    monkeypatch.setattr(
-        "sfa.cli.commands.paper.study", lambda context, *names, **options: asked.update(options, names=names)
-    )
+    monkeypatch.setattr("sfa.cli.study.study", lambda context, *names, **options: asked.update(options, names=names))
     monkeypatch.setattr("sfa.cli.figure.available", lambda names, *_: dict.fromkeys(list(names)[:2]))
     monkeypatch.setattr("sfa.paper.figures.material.shipped_entries", tuple)
     result = run_sfa("figure", 4, "--run", ledger=workplace / "l.sqlite")

@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 from sfa.cli.options import spread
-from sfa.cli.study import Progress
+from sfa.cli.study_display import Progress
 from sfa.paper import measure
-from sfa.paper.cells import Plan
 from sfa.paper.estimate import Estimator
+from sfa.paper.plans import Plan
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner
 from sfa.run import Recipe

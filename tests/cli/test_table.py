@@ -196,7 +196,7 @@ def test_written_by_suffix(run_sfa: RunSfa, workplace: Path, name: str, begins: 
 
 
 def test_all_of_them_in_a_folder(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfa.cli.table.NUMBERS", range(11, 14))
+    monkeypatch.setattr("sfa.paper.tables.definition.NUMBERS", range(11, 14))
     result = run_sfa("table", "all", out="new/tables", format="md")
     assert result.code == 0, result.err
     written = sorted(path.name for path in (workplace / "new" / "tables").iterdir())

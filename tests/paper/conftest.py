@@ -10,8 +10,8 @@ import pytest
 
 from sfa.data import load
 from sfa.evaluate import Score
-from sfa.paper.cells import Dataset, Plan
 from sfa.paper.entry import Entry
+from sfa.paper.plans import Dataset, Plan
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner
 from tests.paper.tiny import results, tiny_plan

@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.paper import measure
-from sfa.paper.cells import Plan
 from sfa.paper.measure import clear_peak_memory, peak_memory
+from sfa.paper.plans import Plan
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner
 from sfa.run import Recipe

@@ -12,8 +12,7 @@ import pytest
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.methods import available_methods
-from sfa.paper.cells import Dataset, Plan, Variant
-from sfa.paper.plans import make_plan, protocols_of
+from sfa.paper.plans import Dataset, Plan, Variant, make_plan, protocols_of
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner
 from sfa.paper.studies import without_graph_augmentation

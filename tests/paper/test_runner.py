@@ -21,8 +21,7 @@ from sfa.evaluate import supervised as supervised_module
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import supervised
 from sfa.paper import measure as measure_module
-from sfa.paper.cells import Dataset, Plan, Variant
-from sfa.paper.plans import Study, make_plan
+from sfa.paper.plans import Dataset, Plan, Study, Variant, make_plan
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner, cells_folder
 from sfa.paper.summary import summarise

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sfa.errors import InputError
-from sfa.paper.cells import Variant
-from sfa.paper.plans import Base
+from sfa.paper.plans import Base, Variant
 from sfa.registry import registered, resolve
 from sfa.run import Recipe
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sfa.data import load
-from sfa.paper.cells import Cell, Dataset, Plan
 from sfa.paper.entry import Entry
-from sfa.paper.plans import make_plan
+from sfa.paper.plans import Cell, Dataset, Plan, make_plan
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner, Watcher
 from sfa.registry import resolve

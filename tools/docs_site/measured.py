@@ -10,8 +10,8 @@ from sfa.errors import InputError
 from sfa.evaluate import Score
 from sfa.paper.entry import Entry
 from sfa.paper.summary import Summary, summary_of
-from sfa.paper.tables.budgets import Budget
-from sfa.paper.words import mean_and_std
+from sfa.paper.tables.selection import Budget
+from sfa.paper.tables.text import mean_and_std
 from sfa.run import Recipe, load_recipe
 from sfa.run.identity import counts, digest
 from sfa.run.legacy import CORRECTED, modernize, uncorrected

@@ -10,8 +10,7 @@ from markdown_parts import folded, unbroken, yaml_value
 from measured import PLAIN, SFA, Group, Pair, changes, groups, pairs
 
 from sfa.paper.entry import Entry
-from sfa.paper.tables.budgets import is_budget
-from sfa.paper.tables.selection import Selection
+from sfa.paper.tables.selection import Selection, is_budget
 
 FEATURES = ("raw features", "raw pixels", "label histogram")
 """What is scored with no encoder at all, at each task."""

@@ -37,7 +37,7 @@ def root(
 
 
 # In the order of the help.
-for command in ("train", "evaluate", "compare", "report", "embed", "commands.paper", "sweep"):
+for command in ("train", "evaluate", "compare", "report", "embed", "table", "commands.figure", "study", "ledger", "sweep"):
     import_module(f"sfa.cli.{command}")
 for command in ("listing", "doctor", "demo"):
     import_module(f"sfa.cli.{command}")

@@ -1,172 +1,95 @@
-"""What ``sfa study`` shows: the cells there are, how far it is, and the table of all."""
+"""``sfa study``: run a comparison of the paper, and print its table."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+import os
+from typing import Annotated
 
-from rich import progress as bars
-from rich.table import Table
+import typer
 
-from sfa.evaluate import Clustering, Score
-from sfa.paper.cells import RUN_TIME, Cell, Plan
-from sfa.paper.entry import Entry
-from sfa.paper.estimate import Estimator, duration
-from sfa.paper.results import Ledger
-from sfa.paper.runner import Runner, Watcher, cells_folder, missing_protocols
-from sfa.paper.summary import Summary, metrics_of, summarise
-from sfa.paper.words import mean_and_std
-from sfa.registry import resolve
-from sfa.run import display as console
-from sfa.run.display import Display, results_console
-from sfa.train import Interrupted
+from sfa.cli.app import app
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 
 
-def measure_plan(plan: Plan, runner: Runner, to_do: Sequence[Cell], display: Display, estimator: Estimator) -> None:
-    """Run a plan, and show how far it is."""
-    with Progress(display, plan, to_do, estimator) as runner.watcher:
-        try:
-            runner.run(plan)
-        except KeyboardInterrupt:
-            raise Interrupted("Stopped; the same command goes on from there.") from None
-
-
-def entries_of(plan: Plan, ledger: Ledger) -> dict[str, Entry]:
-    """Return what a ledger has of a plan, by key."""
-    return {entry.key: entry for entry in ledger.select(keys=[cell.key for cell in plan.cells])}
-
-
-def cells_to_do(plan: Plan, entries: Mapping[str, Entry], retry_failed: bool) -> list[Cell]:
-    """Return the cells that will be measured, each run once."""
-    missing = {
-        cell.key: cell
-        for cell in plan.cells
-        if missing_protocols(cell, entries.get(cell.key), plan.protocols, retry_failed=retry_failed)
-    }
-    return list(missing.values())
-
-
-def list_cells(
-    plan: Plan, entries: Mapping[str, Entry], measured: Sequence[Entry], path: Path, retry_failed: bool
+@app.command(cls=ManyValues, no_args_is_help=True)
+def study(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A study's name (`sfa list studies`).")],
+    datasets: Annotated[list[str], typer.Option(help="Data sets, by name or file.")],
+    seeds: Annotated[list[int] | None, typer.Option(min=0, help="Seeds of training. Default: 0.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Method, or several where methods are compared. Default: the task's first, or all."),
+    ] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
+    ] = None,
+    protocol: Annotated[
+        list[str] | None, typer.Option(help="Protocols (`sfa list protocols`). Default: the study's.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells and what is there; run nothing.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells anew that failed before.")] = False,
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the run folders of finished cells.")] = False,
+    ledger: LedgerPath = None,
+    data_root: DataRoot = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Print what there is and what there is to do, with how long that will take where it can be told."""
-    estimator, to_do = Estimator(measured), {cell.key: cell for cell in cells_to_do(plan, entries, retry_failed)}
-    table = Table("data set", "variant", "seed", "state", "about", "key")
-    for cell in plan.cells:
-        entry, seconds, state = entries.get(cell.key), None, "done"
-        if cell.key in to_do:
-            seconds = estimator.seconds(cell)
-            state = "begun" if (cells_folder(path) / cell.key).exists() else "to do"
-        if entry is not None and entry.failure is not None:
-            state = f"failed: {entry.failure}"
-        about = "" if seconds is None else duration(seconds)
-        table.add_row(cell.dataset.name, cell.variant.label, str(cell.variant.seed), state, about, cell.key)
-    out = results_console()
-    out.print(table, markup=False)
-    left = estimator.total(to_do.values())
-    out.print(f"{len(plan.cells)} cells, {len(to_do)} to do{'' if left is None else f', {left}'}.", markup=False)
+    """Run a study of the paper: what the ledger lacks is measured, the table of all is printed.
 
+    Stopped by whatever, the same command goes on where it was.
 
-class Progress(bars.Progress, Watcher):
-    """A live bar over all cells on a terminal, a line every few seconds elsewhere, and a line for each cell."""
+    **Examples**
 
-    def __init__(self, display: Display, plan: Plan, to_do: Sequence[Cell], estimator: Estimator) -> None:
-        columns = bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TextColumn("{task.fields[note]}")
-        self.on_terminal = display.console.is_terminal
-        super().__init__(*columns, console=display.console, disable=not self.on_terminal)
-        self.display, self.estimator, self.title = display, estimator, plan.study
-        self.left, self.done, self.total = {cell.key: cell for cell in to_do}, 0, len(plan.cells)
-        self.task, self.shown = self.add_task(self.title, total=self.total, note=""), time.monotonic()
+    * `sfa study ablation --datasets cora citeseer --seeds 0 1 2`
+    * `sfa study iterations --datasets cora --recipe paper --dry-run`: what would be run, and how long it takes
+    * `sfa study methods --datasets cora --method grace bgrl --epochs 50`
+    * `sfa study methods --datasets nci1 proteins dd --method graphcl --seeds 0 1 2 3 4`: graph classification
+    * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
+    """
+    from sfa.cli.study_display import list_cells, print_table, report_failures, run_plans
+    from sfa.cli.table import recipe_changes
+    from sfa.errors import InputError
+    from sfa.paper import default_path
+    from sfa.paper.plans import load_datasets, make_plan
+    from sfa.paper.results import Ledger
+    from sfa.paper.runner import Runner, cells_to_do
+    from sfa.registry import resolve
+    from sfa.run.display import Display
+    from sfa.run.run import set_threads
 
-    def begin(self, cell: Cell) -> None:
-        self.cell = cell
-        self._show(cell.title, 0.0)
-
-    def step(self, epochs: float, loss: float | None) -> None:
-        notes = [self.cell.title, f"epoch {epochs:.4g}/{self.cell.epochs}"]
-        self._show("  ".join(notes if loss is None else [*notes, f"loss {loss:.4g}"]), epochs)
-
-    def end(self, cell: Cell, entry: Entry, *, measured: bool) -> None:
-        self.done += 1
-        self.left.pop(cell.key, None)
-        if measured:
-            self.estimator.learn(entry)
-            outcome = "failed: " + entry.failure if entry.failure else "; ".join(map(_outcome, entry.scores))
-            self.display.say(f"{self.done}/{self.total}  {cell.title}: {outcome}")
-        self.update(self.task, completed=self.done)
-
-    def wait(self, cell: Cell) -> None:
-        self.display.say(f"{cell.title}: waiting for the process that is at it.")
-
-    def _show(self, text: str, epochs: float) -> None:
-        now = time.monotonic()
-        if not self.on_terminal and now - self.shown < console.PLAIN_INTERVAL:
-            return
-        self.shown = now
-        left = self.estimator.total(self.left.values(), {self.cell.key: epochs})
-        notes = "  ".join([f"{self.done}/{self.total}", text, *([] if left is None else [f"{left} left"])])
-        if self.on_terminal:
-            done = self.done + min(epochs / self.cell.epochs if self.cell.epochs else 0.0, 1.0)
-            self.update(self.task, completed=done, note=notes)
-        else:
-            self.display.say(f"{self.title}  {notes}")
-
-
-def _outcome(score: Score) -> str:
-    return f"{score.main} {mean_and_std(score.mean(), score.std() if len(score.of()) > 1 else None)}"
-
-
-def print_table(plan: Plan, entries: Mapping[str, Entry]) -> None:
-    """Print one table for each protocol and metric: variants by data sets."""
-    out = results_console()
-    baselines = {cell.variant.label: cell.variant.baseline or "" for cell in plan.cells}
-    datasets = list(dict.fromkeys(cell.dataset.name for cell in plan.cells))
-    for protocol, metric in metrics_of(plan, entries):
-        summaries = summarise(plan, entries, protocol, metric)
-        title = f"{plan.study}: {metric}" + ("" if protocol == RUN_TIME else f", {protocol}")
-        caption = _caption(summaries.values(), protocol)
-        table = Table("variant", "baseline", title=title, caption=caption, title_justify="left", caption_justify="left")
-        for dataset in datasets:
-            table.add_column(dataset, justify="right")
-        for label, baseline in baselines.items():
-            values = (_value(summaries.get((label, dataset), Summary()), protocol) for dataset in datasets)
-            table.add_row(label, baseline, *values)
-        out.print(table, markup=False)
-    versions = [entries[cell.key].versions for cell in plan.cells if cell.key in entries]
-    for name in versions[0] if versions else ():
-        different = sorted({str(those.get(name)) for those in versions})
-        if len(different) > 1:
-            out.print(f"Measured with different versions of {name}: {', '.join(different)}.", markup=False)
-
-
-def _value(summary: Summary, protocol: str) -> str:
-    if summary.mean is None:
-        return "failed" if summary.failed else "–"
-    text, difference = mean_and_std(summary.mean, summary.std), summary.difference
-    if summary.seeds < summary.planned:
-        text += f" ({summary.seeds} of {summary.planned} seeds)"
-    if difference is None:
-        return text
-    if protocol != RUN_TIME:
-        return f"{text}\n{difference}"
-    mean, low, high = (1 + change / 100 for change in (difference.mean, difference.low, difference.high))
-    return f"{text}\n× {mean:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _caption(summaries: Collection[Summary], protocol: str) -> str:
-    """Say what the numbers are."""
-    if summaries and all(summary.std is None for summary in summaries):
-        return "One split and one seed: no deviation; several --seeds give one."
-    is_time = protocol == RUN_TIME
-    is_clustering = not is_time and isinstance(resolve("protocol", protocol), Clustering)
-    repeats = "turns" if is_time else "runs" if is_clustering else "splits"
-    seeds = max((summary.seeds for summary in summaries), default=0)
-    over = f"{seeds} seeds, of the means over {repeats}" if seeds > 1 else f"the {repeats} of one seed"
-    text = f"Mean ± standard deviation over {over}"
-    if seeds > 1 and any(summary.seeds == 1 for summary in summaries):
-        text += f" (over {repeats} where there is but one)"
-    if any(summary.difference for summary in summaries):
-        what = "ratio to" if is_time else "difference from"
-        text += f"; below, the paired {what} the baseline and its 95 % interval, over the same"
-    return text + "."
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        raise InputError("A study runs in one process: start it without torchrun, more than once if you like.")
+    set_threads(threads)
+    found = resolve("study", name)
+    plan = make_plan(
+        found,
+        load_datasets(found, datasets, protocol or [], data_root),
+        seeds or [0],
+        methods=method or [],
+        recipe=recipe,
+        changes=recipe_changes(set_, epochs),
+        protocols=protocol or [],
+        device=device,
+    )
+    path = default_path() if ledger is None else ledger
+    if dry_run:
+        entries = Ledger(path).select() if path.exists() else []
+        list_cells(plan, entries, entries, path, retry_failed=retry_failed)
+        return
+    opened, strict = Ledger(path, create=True), bool(context.obj and context.obj["debug"])
+    entries, display = opened.select(), Display(quiet)
+    to_do = cells_to_do(plan, {entry.key: entry for entry in entries}, retry_failed=retry_failed)
+    display.say(f"{name}: {len(plan.cells)} cells, {len(to_do)} to do, in {opened.path}")
+    runner = Runner(opened, device=device, keep_runs=keep_runs, retry_failed=retry_failed, strict=strict)
+    run_plans([plan], runner, [to_do], entries, display)
+    print_table(plan, {entry.key: entry for entry in opened.select()})
+    if report_failures(runner):
+        Display().say("--retry-failed tries again.")
+        raise typer.Exit(1)

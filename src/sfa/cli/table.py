@@ -1,34 +1,145 @@
-"""``sfa table``: a table of the paper with its values and ours, printed or written."""
+"""``sfa table``: show a table of the paper with its values and the measured ones."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from sfa.atomic import ensure_writable, write_text
+from sfa.cli.app import app
+from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
 from sfa.errors import InputError
 from sfa.paper import default_path
-from sfa.paper.tables.definition import NUMBERS, read
-from sfa.paper.tables.model import Table
-from sfa.paper.tables.shipped import shipped_table as shipped_table
-from sfa.paper.tables.terminal import to_rich
-from sfa.run.display import PLAIN_WIDTH, Display, results_console
+from sfa.paper import own_entries as own_entries
 
 if TYPE_CHECKING:
-    from sfa.paper.entry import Entry
+    from sfa.paper.tables.model import Table
+    from sfa.run.display import Display
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
-"""Of the files that a format is written to."""
+TableFormat = Enum("TableFormat", {name: name for name in SUFFIXES}, type=str)  # type: ignore[misc]
+
+
+@app.command(cls=ManyValues)
+def table(
+    context: typer.Context,
+    number: Annotated[
+        str | None, typer.Argument(help="A table's number, 1 to 17, or `all`; `list` says which there are.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Data sets, by name. Default: the paper's, and others that were measured.")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Methods to show, where methods are compared; else the one to take in place of GRACE."),
+    ] = None,
+    format: Annotated[
+        TableFormat | None, typer.Option(help="How it is written. Default: by the suffix of --out, else term.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write: .txt, .md, .csv, .tex or .html; a folder for `all`.")
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Measure what is missing first.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what --run would measure; run nothing.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Print nothing but the commands that fill what is missing.")
+    ] = False,
+    seeds: Annotated[
+        list[int] | None,
+        typer.Option(min=0, help="Seeds of training that count, each of which is to be there. Default: any; --run: 0."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Training epochs that count. Default: the most there are; --run: the recipe's.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
+    ] = None,
+    own: Annotated[bool, typer.Option("--own", help="Leave out the runs that came with sfa.")] = False,
+    ledger: LedgerPath = None,
+    data_root: DataRoot = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show a table of the paper: its values, ours, seeds, protocol and budget side by side.
+
+    Ours are of your ledger, or of the runs that came with sfa where these are longer. What is not measured says so, and
+    the table ends with the commands that measure it; --run does, and goes on where it was stopped.
+
+    **Examples**
+
+    * `sfa table`: which there are
+    * `sfa table 1 --datasets cora citeseer`
+    * `sfa table 7 --datasets cora --run --epochs 100`: measure what is missing, with fewer epochs
+    * `sfa table 8 --seeds 0 1 2 --dry-run`: what is missing of three seeds, and how long it takes
+    * `sfa table 10 --out table_10.tex`
+    * `sfa table all --format md --out tables`
+    """
+    from sfa.run.display import Display
+
+    if number in (None, "list"):
+        from sfa.cli import listing
+
+        listing.run("tables", data_root)
+        return
+    numbers, display = parse_number(str(number)), Display(quiet)
+    if len(numbers) > 1 and (datasets or method):
+        raise InputError("Data sets and methods are named for one table: leave out --datasets and --method.")
+    if missing and (run or dry_run):
+        raise InputError("--missing prints the commands, --run runs them: choose one.")
+    format_, files = output_files(numbers, out, None if format is None else format.value)
+
+    def show(table: Table) -> None:
+        if missing:
+            typer.echo("".join(f"{command}\n" for command in table.commands), nl=False)
+        else:
+            show_table(table, format_, files.get(table.number), display)
+
+    changes, path = recipe_changes(set_, epochs), ledger or default_path()
+    more = ["--ledger", str(ledger)] if ledger is not None and ledger != default_path() else []  # words of commands
+    more += ["--data-root", str(data_root)] if data_root and str(data_root) != os.environ.get("SFA_DATA") else []
+    selected = datasets or method or seeds or changes or run or dry_run or own or more or threads
+    if not selected and not path.exists():  # no library is imported that only measuring takes
+        from sfa.paper.tables.shipped import shipped_table
+
+        for one in numbers:
+            show(shipped_table(one))
+        return
+    from sfa.cli.table_run import run_tables
+    from sfa.paper.tables.selection import Selection
+    from sfa.run.run import set_threads
+
+    set_threads(threads)
+    names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
+    could_not = run_tables(
+        numbers,
+        Selection(names, tuple(method or ()), distinct, changes),
+        show,
+        ledger=path,
+        asked=ledger is not None,
+        own=own,
+        more_words=more,
+        run=run,
+        dry_run=dry_run,
+        display=display,
+        data_root=data_root,
+        device=device,
+        strict=bool((context.obj or {}).get("debug")),
+    )
+    if could_not:
+        raise typer.Exit(1)
 
 
 def parse_number(which: str) -> list[int]:
-    """Return the numbers of the tables asked for."""
+    """Return the numbers of the tables that are asked for."""
+    from sfa.paper.tables.definition import NUMBERS, read
+
     if which == "all":
         return list(NUMBERS)
     if not which.isdecimal():
@@ -37,47 +148,35 @@ def parse_number(which: str) -> list[int]:
     return [int(which)]
 
 
-def output_files(numbers: Iterable[int], out: Path | None, format: str | None) -> dict[int, tuple[str, Path | None]]:
-    """Return format and file of each table, no file where it is printed; raise unless it can be written."""
+def output_files(numbers: Sequence[int], out: Path | None, format: str | None) -> tuple[str, dict[int, Path]]:
+    """Return the format and the files to write, none where tables are printed; raise unless they can be written."""
+    from sfa.atomic import ensure_writable
+
     formats = {suffix: name for name, suffix in SUFFIXES.items()}
     if out is None:
-        return dict.fromkeys(numbers, (format or "term", None))
-    many = len(list(numbers)) > 1
-    if format is None and not many and not out.is_dir() and out.suffix not in formats:
+        return format or "term", {}
+    if format is None and len(numbers) == 1 and not out.is_dir() and out.suffix not in formats:
         raise InputError(f"A table is written to {', '.join(formats)}, not to {out.name!r}; or say --format.")
     format = format or formats.get(out.suffix, "md")
-    if many:
+    if len(numbers) > 1:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"Cannot make the folder {out}: {error.strerror or error}.") from error
-    names = {number: out / f"table_{number:02d}{SUFFIXES[format]}" if out.is_dir() else out for number in numbers}
-    for file in names.values():
+    files = {number: out / f"table_{number:02d}{SUFFIXES[format]}" if out.is_dir() else out for number in numbers}
+    for file in files.values():
         ensure_writable(file)
-    return {number: (format, file) for number, file in names.items()}
+    return format, files
 
 
-def more_words(ledger: Path | None, data_root: Path | None) -> list[str]:
-    """Return what commands must say for the same ledger and data, where their environment does not say it."""
-    words = ["--ledger", str(ledger)] if ledger is not None and ledger != default_path() else []
-    other_data = data_root is not None and str(data_root) != os.environ.get("SFA_DATA")
-    return [*words, "--data-root", str(data_root)] if other_data else words
-
-
-def own_entries(path: Path, *, asked: bool) -> list[Entry]:
-    """Return the user's runs: none where there is no ledger, unless one was asked for, which is then an error."""
-    from sfa.paper.results import Ledger
-
-    return Ledger(path).select() if asked or path.exists() else []
-
-
-def show(table: Table, format: str, file: Path | None, display: Display, *, only_commands: bool = False) -> None:
-    """Print a table, or write it and say where it is; or print nothing but the commands that fill it."""
-    if only_commands:
-        typer.echo("".join(f"{command}\n" for command in table.commands), nl=False)
-        return
-    text = ""
+def show_table(table: Table, format: str, file: Path | None, display: Display) -> None:
+    """Print a table, or write it to a file."""
     if format == "term":
+        from rich.console import Console
+
+        from sfa.paper.tables.terminal import to_rich
+        from sfa.run.display import PLAIN_WIDTH, results_console
+
         plain = io.StringIO()
         console = Console(file=plain, width=PLAIN_WIDTH, highlight=False, soft_wrap=True) if file else results_console()
         console.print(*to_rich(table), sep="\n")
@@ -88,6 +187,18 @@ def show(table: Table, format: str, file: Path | None, display: Display, *, only
         text = render(table, format)
     if file is None:
         typer.echo(text, nl=False)
-    else:
-        write_text(file, text)
-        display.say(f"table {table.number} in {file}")
+        return
+    from sfa.atomic import write_text
+
+    write_text(file, text)
+    display.say(f"table {table.number} in {file}")
+
+
+def recipe_changes(assignments: list[str] | None, epochs: int | None) -> dict[str, Any]:
+    """Return the recipe keys that --set and --epochs change."""
+    changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
+    if assignments:
+        from sfa.run.recipe_choice import parse_assignments
+
+        changes = {**parse_assignments(assignments), **changes}
+    return changes

@@ -1,134 +1,107 @@
-"""What ``sfa table --run`` does: the missing cells of a table, measured by its study."""
+"""What ``sfa table`` does beyond showing the shipped tables: make tables of a ledger, and measure their gaps."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfa.cli.study import cells_to_do, list_cells, measure_plan
-from sfa.cli.table import own_entries
+from sfa.cli.study_display import list_cells, report_failures, run_plans
 from sfa.errors import InputError, SfaError, sentence_of
-from sfa.paper.cells import Cell, Dataset, Plan
+from sfa.paper import own_entries
 from sfa.paper.estimate import Estimator
-from sfa.paper.plans import protocols_of
+from sfa.paper.plans import load_datasets
 from sfa.paper.results import Ledger
-from sfa.paper.runner import Runner
-from sfa.paper.tables import facts
+from sfa.paper.runner import Runner, cells_to_do
 from sfa.paper.tables.definition import definition_of, load
+from sfa.paper.tables.facts import STATISTICS, count, facts_table
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries
 from sfa.paper.tables.model import Table
-from sfa.paper.tables.selection import Selection, StudyCall
+from sfa.paper.tables.selection import Selection
 from sfa.registry import resolve
-from sfa.run.display import Display
+from sfa.run.display import Display, counted
 from sfa.run.source import Source
 
 
-@dataclass
-class TableRun:
-    """Makes tables of one ledger, and fills them.
+def run_tables(
+    numbers: Sequence[int],
+    selection: Selection,
+    show: Callable[[Table], None],
+    *,
+    ledger: Path,
+    asked: bool,
+    own: bool,
+    more_words: Sequence[str],
+    run: bool,
+    dry_run: bool,
+    display: Display,
+    data_root: Path | None,
+    **options: Any,
+) -> bool:
+    """Measure the gaps of tables (``run``) or list them (``dry_run``), and show the tables.
 
-    Args:
-        path: The ledger.
-        asked: It was named: that it is not there is an error.
-        selection: What is selected of tables.
-        own: What came with sfa does not count.
-        data_root: Where data sets are.
-        device: Where methods are trained.
-        strict: Raise what makes a cell fail.
-        display: Is told how it goes.
-        more_words: Added to every command.
+    ``asked`` says whether the ledger was named and must exist; ``own`` leaves out the runs that are shipped with sfa;
+    ``options`` are those of :class:`~sfa.paper.runner.Runner`. Returns whether data were missing or a cell failed.
     """
-
-    path: Path
-    asked: bool
-    selection: Selection
-    own: bool
-    data_root: Path | None
-    device: str
-    strict: bool
-    display: Display
-    more_words: Sequence[str] = ()
-    _counts: dict[str, dict[str, int]] = field(default_factory=dict, init=False)
-
-    def table(self, number: int) -> Table:
-        """Return a table, that of statistics with what was counted anew."""
-        entries, shipped = own_entries(self.path, asked=self.asked), () if self.own else None
-        table = make_table(number, entries, selection=self.selection, shipped=shipped, more_words=self.more_words)
-        if number == facts.STATISTICS and self._counts:
-            table = facts.statistics_table({**facts.shipped_counts(), **self._counts}, self.selection)
-        return replace(table, command=f"{table.command} --own") if self.own else table
-
-    def measure(self, number: int, *, alone: bool, dry_run: bool) -> bool:
-        """Measure what is missing of a table, or list it; tell whether something could not be had, or failed."""
-        if "TORCHELASTIC_RUN_ID" in os.environ:
-            raise InputError("A table is measured in one process: start it without torchrun.")
+    if (run or dry_run) and "TORCHELASTIC_RUN_ID" in os.environ:
+        raise InputError("A table is measured in one process: start it without torchrun.")
+    shipped, could_not = () if own else None, False
+    for number in numbers:
+        counts: dict[str, dict[str, int]] = {}
         definition = definition_of(number)
-        if number == facts.STATISTICS:
-            return not dry_run and self._count()
-        if definition is None:
-            if alone:
-                raise InputError(f"Table {number} is read from recipes and methods: there is nothing to run.")
-            return False
-        known = {entry.key: entry for entry in own_entries(self.path, asked=False)}
-        measured = [*known.values(), *shipped_entries()]
-        maker = TableMaker(definition, self.selection, known.values(), () if self.own else None)
-        datasets, refused = self._datasets(maker.calls(maker.missing()))
-        plans, estimator = maker.plans(datasets, self.device), Estimator(measured)
-        to_do = [cells_to_do(plan, known, retry_failed=False) for plan in plans]
-        told = f"table {number}: {_how_many([cell for cells in to_do for cell in cells], estimator)}"
-        if dry_run:
-            for plan in plans:
-                list_cells(plan, known, measured, self.path, retry_failed=False)
-            self.display.say(told)
-            return refused
-        if not plans:
-            self.display.say(f"table {number}: nothing to run")
-            return refused
-        self.display.say(f"{told}, in {self.path}")
-        return self._measure(plans, to_do, estimator) or refused
-
-    def _measure(self, plans: Sequence[Plan], to_do: Sequence[list[Cell]], estimator: Estimator) -> bool:
-        """Tell whether a cell failed."""
-        runner = Runner(Ledger(self.path, create=True), device=self.device, strict=self.strict)
-        for plan, cells in zip(plans, to_do, strict=True):
-            measure_plan(plan, runner, cells, self.display, estimator)
-        for title, failure in runner.failures.items():
-            Display().say(f"Failed: {title}: {failure}")
-        return bool(runner.failures)
-
-    def _datasets(self, calls: Iterable[StudyCall]) -> tuple[dict[str, Dataset], bool]:
-        """Return the data sets that are needed and can be had, by name, and whether some cannot."""
-        needed = {name: call for call in calls for name in call.datasets}
-
-        def read(name: str, source: Source) -> Dataset:
-            allowed = partial(protocols_of, resolve("study", needed[name].study), asked=needed[name].protocols)
-            return Dataset.of(source.load, source.as_dict(), allowed)
-
-        found = self._read(needed, read)
-        return found, len(found) < len(needed)
-
-    def _count(self) -> bool:
-        """Count data sets anew; tell whether some cannot be had."""
-        names = self.selection.datasets or (*(row.key for row in load(facts.STATISTICS).rows), "pubmed")
-        self._counts = self._read(names, lambda name, source: facts.count(source.load()))
-        return len(self._counts) < len(names)
-
-    def _read(self, names: Iterable[str], read: Callable[[str, Source], Any]) -> dict[str, Any]:
-        found = {}
-        for name in names:
-            try:
-                found[name] = read(name, Source(name, self.data_root))
-            except (SfaError, OSError) as error:
-                self.display.say(f"{name} cannot be had: {sentence_of(error)}")
-        return found
+        if number == STATISTICS and run and not dry_run:
+            names = selection.datasets or (*(row.key for row in load(STATISTICS).rows), "pubmed")
+            counts = _read(names, lambda name: count(Source(name, data_root).load()), display)
+            could_not |= len(counts) < len(names)
+        elif definition is not None and (run or dry_run):
+            maker = TableMaker(definition, selection, own_entries(ledger, asked=False), shipped)
+            could_not |= _measure(maker, ledger, data_root, display, dry_run=dry_run, **options)
+        elif number != STATISTICS and len(numbers) == 1 and (run or dry_run):
+            raise InputError(f"Table {number} is read from recipes and methods: there is nothing to run.")
+        if not dry_run:
+            entries = own_entries(ledger, asked=asked)
+            table = make_table(number, entries, selection=selection, shipped=shipped, more_words=more_words)
+            table = facts_table(number, selection, counted=counts) if counts else table
+            show(replace(table, command=f"{table.command} --own") if own else table)
+    return could_not
 
 
-def _how_many(cells: list[Cell], estimator: Estimator) -> str:
-    distinct = {cell.key: cell for cell in cells}
-    runs = f"{len(distinct)} run{'' if len(distinct) == 1 else 's'} to do"
-    expected = estimator.total(distinct.values())
-    return f"{runs}, {expected or 'how long is not known: nothing like them was measured'}" if distinct else runs
+def _measure(
+    maker: TableMaker, ledger: Path, data_root: Path | None, display: Display, *, dry_run: bool, **options: Any
+) -> bool:
+    """Measure or list the missing runs of a table; return whether data were missing or a run failed."""
+    entries, study = own_entries(ledger, asked=False), resolve("study", maker.definition.study)
+    measured, known = [*entries, *shipped_entries()], {entry.key: entry for entry in entries}
+    protocols = {name: call.protocols for call in maker.calls(maker.missing()) for name in call.datasets}
+    datasets = _read(protocols, lambda name: load_datasets(study, [name], protocols[name], data_root)[0], display)
+    plans, title = maker.plans(datasets, options["device"]), f"table {maker.definition.number}"
+    to_do = [cells_to_do(plan, known) for plan in plans]
+    distinct = {cell.key: cell for cells in to_do for cell in cells}
+    expected = Estimator(measured).total(distinct.values()) or "how long is not known: nothing like them was measured"
+    message = f"{title}: {counted(len(distinct), 'run')} to do" + (f", {expected}" if distinct else "")
+    failed = False
+    if dry_run:
+        for plan in plans:
+            list_cells(plan, entries, measured, ledger)
+        display.say(message)
+    elif plans:
+        display.say(f"{message}, in {ledger}")
+        runner = Runner(Ledger(ledger, create=True), **options)
+        run_plans(plans, runner, to_do, measured, display)
+        failed = report_failures(runner)
+    else:
+        display.say(f"{title}: nothing to run")
+    return failed or len(datasets) < len(protocols)
+
+
+def _read(names: Iterable[str], read: Callable[[str], Any], display: Display) -> dict[str, Any]:
+    """Return what is read of data sets, and say why of those that cannot be loaded."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = read(name)
+        except (SfaError, OSError) as error:
+            display.say(f"{name} cannot be had: {sentence_of(error)}")
+    return found

@@ -1,10 +1,15 @@
 """Everything about reproducing the paper: published values, studies, results, tables, figures."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-OLD_DEFAULT = Path("runs/ledger.sqlite")
-"""Where results were kept before, as a SQLite file."""
+if TYPE_CHECKING:
+    from sfa.paper.entry import Entry
+
+OLD_DEFAULT = Path("runs/ledger.sqlite")  # the default file of results before they were JSON
 
 
 def default_path() -> Path:
@@ -13,3 +18,10 @@ def default_path() -> Path:
         return Path(named)
     default = OLD_DEFAULT.with_name("results.json")
     return OLD_DEFAULT if OLD_DEFAULT.exists() and not default.exists() else default
+
+
+def own_entries(path: Path, *, asked: bool) -> list[Entry]:
+    """Return the user's runs; none if there is no ledger, which is an error if it was asked for."""
+    from sfa.paper.results import Ledger
+
+    return Ledger(path).select() if asked or path.exists() else []

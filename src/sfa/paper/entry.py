@@ -1,54 +1,99 @@
-"""An entry of the results: what was run, what it took, what came out; and the same as JSON."""
+"""An entry of the results: the settings, costs and scores of one run; and the same as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from annotated_types import Len
-from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetPydanticSchema, TypeAdapter
 
 from sfa.evaluate import Score
 
 
+class _Label(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    study: str
+    variant: str
+
+
+class _Metric(BaseModel):
+    """A score's values of one metric."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+    embedding: str
+    protocol: str
+    splits_digest: str
+    metric: str
+    values: Annotated[list[float], Len(1)]
+    validation: list[float] = []
+
+
+def _make_scores(rows: Iterable[_Metric]) -> tuple[Score, ...]:
+    found: dict[tuple[str, str, str], dict[str, _Metric]] = {}
+    for row in rows:
+        found.setdefault((row.embedding, row.protocol, row.splits_digest), {})[row.metric] = row
+    return tuple(
+        Score(
+            embedding,
+            protocol,
+            {metric: tuple(row.values) for metric, row in metrics.items()},
+            validation={metric: tuple(row.validation) for metric, row in metrics.items() if row.validation},
+            splits=splits,
+        )
+        for (embedding, protocol, splits), metrics in found.items()
+    )
+
+
+def _read_as(written: Any, convert: Any) -> GetPydanticSchema:
+    """Validate a field by the type that JSON has it as, and convert it."""
+    return GetPydanticSchema(lambda _, handler: handler(Annotated[written, AfterValidator(convert)]))
+
+
 @dataclass(frozen=True)
 class Entry:
-    """One run. What does not apply to it, or was never reached because it failed, is ``None``."""
+    """One run. A field that does not apply to it, or that it failed before, is ``None``.
 
-    key: str
+    Attributes:
+        kind: ``trained``, ``timed``, or a baseline such as ``raw features``, ``untrained encoder``, ``supervised gcn``.
+        fingerprint: Hash of the data before any preparation, :func:`sfa.data.fingerprint`.
+        created: When it was entered, in UTC.
+        epochs: Epochs done; fewer than planned if early stopping ended it.
+        peak_memory: Peak memory of the process in bytes while it trained.
+        peak_memory_by: ``VmHWM``, the peak of the training alone, or ``ru_maxrss``, that since the process started.
+        failure: Why it failed, in a sentence.
+        labels: Studies that it belongs to, with its name in each.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    key: Annotated[str, Len(1)]
     kind: str
-    """``trained``, or what else was scored: ``raw features``, ``untrained encoder``, ``supervised gcn``, ``timed`` …"""
     dataset: str
     method: str | None
     spectral: str | None
     recipe: Mapping[str, Any]
     recipe_hash: str
     fingerprint: str
-    """Of the graph before anything was done to it: :func:`sfa.data.fingerprint`."""
     seed: int
     versions: Mapping[str, str]
     device: str
     threads: int
     created: str
-    """When it was entered, in UTC."""
     epochs: int | None = None
-    """Epochs done; fewer than planned where patience ended it."""
     train_seconds: float | None = None
-    """Wall time of all epochs, over interruptions."""
     seconds_per_epoch: float | None = None
     evaluate_seconds: float | None = None
     peak_memory: int | None = None
-    """Bytes the process held at most while it trained, or trained on after an interruption."""
     peak_memory_by: str | None = None
-    """How that was read: ``VmHWM`` is of the training alone, ``ru_maxrss`` of the process since its start."""
     failure: str | None = None
-    """Why it failed, in a sentence; ``None`` if it did not."""
-    labels: tuple[tuple[str, str], ...] = ()
-    """Studies that it belongs to, with what it is called in each."""
-    scores: tuple[Score, ...] = ()
-    """Metric by metric and split by split, but for what was selected on each."""
+    labels: Annotated[
+        tuple[tuple[str, str], ...],
+        _read_as(list[_Label], lambda labels: tuple((label.study, label.variant) for label in labels)),
+    ] = ()
+    scores: Annotated[tuple[Score, ...], _read_as(list[_Metric], _make_scores)] = ()
 
     def score_under(self, protocol: str, splits: str) -> Score | None:
         """Return its score under a protocol with these settings and splits (:meth:`~sfa.evaluate.Protocol.digest`)."""
@@ -67,7 +112,7 @@ class Entry:
                 "metric": metric,
                 **summary(score, metric),
                 "values": list(values),
-                **_validation(score, metric),
+                **({"validation": list(score.validation[metric])} if metric in score.validation else {}),
             }
             for score in self.scores
             for metric, values in score.values.items()
@@ -76,73 +121,12 @@ class Entry:
 
 
 def summary(score: Score, metric: str) -> dict[str, Any]:
-    """Return mean, standard deviation and number of a metric's values; a single one has no deviation."""
+    """Return mean, standard deviation and number of a metric's values; a single value has no deviation."""
     splits = len(score.of(metric))
     return {"mean": score.mean(metric), "std": score.std(metric) if splits > 1 else None, "splits": splits}
 
 
-def _validation(score: Score, metric: str) -> dict[str, Any]:
-    stored: Any = score.validation
-    return {"validation": list(stored[metric])} if metric in stored else {}
-
-
-class _Label(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    study: str
-    variant: str
-
-
-class _Score(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
-
-    embedding: str
-    protocol: str
-    splits_digest: str
-    metric: str
-    values: Annotated[list[float], Len(1)]
-    validation: list[float] = []
-
-
 @cache
-def _runs() -> TypeAdapter[Any]:
-    """Return what validates a list of entries as :meth:`Entry.as_dict` writes them."""
-    types = get_type_hints(Entry) | {"key": Annotated[str, Len(1)], "labels": list[_Label], "scores": list[_Score]}
-    columns: Any = {
-        field.name: (types[field.name], ... if field.default is MISSING else field.default) for field in fields(Entry)
-    }
-    run: Any = create_model("Run", __config__=ConfigDict(extra="forbid", strict=True), **columns)
-    return TypeAdapter(list[run])
-
-
-def parse_entries(content: bytes | str) -> list[Entry]:
-    """Return the entries that JSON describes; raise pydantic's ``ValidationError`` if it describes none."""
-    return [
-        Entry(
-            **{
-                **dict(run),
-                "labels": tuple((label.study, label.variant) for label in run.labels),
-                "scores": make_scores(
-                    (one.protocol, one.splits_digest, one.embedding, one.metric, one.values, one.validation)
-                    for one in run.scores
-                ),
-            }
-        )
-        for run in _runs().validate_json(content)
-    ]
-
-
-def make_scores(
-    values: Iterable[tuple[str, str, str, str, Sequence[float], Sequence[float]]],
-) -> tuple[Score, ...]:
-    """Return scores from protocol, digest of the splits, embedding and metric, each with test and validation values."""
-    found: dict[tuple[str, str, str], tuple[dict[str, Any], Any]] = {}
-    for protocol, splits, embedding, metric, test, validation in values:
-        of_test, of_validation = found.setdefault((protocol, splits, embedding), ({}, {}))
-        of_test[metric] = tuple(test)
-        if validation:
-            of_validation[metric] = tuple(validation)
-    return tuple(
-        replace(Score(embedding, protocol, test, splits=splits), **({"validation": kept} if kept else {}))
-        for (protocol, splits, embedding), (test, kept) in found.items()
-    )
+def entries_adapter() -> TypeAdapter[list[Entry]]:
+    """Return what validates a list of :meth:`Entry.as_dict`."""
+    return TypeAdapter(list[Entry])

@@ -1,26 +1,20 @@
-"""How long what is left will take, by what was measured."""
+"""Estimates of how long runs take, from those that were measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import median
 
-from sfa.paper.cells import Cell
 from sfa.paper.entry import Entry
+from sfa.paper.plans import Cell
 from sfa.run.identity import recipe_hash
-
-Traits = Sequence[tuple[object, ...]]
-"""What runs may have in common, most telling first."""
 
 
 class Estimator:
-    """Expected seconds of a cell: the median over the runs most like it.
+    """Estimate the seconds of a run by the median over the measured runs that are most like it.
 
-    Those are runs of the same recipe on the same data with another seed; else of the same method with the same spectral
-    map; else of the method; else of any on these data.
-
-    Args:
-        entries: Runs that were measured.
+    Those are runs of the same kind on the same data with the same recipe; else with the same method and spectral map;
+    else with the same method; else any.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -30,30 +24,30 @@ class Estimator:
 
     def learn(self, entry: Entry) -> None:
         """Take account of one more run."""
-        for trait in _traits(entry.kind, entry.fingerprint, entry.recipe_hash, entry.method, entry.spectral):
-            for what in ("seconds_per_epoch", "evaluate_seconds"):
-                if (seconds := getattr(entry, what)) is not None:
-                    self._measured.setdefault((what, *trait), []).append(seconds)
+        for traits in _traits(entry.kind, entry.fingerprint, entry.recipe_hash, entry.method, entry.spectral):
+            for quantity in ("seconds_per_epoch", "evaluate_seconds"):
+                if (seconds := getattr(entry, quantity)) is not None:
+                    self._measured.setdefault((quantity, *traits), []).append(seconds)
 
     def seconds(self, cell: Cell, epochs_done: float = 0.0) -> float | None:
-        """Return what a cell takes from here on; ``None`` if nothing like it was measured."""
-        recipe, kind = cell.variant.recipe, cell.variant.kind
-        names = recipe.method["name"], recipe.spectral_name
-        traits = _traits(kind, cell.dataset.fingerprint, recipe_hash(cell.identity), *names)
-        scoring = 0.0 if kind == "timed" else self._nearest("evaluate_seconds", traits)
-        per_epoch = self._nearest("seconds_per_epoch", traits) if cell.epochs else 0.0
+        """Return the seconds that are left of a run; ``None`` if nothing like it was measured."""
+        recipe, kind, hashed = cell.variant.recipe, cell.variant.kind, recipe_hash(cell.identity)
+        alike = _traits(kind, cell.dataset.fingerprint, hashed, recipe.method["name"], recipe.spectral_name)
+
+        def nearest(quantity: str) -> float | None:
+            found = (self._measured.get((quantity, *traits)) for traits in alike)
+            return next((median(seconds) for seconds in found if seconds), None)
+
+        scoring = 0.0 if kind == "timed" else nearest("evaluate_seconds")
+        per_epoch = nearest("seconds_per_epoch") if cell.epochs else 0.0
         if scoring is None or per_epoch is None:
             return None
         return scoring + per_epoch * max(0.0, cell.epochs - epochs_done)
 
-    def _nearest(self, what: str, traits: Traits) -> float | None:
-        found = (self._measured.get((what, *trait)) for trait in traits)
-        return next((median(seconds) for seconds in found if seconds), None)
-
     def total(self, cells: Iterable[Cell], epochs_done: Mapping[str, float] | None = None) -> str | None:
-        """Return what all cells take from here on, in words; ``None`` if nothing is known of any.
+        """Return the time that is left of all runs, in words; ``None`` if nothing is known of any.
 
-        ``epochs_done`` is by key, of cells that are under way.
+        ``epochs_done`` has the epochs of runs that were begun, by key.
         """
         seconds = [self.seconds(cell, (epochs_done or {}).get(cell.key, 0.0)) for cell in cells]
         known = [value for value in seconds if value is not None]
@@ -62,13 +56,13 @@ class Estimator:
         return f"{'about' if len(known) == len(seconds) else 'at least'} {duration(sum(known))}"
 
 
-def _traits(kind: str, fingerprint: str, recipe: str, method: str | None, spectral: str | None) -> Traits:
-    alike = kind, fingerprint
-    return [(*alike, "recipe", recipe), (*alike, method, spectral), (*alike, method), alike]
+def _traits(*alike: str | None) -> list[tuple[object, ...]]:
+    kind, data, recipe, method, spectral = alike
+    return [(kind, data, "recipe", recipe), (kind, data, method, spectral), (kind, data, method), (kind, data)]
 
 
 def duration(seconds: float) -> str:
-    """Write seconds in words: ``40 s``, ``12 min``, ``3 h 20 min``.
+    """Format a duration.
 
     >>> [duration(s) for s in (0.4, 40, 720, 12000)]
     ['0 s', '40 s', '12 min', '3 h 20 min']

@@ -1,4 +1,4 @@
-"""One run measured: trained where it needs training, and scored; or several timed by turns."""
+"""Measure one run: train it where it needs training, and score it; or time several runs in turns."""
 
 from __future__ import annotations
 
@@ -15,69 +15,65 @@ from torch_geometric.data import Data
 from sfa.evaluate import Classification, Protocol, Score
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.supervised import SupervisedModel, supervised_score
-from sfa.paper.cells import RUN_TIME, Cell
+from sfa.paper.plans import RUN_TIME, Cell
 from sfa.run import Recipe
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.train import Callback, LambdaCallback, train
 
-TURNS = 10
-"""How often each recipe that is timed has its turn."""
+TURNS = 10  # number of turns of each recipe that is timed
 CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
-"""Where Linux forgets the peak of a process's memory, and tells it."""
 
-Measured = dict[str, Any]
-"""Fields of a stored result."""
+Measured = dict[str, Any]  # fields of an :class:`~sfa.paper.entry.Entry`
 
 
 def measure(
     cell: Cell,
-    graph: Data,
+    data: Data,
     protocols: Sequence[Protocol],
     *,
     path: Path,
     device: str,
     callbacks: Sequence[Callback] = (),
 ) -> Measured:
-    """Train a run in the folder ``path``, or train on if it is there, and score it; return what it took and gave."""
+    """Train a run in the folder ``path``, or resume it, and score it; return its costs and scores."""
     recipe, kind, cost = cell.variant.recipe, cell.variant.kind, Measured()
-    z: Tensor | None = None  # of a classifier that is trained with the labels there are no embeddings
+    z: Tensor | None = None  # supervised classifiers have no embeddings
     if kind == "trained":
         by = clear_peak_memory()
-        folder = open_or_create_folder(path, recipe, graph, cell.dataset.source)
-        run = train_recipe(recipe, graph, folder, device=device, resume=True, callbacks=callbacks)
+        folder = open_or_create_folder(path, recipe, data, cell.dataset.source)
+        run = train_recipe(recipe, data, folder, device=device, resume=True, callbacks=callbacks)
         epochs, seconds = run.progress.epoch, float(run.folder.read_metrics()[-1]["seconds"])
         cost = {"epochs": epochs, "train_seconds": seconds, "seconds_per_epoch": seconds / epochs}
         cost |= {"peak_memory": peak_memory(by), "peak_memory_by": by}
-        graph, z = run.data, run.method.embed(run.data)
+        data, z = run.data, run.method.embed(run.data)
     else:
-        graph = recipe.prepare(graph)
+        data = recipe.prepare(data)
         if kind == "untrained encoder":
-            z = recipe.build_for(graph).embed(graph)
+            z = recipe.build_for(data).embed(data)
         elif kind in BASELINES[cell.dataset.task]:
-            z = BASELINES[cell.dataset.task][kind](graph)
+            z = BASELINES[cell.dataset.task][kind](data)
     started = time.perf_counter()
-    scores = tuple(_score(cell, z, graph, protocol) for protocol in protocols)
+    scores = tuple(_score(cell, z, data, protocol) for protocol in protocols)
     return {**cost, "scores": scores, "evaluate_seconds": time.perf_counter() - started}
 
 
-def _score(cell: Cell, z: Tensor | None, graph: Data, protocol: Protocol) -> Score:
+def _score(cell: Cell, z: Tensor | None, data: Data, protocol: Protocol) -> Score:
     if z is not None:
-        return protocol.evaluate(z, graph, name=cell.variant.name)
+        return protocol.evaluate(z, data, name=cell.variant.name)
     assert isinstance(protocol, Classification)
     model: SupervisedModel = "gcn" if cell.variant.kind == "supervised gcn" else "mlp"
-    return supervised_score(graph, protocol, model, name=cell.variant.name, seed=cell.variant.seed)
+    return supervised_score(data, protocol, model, name=cell.variant.name, seed=cell.variant.seed)
 
 
 def measure_times(
-    recipes: Sequence[Recipe], graph: Data, *, device: str, on_turn: Callable[[float], None] = lambda epochs: None
+    recipes: Sequence[Recipe], data: Data, *, device: str, on_turn: Callable[[float], None] = lambda epochs: None
 ) -> list[Measured]:
-    """Time recipes by turns of a tenth of their epochs; return what each took.
+    """Time recipes in turns of a tenth of their epochs, so that other load slows all of them alike.
 
-    What else the machine does slows all of them alike. Every other round goes through the recipes backwards, so that a
-    machine which slows down steadily favors none. After each turn ``on_turn`` is called with the epochs that each
-    recipe has done, on average.
+    Every other round goes through the recipes backwards, so that a machine which slows down steadily favors none. After
+    each turn ``on_turn`` is called with the mean number of epochs that a recipe has done.
     """
-    built = [(recipe.build_for(graph), recipe.prepare(graph), recipe) for recipe in recipes]
+    built = [(recipe.build_for(data), recipe.prepare(data), recipe) for recipe in recipes]
     epochs = [max(1, recipe.training.epochs // TURNS) for recipe in recipes]
     seconds: list[list[float]] = [[] for _ in recipes]
     for turn in range(TURNS):
@@ -92,22 +88,19 @@ def measure_times(
     return measured
 
 
-def seconds_per_epoch(method: nn.Module, graph: Data, recipe: Recipe, *, epochs: int, device: str) -> float:
-    """Return the mean over so many epochs, after one more that is not counted: it sets things up.
-
-    ``graph`` is prepared as the recipe says.
-    """
+def seconds_per_epoch(method: nn.Module, data: Data, recipe: Recipe, *, epochs: int, device: str) -> float:
+    """Return the mean over epochs, after a first one that is not counted; ``data`` are prepared for the recipe."""
     ends: list[float] = []
     settings = {**recipe.training.arguments, "epochs": epochs + 1, "patience": None, "diagnose_every": 0}
     clock = LambdaCallback(on_epoch_end=lambda state: ends.append(time.perf_counter()))
-    train(method, graph, **settings, device=device, sampler=recipe.make_sampler(), callbacks=[clock])
+    train(method, data, **settings, device=device, sampler=recipe.make_sampler(), callbacks=[clock])
     return (ends[-1] - ends[0]) / epochs
 
 
 def clear_peak_memory() -> str:
-    """Forget the peak of this process's memory, where Linux can; return by what :func:`peak_memory` is to be read.
+    """Reset the peak memory of this process, where Linux can; return the counter that :func:`peak_memory` reads then.
 
-    ``VmHWM`` is the peak from here on, ``ru_maxrss`` that since the process began.
+    ``VmHWM`` is the peak from here on, ``ru_maxrss`` the peak since the process started.
     """
     try:
         CLEAR.write_text("5")
@@ -117,7 +110,7 @@ def clear_peak_memory() -> str:
 
 
 def peak_memory(by: str) -> int | None:
-    """Return the bytes that this process held at most; ``None`` where the system does not tell."""
+    """Return the peak memory of this process in bytes; ``None`` where the system does not tell."""
     mark = _high_water_mark() if by == "VmHWM" else None
     if mark is not None or sys.platform == "win32":
         return mark

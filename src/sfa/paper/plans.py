@@ -1,60 +1,198 @@
-"""What a study is, and all runs that one asks for."""
+"""Studies, their variants, and the runs that one asks for, each with the key under which the results hold it."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from sfa.errors import InputError
+import torch
+from torch_geometric.data import Data
+
+from sfa.data import fingerprint
+from sfa.errors import InputError, unknown_name
 from sfa.evaluate import Classification
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.protocols import default_protocol
 from sfa.evaluate.splits import RandomSplits
+from sfa.evaluate.supervised import SETTINGS
 from sfa.methods import DEFAULTS, available_methods
-from sfa.paper.cells import RUN_TIME, Dataset, Job, Plan, Variant, make_jobs
 from sfa.registry import resolve
-from sfa.run import Recipe, load_recipe, shipped_recipes
-from sfa.tasks import DATA, Task
+from sfa.run import Recipe
+from sfa.run.identity import recipe_hash, run_key
+from sfa.run.run import describe
+from sfa.run.source import Source
+from sfa.sweep import starting_recipe
+from sfa.tasks import DATA, Task, task_of
 from sfa.train import make_fabric
+
+RUN_TIME = "run-time"  # the protocol under which the results hold seconds per epoch
+SEEDLESS = {name for of_task in BASELINES.values() for name in of_task}
+"""Kinds of variants that are computed from the data alone."""
+KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised gcn", *SEEDLESS}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One row of a study's table, compared with the variant whose label is ``baseline``.
+
+    ``kind`` says what is measured: the recipe's embeddings, its seconds per epoch, or a baseline (:data:`KINDS`).
+    """
+
+    label: str
+    recipe: Recipe
+    baseline: str | None = None
+    kind: str = "trained"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown_name("kind of variant", self.kind, KINDS)
+
+    @property
+    def name(self) -> str:
+        """Name of the embedding that is scored."""
+        if self.kind == "untrained encoder":
+            return f"untrained {self.recipe.method['name']}"
+        return describe(self.recipe) if self.kind in ("trained", "timed") else self.kind
+
+    @property
+    def decisive(self) -> dict[str, Any]:
+        """The part of the recipe that decides the result."""
+        unused: set[str] = {"postprocess"} if self.kind == "timed" else set()
+        if self.kind not in ("trained", "timed"):
+            unused = {"spectral", "sampler", "training"}
+            if self.kind != "untrained encoder":
+                unused |= {"method", "encoder", "augmentation", "postprocess"}
+        used = {key: value for key, value in self.recipe.as_dict().items() if key not in unused}
+        return {**used, "supervised": SETTINGS} if self.kind.startswith("supervised") else used
+
+    @property
+    def seed(self) -> int:
+        """The seed that the result depends on; 0 if it depends on none."""
+        seedless = self.kind in SEEDLESS and self.recipe.feature_noise == self.recipe.edge_noise == 0
+        return 0 if seedless else self.recipe.training.seed
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Data that runs are measured on, and how to load them again."""
+
+    name: str
+    fingerprint: str
+    source: Mapping[str, Any]
+    load: Callable[[], Data]
+    task: Task = "node"
+    _digests: dict[str, str] = field(default_factory=lambda: {RUN_TIME: ""}, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        load: Callable[[], Data],
+        source: Mapping[str, Any],
+        protocols: Callable[[Task], Sequence[str]] = lambda task: (),
+    ) -> Dataset:
+        """Describe the data that ``load`` returns; raise if they do not allow one of the protocols for their task."""
+        data = load()
+        dataset = cls(str(data.name), fingerprint(data), source, load, task_of(data))
+        for name in protocols(dataset.task):
+            if name != RUN_TIME:
+                resolve("protocol", name).check(data)
+                dataset._digests[name] = resolve("protocol", name).digest(data)
+        return dataset
+
+    def digest(self, protocol: str) -> str:
+        """Hash a protocol's settings and splits of these data: a stored score counts if it has the same hash."""
+        if protocol not in self._digests:
+            self._digests[protocol] = resolve("protocol", protocol).digest(self.load())
+        return self._digests[protocol]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: a variant on a data set. Its key is a hash of kind, identity, data and seed."""
+
+    dataset: Dataset
+    variant: Variant
+    key: str
+    identity: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, dataset: Dataset, variant: Variant, **more: Any) -> Cell:
+        """Make a run; ``more`` is what its key depends on beside the recipe."""
+        identity = {**variant.decisive, **more}
+        return cls(dataset, variant, run_key(variant.kind, identity, dataset.fingerprint, variant.seed), identity)
+
+    @property
+    def title(self) -> str:
+        return f"{self.dataset.name}, {self.variant.label}, seed {self.variant.seed}"
+
+    @property
+    def epochs(self) -> int:
+        return self.variant.recipe.training.epochs if self.variant.kind in ("trained", "timed") else 0
+
+
+Job = tuple[Cell, ...]  # cells that are measured together: one, or all that are timed in turns
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a study, and the protocols that score them."""
+
+    study: str
+    protocols: tuple[str, ...]
+    jobs: tuple[Job, ...]
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [cell for job in self.jobs for cell in job]
 
 
 @dataclass(frozen=True)
 class Base:
-    """Where a study starts from on one data set, with one seed: the recipe of each method."""
+    """The recipes that a study starts from on one data set, with one seed; ``recipe`` is that of the first method."""
 
     methods: tuple[str, ...]
     recipe_of: Callable[[str], Recipe]
 
     @property
     def recipe(self) -> Recipe:
-        """Recipe of the first method."""
         return self.recipe_of(self.methods[0])
 
     @property
     def task(self) -> Task:
-        """What the methods embed."""
         task: Task = resolve("method", self.methods[0]).task
         return task
 
 
 @dataclass(frozen=True)
 class Study:
-    """A named study."""
+    """A named comparison of variants.
+
+    Protocols and epochs are its defaults; without them they are those of the task and of the recipe. One with
+    ``many_methods`` compares methods, others compare settings of one.
+    """
 
     name: str
     variants: Callable[[Base], Iterator[Variant]]
     protocols: tuple[str, ...] = ()
-    """Those it is scored under if no others are asked for; if there are none, that of the data's task."""
     epochs: int | None = None
-    """Epochs where none are asked for; as many as the recipe has, if ``None``."""
     many_methods: bool = False
-    """Whether it compares methods, rather than settings of one."""
 
     @property
     def description(self) -> str:
-        """What it compares, in a line."""
         return (inspect.getdoc(self.variants) or "").splitlines()[0]
+
+
+def load_datasets(
+    study: Study, names: Sequence[str], protocols: Sequence[str], data_root: Path | None
+) -> list[Dataset]:
+    """Load data sets by name or file; raise unless they allow the protocols that score the study."""
+    sources = [Source(name, data_root) for name in dict.fromkeys(names)]
+    allowed = partial(protocols_of, study, asked=protocols)
+    return [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]
 
 
 def make_plan(
@@ -68,37 +206,39 @@ def make_plan(
     protocols: Sequence[str] = (),
     device: str = "auto",
 ) -> Plan:
-    """Return the cells of a study, by data set, then seed, then variant.
+    """Return the runs of a study, by data set, then seed, then variant.
 
     Args:
-        study: Which.
-        datasets: The graphs.
-        seeds: Of training.
-        methods: Those to compare, all of the data's task if there are none; for a study of one method that one, or
-            else the recipe's.
-        recipe: A recipe to start from, by name or path; each method's own for the data set if not given. A study of
-            many methods then takes one.
-        changes: Recipe keys to set in every recipe that the study starts from.
-        protocols: To score under; the study's own if there are none.
-        device: Where it is to run; times on one say nothing of another.
+        study: The study.
+        datasets: Data sets of one task.
+        seeds: Training seeds.
+        methods: Methods to compare, by default all of the task; in a study of one method, that method.
+        recipe: Name or path of the recipe to start from, by default the method's own for the data set.
+        changes: Recipe keys to set in every starting recipe.
+        protocols: Protocols to score under, by default the study's.
+        device: Where the runs are trained; times are measured again for each device.
     """
     _check(study, datasets, seeds, methods, recipe)
     task = datasets[0].task
     protocols = protocols_of(study, task, protocols)
-    where = str(make_fabric(device).device)
-    distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # what depends on no seed comes with each, and is done once
+    machine = {"device": str(make_fabric(device).device), "threads": torch.get_num_threads()}
+    distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # runs that depend on no seed come with each seed
     for dataset in datasets:
         for seed in dict.fromkeys(seeds):
             changed = {**(changes or {}), "training.seed": seed}
             base = starting_point(study, dataset.name, task, methods=methods, recipe=recipe, changes=changed)
             variants = [variant for variant in study.variants(base) if _applies(variant, protocols)]
-            for job in make_jobs(variants, dataset, device=where):
+            timed = [variant for variant in variants if variant.kind == "timed"]
+            # Times are compared with those that were measured in turns with them, on the same device and threads.
+            beside = sorted(recipe_hash(variant.decisive) for variant in timed)
+            jobs = [tuple(Cell.of(dataset, variant, beside=beside, **machine) for variant in timed)] if timed else []
+            for job in (*jobs, *((Cell.of(dataset, variant),) for variant in variants if variant not in timed)):
                 distinct.setdefault(tuple((cell.key, cell.variant.label) for cell in job), job)
     return Plan(study.name, protocols, tuple(distinct.values()))
 
 
 def protocols_of(study: Study, task: Task, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the protocols that a study is scored under: those asked for, else its own, else the task's."""
+    """Return the protocols that score a study: those asked for, else its own, else the default of the task."""
     if RUN_TIME in study.protocols and asked:
         raise InputError(f"The study {study.name} measures time, not embeddings: leave out --protocol.")
     for name in asked:
@@ -108,7 +248,7 @@ def protocols_of(study: Study, task: Task, asked: Sequence[str] = ()) -> tuple[s
 
 
 def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
-    """Tell whether all protocols can score a variant: a supervised one needs a validation part to choose on."""
+    """Tell whether all protocols can score a variant: a supervised model needs a validation part."""
     return not variant.kind.startswith("supervised") or all(
         isinstance(protocol, Classification)
         and not (isinstance(protocol.splits, RandomSplits) and protocol.splits.validation == 0)
@@ -119,19 +259,17 @@ def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
 def _check(
     study: Study, datasets: Sequence[Dataset], seeds: Sequence[int], methods: Sequence[str], recipe: str | None
 ) -> None:
-    """Raise unless a study can be made of these."""
+    names, tasks = [dataset.name for dataset in datasets], {dataset.task: dataset.name for dataset in datasets}
+    foreign = [method for method in methods if resolve("method", method).task not in tasks]
     if not datasets or not seeds:
         raise InputError("A study needs at least one data set and one seed.")
-    names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
-    tasks = {dataset.task: dataset.name for dataset in datasets}
     if len(tasks) > 1:
         kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
         raise InputError(f"A study is of one kind of data, but {kinds}.")
-    for method in methods:
-        if resolve("method", method).task not in tasks:
-            raise InputError(f"{method} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
+    if foreign:
+        raise InputError(f"{foreign[0]} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
     if not study.many_methods and len(methods) > 1:
         raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
     if study.many_methods and recipe is not None and len(methods) != 1:
@@ -149,19 +287,11 @@ def starting_point(
     recipe: str | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Base:
-    """Return where a study starts from on the data set of this name, which need not be there; see :func:`make_plan`."""
-    # Diagnostics change no result, and take time that is not the method's.
-    own_epochs = {"training.epochs": study.epochs} if study.epochs else {}
-    settings = {"training.diagnose_every": 0, **own_epochs, **(changes or {})}
-
-    def recipe_of(method: str) -> Recipe:
-        own = f"{method}/{dataset}".lower()
-        found = load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": method, "spectral": "sfa"})
-        return found.updated(settings)
-
+    """Return the recipes that a study starts from on the data set of this name; see :func:`make_plan`."""
+    changes = {**({"training.epochs": study.epochs} if study.epochs else {}), **(changes or {})}
     if recipe is not None:
-        given = load_recipe(recipe, dataset, methods[0] if methods else None)
-        given = (given.updated({"method.name": methods[0]}) if methods else given).updated(settings)
+        given = starting_recipe(dataset, task, method=next(iter(methods), None), recipe=recipe, changes=changes)
         return Base((given.method["name"],), lambda method: given)
-    default = tuple(available_methods(task)) if study.many_methods else (DEFAULTS[task],)
-    return Base(tuple(dict.fromkeys(methods)) or default, recipe_of)
+    default = available_methods(task) if study.many_methods else (DEFAULTS[task],)
+    names = tuple(dict.fromkeys(methods or default))
+    return Base(names, lambda method: starting_recipe(dataset, task, method=method, changes=changes))

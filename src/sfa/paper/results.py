@@ -16,19 +16,17 @@ from sfa.paper import OLD_DEFAULT
 from sfa.paper.entry import Entry
 from sfa.paper.results_files import is_sqlite, read_entries, read_sqlite, write_entries
 
-PATIENCE = 60.0
-"""Seconds to wait for another process that is writing."""
+PATIENCE = 60.0  # seconds to wait for another process that is writing
 
 
 class Ledger(AbstractContextManager["Ledger"]):
-    """A file of results. An entry appears in it whole or not at all, and stays as it was first made.
+    """A file of results. An entry appears in it whole or not at all, and is not overwritten.
 
-    Who runs what is settled elsewhere; what was run twice is kept once. The runs of an old SQLite file are read as they
-    are; before anything is written they are copied to a JSON file beside it, which is used from then on.
+    An old SQLite file is only read: before the first change its runs are copied to a JSON file beside it.
 
     Args:
-        path: The file; :attr:`path` is the one that is written to.
-        create: Make it, and its folder, if it is not there.
+        path: The file; the attribute :attr:`path` is the one that is written to.
+        create: Make the file and its folder if they do not exist.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
@@ -53,17 +51,16 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._entries()  # a file that is no ledger is refused before long work
 
     def __exit__(self, *exception: object) -> None:
-        """Do nothing: the file is open while it is read or written only."""
+        """Do nothing: the file is open only while it is read or written."""
 
     def add(self, entry: Entry) -> Entry:
-        """Enter a run; return what the ledger then holds of it. See :meth:`add_all`."""
+        """Enter a run, and return what the ledger then holds of it. See :meth:`add_all`."""
         return self.add_all([entry])[0]
 
     def add_all(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Enter runs with their labels and scores, all or none; return what the ledger then holds of them.
+        """Enter all runs or none, and return what the ledger then holds of them.
 
-        Of a run that is in already the values stay as they are; labels and scores under other protocols, or on other
-        splits, are added. A failure gives way to whatever comes after it, but takes the place of nothing.
+        A run that is in keeps its values, and gains labels and scores that it does not have. A failed run is replaced.
         """
         with self._locked():
             held = {entry.key: entry for entry in self._entries()}
@@ -72,12 +69,12 @@ class Ledger(AbstractContextManager["Ledger"]):
                 if known is not None and known.failure is not None:
                     entry, known = replace(entry, labels=(*known.labels, *entry.labels)), None
                     del held[entry.key]
-                held[entry.key] = _joined(known or replace(entry, labels=(), scores=()), entry)
+                held[entry.key] = _merge(known or replace(entry, labels=(), scores=()), entry)
             self._write(list(held.values()))
             return [held[entry.key] for entry in entries]
 
     def get(self, key: str) -> Entry | None:
-        """Return the run of this key, if it is in."""
+        """Return the run with this key, if there is one."""
         return next((entry for entry in self._entries() if entry.key == key), None)
 
     def select(
@@ -88,7 +85,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         method: str | None = None,
         keys: Iterable[str] | None = None,
     ) -> list[Entry]:
-        """Return the runs of a study, on a data set, of a method, with these keys: all that is given. Oldest first."""
+        """Return the runs that fulfill all conditions, oldest first."""
         wanted = None if keys is None else set(keys)
         found = (
             entry
@@ -101,17 +98,15 @@ class Ledger(AbstractContextManager["Ledger"]):
         return sorted(found, key=lambda entry: entry.created)
 
     def label(self, key: str, study: str, variant: str) -> None:
-        """Note that a run in the ledger belongs to a study, under a name."""
-        self._change([key], lambda entry: _joined(entry, replace(entry, labels=((study, variant),))))
+        """Note that a run belongs to a study, under a name."""
+        self._change([key], lambda entry: _merge(entry, replace(entry, labels=((study, variant),))))
 
     def unlabel(self, keys: Iterable[str], study: str) -> None:
         """Note that runs no longer belong to a study."""
-        self._change(
-            keys, lambda entry: replace(entry, labels=tuple(label for label in entry.labels if label[0] != study))
-        )
+        self._change(keys, lambda one: replace(one, labels=tuple(label for label in one.labels if label[0] != study)))
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Forget runs with their labels and scores."""
+        """Remove runs with their labels and scores."""
         self._change(keys, lambda entry: None)
 
     def _change(self, keys: Iterable[str], change: Callable[[Entry], Entry | None]) -> None:
@@ -121,16 +116,16 @@ class Ledger(AbstractContextManager["Ledger"]):
             self._write([entry for entry in changed if entry is not None])
 
     def _entries(self) -> list[Entry]:
-        """Return what the file holds now, in the order in which it was entered."""
+        """Return the runs that the file holds now, in the order in which they were entered."""
         if self._old is not None and not self.path.exists():
             return read_sqlite(self._old)
         try:
             status = self.path.stat()
-            state = status.st_ino, status.st_mtime_ns, status.st_size
-            if self._read is None or self._read[0] != state:
-                self._read = state, read_entries(self.path) if status.st_size else []
         except OSError as error:
-            raise InputError(f"The ledger {self.path} cannot be used: {error.strerror or error}.") from error
+            raise self._unusable(error) from error
+        state = status.st_ino, status.st_mtime_ns, status.st_size
+        if self._read is None or self._read[0] != state:
+            self._read = state, read_entries(self.path) if status.st_size else []
         return self._read[1]
 
     def _write(self, entries: Sequence[Entry]) -> None:
@@ -149,12 +144,16 @@ class Ledger(AbstractContextManager["Ledger"]):
                 f"The ledger {self.path} is locked: another process has been writing to it for {PATIENCE:.0f} s."
             ) from error
         except OSError as error:
-            raise InputError(f"The ledger {self.path} cannot be used: {error.strerror or error}.") from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> InputError:
+        return InputError(f"The ledger {self.path} cannot be used: {error.strerror or error}.")
 
 
-def _joined(entry: Entry, other: Entry) -> Entry:
+def _merge(entry: Entry, other: Entry) -> Entry:
     """Return an entry with the labels and scores of another that it does not have."""
     scores: dict[tuple[str, str, str], Score] = {}
     for score in (*entry.scores, *other.scores):
         scores.setdefault((score.protocol, score.splits, score.name), score)
-    return replace(entry, labels=tuple(dict.fromkeys((*entry.labels, *other.labels))), scores=tuple(scores.values()))
+    labels = dict.fromkeys((*entry.labels, *other.labels))
+    return replace(entry, labels=tuple(labels), scores=tuple(scores.values()))

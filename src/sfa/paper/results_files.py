@@ -1,4 +1,4 @@
-"""Files of results: JSON as the ledger keeps it, old SQLite files, and tables in CSV or Markdown for people."""
+"""Files of results: JSON as the ledger keeps it, old SQLite files, and tables in CSV or Markdown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from pydantic import ValidationError
 
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError
-from sfa.paper.entry import Entry, make_scores, parse_entries, summary
-from sfa.paper.words import mean_and_std, run_name
+from sfa.paper.entry import Entry, entries_adapter, summary
+from sfa.paper.tables.text import mean_and_std
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
-APPLICATION, FORMAT = 0x5346414C, 2
-"""By which a SQLite file is known as a ledger, and the layout of its tables."""
+APPLICATION, FORMAT = 0x5346414C, 2  # application id and version of the SQLite files that ledgers were before
+COLUMNS = "key studies dataset kind method spectral seed protocol metric mean std splits epochs train_seconds"
+COLUMNS += " seconds_per_epoch evaluate_seconds peak_memory peak_memory_by device threads recipe_hash fingerprint"
+COLUMNS += " sfa torch created failure"
+TEXT_COLUMNS = "key,data set,run,seed,protocol,metric,mean ± std,epochs,s/epoch,MiB,studies"
 
 
 def check_export(path: Path) -> None:
@@ -32,18 +36,19 @@ def check_export(path: Path) -> None:
 def write_entries(path: Path, entries: Sequence[Entry], suffix: str | None = None) -> None:
     """Replace ``path`` in one step, in the format of its suffix if none is given.
 
-    ``.json`` holds everything, the value of every split included, and ``.json.gz`` the same in less room; ``.csv`` and
-    ``.md`` have a line for each run, protocol and metric, with mean and standard deviation over the splits. A run with
-    no scores has one line.
+    ``.json`` and ``.json.gz`` hold everything; ``.csv`` and ``.md`` have a line for each run, protocol and metric, with
+    mean and standard deviation over the splits.
     """
     if suffix is None:
         check_export(path)
         suffix = _format(path)
     if suffix in (".json", ".json.gz"):
         text = json.dumps([entry.as_dict() for entry in entries], indent=1, allow_nan=False) + "\n"
+    elif suffix == ".csv":
+        text = to_frame(entries).to_csv(index=False)
     else:
-        frame = to_frame(entries)
-        text = frame.to_csv(index=False) if suffix == ".csv" else _markdown(frame)
+        escaped = to_text(to_frame(entries)).map(lambda text: " ".join(text.split()).replace("|", "\\|"))
+        text = f"{escaped.to_markdown(index=False, tablefmt='github', disable_numparse=True)}\n"
     with atomic_path(path) as temporary:
         content = text.encode()
         temporary.write_bytes(gzip.compress(content, mtime=0) if suffix == ".json.gz" else content)  # no date in it
@@ -54,78 +59,61 @@ def _format(path: Path) -> str:
 
 
 def to_frame(entries: Sequence[Entry]) -> pd.DataFrame:
-    """Return a data frame with a row for each run, protocol and metric."""
-    return pd.DataFrame(list(_rows(entries)), dtype=object, columns=None if entries else ["key"])
+    """Return a data frame with a row for each run, protocol and metric; a run without scores has one row."""
+    return pd.DataFrame(list(_rows(entries)), dtype=object, columns=COLUMNS.split() if entries else ["key"])
 
 
 def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     for entry in entries:
-        columns = entry.__dict__
-        first = ("dataset", "kind", "method", "spectral", "seed")
-        cost = ("epochs", "train_seconds", "seconds_per_epoch", "evaluate_seconds", "peak_memory", "peak_memory_by")
-        last = (*cost, "device", "threads", "recipe_hash", "fingerprint")
+        run = {**vars(entry), **{name: entry.versions.get(name) for name in ("sfa", "torch")}}
+        run["studies"] = "; ".join(f"{study}: {variant}" for study, variant in entry.labels)
         measured = [
             {"protocol": score.protocol, "metric": metric, **summary(score, metric)}
             for score in entry.scores
             for metric in score.values
         ]
-        for one in measured or [dict.fromkeys(("protocol", "metric", "mean", "std", "splits"))]:
-            yield {
-                "key": entry.key,
-                "studies": "; ".join(f"{study}: {variant}" for study, variant in entry.labels),
-                **{name: columns[name] for name in first},
-                **one,
-                **{name: columns[name] for name in last},
-                **{name: entry.versions.get(name) for name in ("sfa", "torch")},
-                "created": entry.created,
-                "failure": entry.failure,
-            }
+        yield from ({**run, **one} for one in measured or [{}])
 
 
 def to_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of :func:`to_frame` that people read, as they read them."""
+    """Return the columns of :func:`to_frame` that people read, as text."""
+    frame = frame.astype(object).where(frame.notna(), None)
     rows = [
-        {
-            "key": row["key"],
-            "data set": row["dataset"],
-            "run": run_name(row["kind"], row["method"], row["spectral"]),
-            "seed": str(row["seed"]),
-            "protocol": row["protocol"] or "",
-            "metric": row["metric"] or "",
-            "mean ± std": f"failed: {row['failure']}" if row["failure"] else mean_and_std(row["mean"], row["std"]),
-            "epochs": _number(row["epochs"], "d"),
-            "s/epoch": _number(row["seconds_per_epoch"], ".3g"),
-            "MiB": _number(None if row["peak_memory"] is None else row["peak_memory"] / 2**20, ".0f"),
-            "studies": row["studies"],
-        }
-        for row in frame.to_dict("records")
+        (
+            row.key,
+            row.dataset,
+            _run_name(row.kind, row.method, row.spectral),
+            str(row.seed),
+            row.protocol or "",
+            row.metric or "",
+            f"failed: {row.failure}" if row.failure else mean_and_std(row.mean, row.std),
+            "" if row.epochs is None else f"{row.epochs:d}",
+            "" if row.seconds_per_epoch is None else f"{row.seconds_per_epoch:.3g}",
+            "" if row.peak_memory is None else f"{row.peak_memory / 2**20:.0f}",
+            row.studies,
+        )
+        for row in frame.itertuples()
     ]
-    return pd.DataFrame(rows, columns=COLUMNS, dtype=object)
+    return pd.DataFrame(rows, columns=TEXT_COLUMNS.split(","), dtype=object)
 
 
-COLUMNS = ("key", "data set", "run", "seed", "protocol", "metric", "mean ± std", "epochs", "s/epoch", "MiB", "studies")
-
-
-def _markdown(frame: pd.DataFrame) -> str:
-    escaped = to_text(frame).map(lambda text: " ".join(text.split()).replace("|", "\\|"))
-    return f"{escaped.to_markdown(index=False, tablefmt='github', disable_numparse=True)}\n"
-
-
-def _number(value: float | None, spec: str) -> str:
-    return "" if value is None else f"{value:{spec}}"
+def _run_name(kind: str, method: str | None, spectral: str | None) -> str:
+    """Return ``grace + sfa``, ``raw features`` or ``untrained encoder, grace``."""
+    if method is None:
+        return kind
+    name = method if spectral in (None, "none") else f"{method} + {spectral}"
+    return name if kind == "trained" else f"{kind}, {name}"
 
 
 def read_entries(path: Path) -> list[Entry]:
-    """Return the runs of a ``.json`` or ``.json.gz`` file that a ledger is kept in, or was exported to."""
+    """Return the runs of a ``.json`` or ``.json.gz`` file."""
     try:
         content = path.read_bytes()
-        content = gzip.decompress(content) if path.suffix == ".gz" else content
+        return entries_adapter().validate_json(gzip.decompress(content) if path.suffix == ".gz" else content)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path} cannot be unpacked: it is damaged, or not a .gz.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    try:
-        return parse_entries(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = f"run {first['loc'][0]}, {'.'.join(map(str, first['loc'][1:]))}: " if first["loc"] else ""
@@ -145,45 +133,38 @@ def is_sqlite(path: Path) -> bool:
 def read_sqlite(path: Path) -> list[Entry]:
     """Return the runs of an old ledger, in the order in which they were entered."""
     import sqlite3
-    from contextlib import closing
 
     try:
         with closing(sqlite3.connect(path, timeout=60)) as connection:
             connection.row_factory = sqlite3.Row
-            (application,), (version,) = (
-                connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-            )
-            if application != APPLICATION:
-                raise InputError(f"{path} is a SQLite file, but not a ledger of sfa: name another by --ledger.")
-            if version != FORMAT:
+            names = "application_id", "user_version"
+            application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+            if (application, version) != (APPLICATION, FORMAT):
                 raise InputError(
-                    f"The ledger {path} was written by another version of sfa (format {version}, this one has "
-                    f"{FORMAT}): name another by --ledger, or install that version."
+                    f"{path} is a SQLite file, but not a ledger of sfa, or one of another version of sfa (format "
+                    f"{version}): name another by --ledger."
                 )
             connection.execute("BEGIN")  # all tables of one moment
             runs, labels, scores = (
-                connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
+                [dict(row) for row in connection.execute(f"SELECT * FROM {table} ORDER BY rowid")]
                 for table in ("runs", "labels", "scores")
             )
+        found: dict[str, Any] = {}
+        for run in runs:
+            sections = {name: json.loads(run[name]) for name in ("recipe", "versions")}
+            found[run["key"]] = {**run, **sections, "labels": [], "scores": {}}
+        for row in labels:
+            found[row.pop("run")]["labels"].append(row)
+        for row in scores:
+            place = {"splits_digest": row["splits"], **{key: row[key] for key in ("embedding", "protocol", "metric")}}
+            of_run = found[row["run"]]["scores"]
+            of_run.setdefault(tuple(place.values()), {**place, "values": []})["values"].append(row["value"])
+        described = [{**run, "scores": list(run["scores"].values())} for run in found.values()]
+        return entries_adapter().validate_json(json.dumps(described))
+    except InputError:
+        raise
     except sqlite3.OperationalError as error:
         raise InputError(f"The ledger {path} cannot be used: {error}.") from error
-    except sqlite3.DatabaseError as error:
-        raise InputError(f"{path} is damaged or is not a ledger of sfa ({error}): name another by --ledger.") from error
-    labelled: dict[str, list[tuple[str, str]]] = {}
-    for row in labels:
-        labelled.setdefault(row["run"], []).append((row["study"], row["variant"]))
-    scored: dict[str, dict[tuple[str, str, str, str], list[float]]] = {}
-    for row in scores:
-        place = row["protocol"], row["splits"], row["embedding"], row["metric"]
-        scored.setdefault(row["run"], {}).setdefault(place, []).append(row["value"])
-    try:
-        return [
-            Entry(
-                **{**dict(run), **{column: json.loads(run[column]) for column in ("recipe", "versions")}},
-                labels=tuple(labelled.get(run["key"], ())),
-                scores=make_scores((*place, values, ()) for place, values in scored.get(run["key"], {}).items()),
-            )
-            for run in runs
-        ]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"The ledger {path} is damaged: it holds a recipe that is not JSON.") from error
+    except (sqlite3.DatabaseError, KeyError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise InputError(f"{path} is damaged or is not a ledger of sfa ({why}): name another by --ledger.") from error

@@ -1,9 +1,9 @@
-"""A plan run to its end: what the results lack is measured, and whatever stops it, it goes on from there."""
+"""Run a plan: measure the runs that the results lack, and go on from there after an interruption."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,44 +13,47 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.errors import sentence_of
-from sfa.paper.cells import Cell, Dataset, Job, Plan
 from sfa.paper.entry import Entry
 from sfa.paper.measure import Measured, measure, measure_times
+from sfa.paper.plans import Cell, Dataset, Job, Plan
 from sfa.paper.results import Ledger
+from sfa.registry import resolve
 from sfa.run.identity import recipe_hash
 from sfa.train import Interrupted, LambdaCallback, make_fabric, versions
 
-KEEP = "keep"
-"""A file in a cell's run folder which says that it stays."""
+KEEP = "keep"  # name of a file in the run folder of a cell that is not to be removed
 
 
 class Watcher:
-    """Is told how a plan goes; this one takes no notice."""
+    """Callbacks on the progress of a plan; these do nothing."""
 
     def begin(self, cell: Cell) -> None:
-        """A cell, or the first of those measured by turns, is taken up."""
+        """Note that a cell, or the first of those that are timed together, is begun."""
 
     def step(self, epochs: float, loss: float | None) -> None:
-        """So many epochs of it are done."""
+        """Note how many epochs of it are done."""
 
     def end(self, cell: Cell, entry: Entry, *, measured: bool) -> None:
-        """The ledger has it, measured now or before."""
+        """Note that the ledger has it, measured now or before."""
 
     def wait(self, cell: Cell) -> None:
-        """Another process is at it, and nothing else is left to do."""
+        """Note that another process measures it, and nothing else is left to do."""
 
 
 @dataclass
 class Runner:
-    """Runs plans on one ledger.
+    """Run plans on one ledger.
 
     Args:
-        ledger: What is there already, and where the rest goes.
+        ledger: Results there are, to which new ones are added.
         device: Where methods are trained.
-        keep_runs: Leave the run folders of finished cells; else they are removed once their rows are in.
-        retry_failed: Measure anew, from the first epoch, what failed before.
-        strict: Raise what makes a cell fail, instead of entering it and going on.
-        watcher: Is told how it goes.
+        keep_runs: Keep the run folders of finished cells.
+        retry_failed: Measure failed cells anew, from the first epoch.
+        strict: Raise errors of a cell, instead of entering it as failed.
+        watcher: Callbacks.
+
+    Attributes:
+        failures: Why cells failed, now or before, by their titles.
     """
 
     ledger: Ledger
@@ -60,11 +63,10 @@ class Runner:
     strict: bool = False
     watcher: Watcher = field(default_factory=Watcher)
     failures: dict[str, str] = field(default_factory=dict, init=False)
-    """Why cells failed, now or before, by their titles."""
     _loaded: tuple[Dataset, Data] | None = field(default=None, init=False, repr=False)
 
     def run(self, plan: Plan) -> None:
-        """Measure what is missing. A cell that another process is at is left to it, and waited for at the end."""
+        """Measure what is missing. Cells that another process measures come last, and are waited for."""
         cells_folder(self.ledger.path).mkdir(parents=True, exist_ok=True)
         left = [job for job in plan.jobs if not self._settle(job, plan, wait=False)]
         for job in left:
@@ -72,30 +74,33 @@ class Runner:
             self._settle(job, plan, wait=True)
 
     def _settle(self, job: Job, plan: Plan, *, wait: bool) -> bool:
-        """See that the ledger has a job; ``False`` if another process is at it and there is to be no waiting."""
+        """Enter a job in the ledger; return ``False`` if another process measures it and ``wait`` is not set."""
         folder = cells_folder(self.ledger.path) / job[0].key
         with locked(folder.with_suffix(".lock"), wait=wait) as ours:
-            entries = [self.ledger.get(cell.key) for cell in job]
-            to_do = {
-                name: None
-                for cell, entry in zip(job, entries, strict=True)
-                for name in missing_protocols(cell, entry, plan.protocols, retry_failed=self.retry_failed)
-            }
+            known = {cell.key: entry for cell in job if (entry := self.ledger.get(cell.key)) is not None}
+            to_do = dict.fromkeys(
+                name
+                for cell in job
+                for name in _missing_protocols(cell, known, plan.protocols, retry_failed=self.retry_failed)
+            )
             if to_do and not ours:
                 return False
             if to_do:
-                if any(entry is not None and entry.failure is not None for entry in entries):
+                if any(entry.failure is not None for entry in known.values()):
                     shutil.rmtree(folder, ignore_errors=True)
                 self.watcher.begin(job[0])
                 measured = self._measure(job, list(to_do), folder)
                 new = [self._entry(plan.study, cell, values) for cell, values in zip(job, measured, strict=True)]
-                # A run that is in stays as it is, whatever came of scoring it again; but that is not passed over.
+                # A run that is in stays as it is, but a failure of scoring it again is told.
                 held = [
                     replace(entry, failure=values.get("failure"))
                     for entry, values in zip(self.ledger.add_all(new), measured, strict=True)
                 ]
             else:
-                held = [self._label(cell, plan.study) for cell in job]
+                held = [known[cell.key] for cell in job]
+                for cell, entry in zip(job, held, strict=True):
+                    if (plan.study, cell.variant.label) not in entry.labels:
+                        self.ledger.label(cell.key, plan.study, cell.variant.label)
             if ours and held[0].failure is None:
                 self._tidy(folder)
         for cell, entry in zip(job, held, strict=True):
@@ -105,24 +110,24 @@ class Runner:
         return True
 
     def _measure(self, job: Job, protocols: Sequence[str], folder: Path) -> list[Measured]:
-        """Return what came of each cell; of one that fails, why."""
+        """Return the costs and scores of each cell, or why it failed."""
         dataset = job[0].dataset
         if self._loaded is None or self._loaded[0] is not dataset:
-            self._loaded = None  # let go of the one before first
+            self._loaded = None  # free the data before first
             self._loaded = (dataset, dataset.load())
-        graph, device, watcher = self._loaded[1], self.device, self.watcher
+        data, device, watcher = self._loaded[1], self.device, self.watcher
         try:
             if job[0].variant.kind == "timed":
                 recipes = [cell.variant.recipe for cell in job]
-                return measure_times(recipes, graph, device=device, on_turn=lambda epochs: watcher.step(epochs, None))
+                return measure_times(recipes, data, device=device, on_turn=lambda epochs: watcher.step(epochs, None))
             on_step = LambdaCallback(on_step_end=lambda state: watcher.step(state.epochs_done, state.loss))
-            named = [dataset.protocol(name) for name in protocols]
-            return [measure(job[0], graph, named, path=folder, device=device, callbacks=[on_step])]
+            named = [resolve("protocol", name) for name in protocols]
+            return [measure(job[0], data, named, path=folder, device=device, callbacks=[on_step])]
         except Interrupted as error:
             done = str(error).partition(";")[0]
             raise Interrupted(f"{job[0].title}: {done}; the same command goes on from there.") from error
         except Exception as error:
-            # The disk's errors would meet every other cell too: no fault of this one.
+            # Errors of the disk would meet every other cell too.
             if self.strict or isinstance(error, OSError) or isinstance(error.__cause__, OSError):
                 raise
             return [{"failure": sentence_of(error)}] * len(job)
@@ -148,16 +153,8 @@ class Runner:
             **measured,
         )
 
-    def _label(self, cell: Cell, study: str) -> Entry:
-        """Return what the ledger has of a cell, labeled as this study's."""
-        (entry,) = self.ledger.select(keys=[cell.key])
-        if (study, cell.variant.label) not in entry.labels:
-            self.ledger.label(cell.key, study, cell.variant.label)
-            (entry,) = self.ledger.select(keys=[cell.key])
-        return entry
-
     def _tidy(self, folder: Path) -> None:
-        """Remove the run folder of a cell that is in the ledger, unless it was to be kept, now or then."""
+        """Remove the run folder of a finished cell, unless it was to be kept, now or before."""
         if self.keep_runs and folder.exists():
             (folder / KEEP).touch()
         elif not (folder / KEEP).exists():
@@ -165,14 +162,21 @@ class Runner:
 
 
 def cells_folder(ledger: Path) -> Path:
-    """Return where the cells of the ledger in this file are trained, each in a run folder named by its key."""
+    """Return the folder of the run folders of a ledger's cells, each named by its key."""
     return ledger.parent / "cells"
 
 
-def missing_protocols(
-    cell: Cell, entry: Entry | None, protocols: Sequence[str], *, retry_failed: bool = False
+def cells_to_do(plan: Plan, entries: Mapping[str, Entry], *, retry_failed: bool = False) -> list[Cell]:
+    """Return the cells of a plan that will be measured, each run once; ``entries`` are by key."""
+    missing = (cell for cell in plan.cells if _missing_protocols(cell, entries, plan.protocols, retry_failed))
+    return list({cell.key: cell for cell in missing}.values())
+
+
+def _missing_protocols(
+    cell: Cell, entries: Mapping[str, Entry], protocols: Sequence[str], retry_failed: bool
 ) -> Sequence[str]:
-    """Return those under which a run is still to be scored; none, if it failed and that is to be left so."""
+    """Return the protocols that a run is to be scored under; none, if it failed and is not to be tried again."""
+    entry = entries.get(cell.key)
     if entry is None or (entry.failure is not None and retry_failed):
         return protocols
     if entry.failure is not None:

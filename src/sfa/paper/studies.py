@@ -1,4 +1,4 @@
-"""The studies of the paper, and some beside them, each a function from where it starts to the variants it compares."""
+"""The studies of the paper, and some beside them; the first line of a docstring is shown by ``sfa list studies``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 from sfa.errors import InputError
 from sfa.evaluate.baselines import BASELINES
-from sfa.paper.cells import RUN_TIME, Variant
-from sfa.paper.plans import Base, Study
+from sfa.paper.plans import RUN_TIME, Base, Study, Variant
 from sfa.registry import register, registered
 from sfa.run import Recipe
 
@@ -16,37 +15,43 @@ ITERATIONS = (0, 1, 2, 4, 8)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
 EDGE_NOISES = (0.05, 0.1, 0.2, 0.4)
 PASSES = (8, 16, 64)
-LEVELLING = 8.0
-"""Directions' worth that so many passes take together, whatever the strength of one."""
+TOTAL_STRENGTH = 8.0  # strength of all passes together
 KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
 
-Variants = Callable[[Base], Iterator[Variant]]
-Maps = dict[str, tuple[str, dict[str, Any]]]
-"""By label, a spectral map and its options."""
+Maps = dict[str, tuple[str, dict[str, Any]]]  # spectral maps and their options, by label
 
 
-def _study(name: str, **settings: Any) -> Callable[[Variants], Variants]:
-    """Register a function as a study, in the order of `sfa list studies`."""
+def _study(name: str, **settings: Any) -> Callable[[Any], Any]:
+    """Register a function from the starting point to variants as a study."""
 
-    def decorate(variants: Variants) -> Variants:
+    def decorate(variants: Callable[[Base], Iterator[Variant]]) -> Callable[[Base], Iterator[Variant]]:
         register("study", name, Study(name, variants, **settings))
         return variants
 
     return decorate
 
 
-def _timed_study(name: str) -> Callable[[Variants], Variants]:
-    return _study(name, protocols=(RUN_TIME,), epochs=50)
+def _map_study(name: str, *, baseline: str, timed: bool = False) -> Callable[[Any], Any]:
+    """Register a function that returns spectral maps as a study of one recipe with each of them."""
+
+    def decorate(make_maps: Callable[[], Maps]) -> Callable[[], Maps]:
+        def variants(base: Base) -> Iterator[Variant]:
+            return _with_maps(base.recipe, make_maps(), baseline=baseline, kind="timed" if timed else "trained")
+
+        variants.__doc__ = make_maps.__doc__
+        _study(name, **({"protocols": (RUN_TIME,), "epochs": 50} if timed else {}))(variants)
+        return make_maps
+
+    return decorate
 
 
 def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:
-    """Return the recipe with another spectral map; what it says of that map already holds on."""
+    """Return the recipe with another spectral map; its own options of that map are kept."""
     own = recipe.spectral if isinstance(recipe.spectral, dict) and recipe.spectral_name == spectral else {}
     return recipe.updated({"spectral": {**own, "name": spectral, **options}})
 
 
 def _with_maps(recipe: Recipe, maps: Maps, *, baseline: str, kind: str = "trained") -> Iterator[Variant]:
-    """Yield a variant for each label with its map and options, all but the baseline compared with it."""
     for label, (spectral, options) in maps.items():
         changed = _with_map(recipe, spectral, **options)
         yield Variant(label, changed, baseline=None if label == baseline else baseline, kind=kind)
@@ -58,10 +63,7 @@ def _without_and_with_sfa(recipe: Recipe, label: str, separator: str) -> Iterato
 
 @_study("ablation")
 def ablation(base: Base) -> Iterator[Variant]:
-    """Graph augmentation A_G (dropped edges, masked features), channel noise A_F and SFA, A_F*, alone and together.
-
-    "Ablations on Augmentations".
-    """
+    """Graph augmentation A_G (dropped edges, masked features), channel noise A_F and SFA, A_F*, alone and together."""
     augmented = base.recipe
     bare = without_graph_augmentation(augmented)
     for graph, recipe in (("", bare), ("A_G", augmented)):
@@ -77,136 +79,94 @@ def without_graph_augmentation(recipe: Recipe) -> Recipe:
     """Return the recipe with views that are the data themselves."""
     section = recipe.augmentation if isinstance(recipe.augmentation, dict) else {}
     nothing = {"kinds": "identity", "strength": "identity", "edge_drop": [0.0, 0.0], "feature_drop": [0.0, 0.0]}
-    options = [key for key in nothing if key in section]
+    options = ["kinds"] if "kinds" in section else [key for key in nothing if key in section]
     if section.get("kinds") in (None, "all") and section.get("name") not in ("uniform", "adaptive", "image"):
         raise InputError(f"The graph augmentation of {recipe.method['name']} is part of it, and cannot be taken away.")
-    if "kinds" in section:
-        options = ["kinds"]
     return recipe.updated({f"augmentation.{key}": nothing[key] for key in options})
 
 
-@_study("iterations")
-def iterations(base: Base) -> Iterator[Variant]:
-    """Power iterations k of SFA; k = 0 subtracts a random direction.
-
-    "Effect of Number of Iterations".
-    """
-    maps: Maps = {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS}
-    return _with_maps(base.recipe, maps, baseline="k = 0")
+@_map_study("iterations", baseline="k = 0")
+def iterations() -> Maps:
+    """Power iterations k of SFA; k = 0 subtracts a random direction."""
+    return {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS}
 
 
-@_study("passes")
-def passes(base: Base) -> Iterator[Variant]:
-    """What SFA balances and what it disturbs, apart: the same levelling by gentler passes, and without chance.
-
-    Not in the paper. One pass, then so many that 8 directions' worth are taken: the more, the less noise.
-    """
-    maps: Maps = {"none": ("none", {})}
-    for count, total in ((1, 1.0), *((count, LEVELLING) for count in PASSES)):
+@_map_study("passes", baseline="none")
+def passes() -> Maps:
+    """What SFA balances and what it disturbs, apart: the same levelling by gentler passes, and without chance."""
+    maps: Maps = {"none": ("none", {})}  # not in the paper
+    for count, total in ((1, 1.0), *((count, TOTAL_STRENGTH) for count in PASSES)):
         for name in ("sfa", "expectation") if count in (1, PASSES[-1]) else ("sfa",):
             label = f"{name}, {count} pass{'es' if count > 1 else ''} of {total / count:g}"
             maps[label] = name, {"passes": count, "strength": total / count}
-    return _with_maps(base.recipe, maps, baseline="none")
+    return maps
 
 
 @_study("noisy-features")
 def noisy_features(base: Base) -> Iterator[Variant]:
-    """Noise ε N(0, I) added to the features, without and with SFA.
-
-    "Robustness to Noisy Features".
-    """
+    """Noise ε N(0, I) added to the features, without and with SFA."""
     for noise in NOISES:
         yield from _without_and_with_sfa(base.recipe.updated({"feature_noise": noise}), f"ε = {noise:g}", ", ")
 
 
 @_study("noisy-edges")
 def noisy_edges(base: Base) -> Iterator[Variant]:
-    """A share of the edges replaced by random ones, without and with SFA.
-
-    Not in the paper, whose claim of robustness is of features.
-    """
-    for noise in EDGE_NOISES:
+    """A share of the edges replaced by random ones, without and with SFA."""
+    for noise in EDGE_NOISES:  # not in the paper
         noisy = base.recipe.updated({"edge_noise": noise})
         yield from _without_and_with_sfa(noisy, f"{100 * noise:g} % random edges", ", ")
 
 
-@_study("spectral-maps")
-def spectral_maps(base: Base) -> Iterator[Variant]:
-    """Every spectral map, the paper's rivals also without their noise.
-
-    "Other Variants of Spectral Augmentation" and "Matrix Preconditioning".
-    """
+@_map_study("spectral-maps", baseline="none")
+def spectral_maps() -> Maps:
+    """Every spectral map, the paper's rivals also without their noise."""
     maps: Maps = {name: (name, {}) for name in registered("spectral")}
     maps |= {f"{name}, no noise": (name, {"noise": 0.0}) for name in ("maxexp", "power-norm", "grassmann")}
-    maps["grassmann, randomised"] = "grassmann", {"method": "randomised"}
-    return _with_maps(base.recipe, maps, baseline="none")
+    return {**maps, "grassmann, randomised": ("grassmann", {"method": "randomised"})}
 
 
-@_study("kappa")
-def kappa(base: Base) -> Iterator[Variant]:
-    """The κ singular values that Grassmann feature maps keep, without noise, beside SFA.
-
-    "Matrix Preconditioning", the table of the impact of the subspace size.
-    """
-    maps: Maps = {"sfa": ("sfa", {})}
-    maps |= {f"κ = {count}": ("grassmann", {"kappa": count, "noise": 0.0}) for count in KAPPAS}
-    return _with_maps(base.recipe, maps, baseline="sfa")
+@_map_study("kappa", baseline="sfa")
+def kappa() -> Maps:
+    """The κ singular values that Grassmann feature maps keep, without noise, beside SFA."""
+    maps: Maps = {f"κ = {count}": ("grassmann", {"kappa": count, "noise": 0.0}) for count in KAPPAS}
+    return {"sfa": ("sfa", {}), **maps}
 
 
 @_study("clustering", protocols=("clustering",), many_methods=True)
 def clustering(base: Base) -> Iterator[Variant]:
-    """k-means on the embeddings of methods without and with SFA, and on what needs no training.
-
-    "Node Clustering".
-    """
+    """k-means on the embeddings of methods without and with SFA, and on what needs no training."""
     for name in BASELINES[base.task]:
         yield Variant(name, base.recipe, kind=name)
     for name in base.methods:
         yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")
 
 
-@_timed_study(RUN_TIME)
-def run_time(base: Base) -> Iterator[Variant]:
-    """Seconds per epoch without and with SFA, measured by turns so that both see the same machine.
-
-    "Runtimes".
-    """
-    maps: Maps = {"without SFA": ("none", {}), "with SFA": ("sfa", {})}
-    return _with_maps(base.recipe, maps, baseline="without SFA", kind="timed")
+@_map_study(RUN_TIME, baseline="without SFA", timed=True)
+def run_time() -> Maps:
+    """Seconds per epoch without and with SFA, measured by turns so that both see the same machine."""
+    return {"without SFA": ("none", {}), "with SFA": ("sfa", {})}
 
 
-@_timed_study("run-time-k")
-def run_time_by_iterations(base: Base) -> Iterator[Variant]:
-    """Seconds per epoch without SFA and with each number of power iterations k, measured by turns.
-
-    "Runtimes", the figure.
-    """
-    maps: Maps = {"without SFA": ("none", {})}
-    maps |= {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS if k > 0}
-    return _with_maps(base.recipe, maps, baseline="without SFA", kind="timed")
+@_map_study("run-time-k", baseline="without SFA", timed=True)
+def run_time_by_iterations() -> Maps:
+    """Seconds per epoch without SFA and with each number of power iterations k, measured by turns."""
+    maps: Maps = {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS if k > 0}
+    return {"without SFA": ("none", {}), **maps}
 
 
-@_timed_study("map-run-time")
-def map_run_time(base: Base) -> Iterator[Variant]:
-    """Seconds per epoch of SFA beside Grassmann feature maps by SVD and by randomised SVD, measured by turns.
-
-    "Runtimes", the table of SVD.
-    """
-    maps: Maps = {"none": ("none", {}), "sfa": ("sfa", {})}
-    maps |= {f"grassmann, {method}": ("grassmann", {"method": method}) for method in ("svd", "randomised")}
-    return _with_maps(base.recipe, maps, baseline="sfa", kind="timed")
+@_map_study("map-run-time", baseline="sfa", timed=True)
+def map_run_time() -> Maps:
+    """Seconds per epoch of SFA beside Grassmann feature maps by SVD and by randomised SVD, measured by turns."""
+    maps: Maps = {f"grassmann, {method}": ("grassmann", {"method": method}) for method in ("svd", "randomised")}
+    return {"none": ("none", {}), "sfa": ("sfa", {}), **maps}
 
 
 @_study("methods", many_methods=True)
 def methods(base: Base) -> Iterator[Variant]:
-    """Methods without and with SFA, beside what needs no training and, of nodes, what learns from the labels.
-
-    "Node Classification", Table 1, and "Graph Classification".
-    """
-    unsupervised, supervised = [*BASELINES[base.task], "untrained encoder"], ["MLP", "GCN"]
-    for name in unsupervised:
+    """Methods without and with SFA, beside what needs no training and, of nodes, what learns from the labels."""
+    for name in (*BASELINES[base.task], "untrained encoder"):
         yield Variant(name, base.recipe, kind=name)
-    for name in supervised if base.task == "node" else ():
+    for name in ("MLP", "GCN") if base.task == "node" else ():
         yield Variant(f"supervised {name}", base.recipe, kind=f"supervised {name.lower()}")
     for name in base.methods:
         yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")

@@ -1,4 +1,4 @@
-"""The table of a plan: what each variant reached on each data set, and how it differs from its baseline."""
+"""The table of a plan: the mean of each variant on each data set, and its difference from the baseline."""
 
 from __future__ import annotations
 
@@ -7,86 +7,69 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
-from sfa.paper.cells import RUN_TIME, Cell, Plan
 from sfa.paper.entry import Entry
+from sfa.paper.plans import RUN_TIME, Cell, Plan
 
-Scores = Mapping[int, Score]
-"""The score of each seed."""
+Scores = Mapping[int, Score]  # scores by seed
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One variant on one data set, under one protocol, by one metric."""
+    """One variant on one data set by one metric: its mean, and how many seeds it has, is to have, and failed.
+
+    ``std`` is over seeds, of the means over splits, or over the splits of one seed. ``difference`` from the baseline is
+    paired over the same; of times it is in per cent.
+    """
 
     mean: float | None = None
-    """Over seeds and splits; ``None`` if no seed has a score."""
     std: float | None = None
-    """Over seeds, of the means over splits; with one seed, over its splits; ``None`` of a single value."""
     seeds: int = 0
-    """How many have a score."""
     planned: int = 0
-    """How many are to have one."""
     failed: int = 0
-    """How many failed."""
     difference: Difference | None = None
-    """From the baseline, paired as ``std`` is taken: over seeds, or with one seed over splits.
-
-    Of times it is the relative change in per cent.
-    """
 
 
 def metrics_of(plan: Plan, entries: Mapping[str, Entry]) -> list[tuple[str, str]]:
-    """Return the protocols and metrics that the study has values of, each a table."""
-    found = {
-        (protocol, metric): None
-        for protocol in plan.protocols
-        for cell in plan.cells
-        if (score := _score(cell, entries.get(cell.key), protocol)) is not None
-        for metric in score.values
-    }
-    return list(found)
+    """Return the protocols and metrics that a study has values of."""
+    scores = [(name, _score(cell, entries, name)) for name in plan.protocols for cell in plan.cells]
+    return list(dict.fromkeys((name, metric) for name, score in scores if score for metric in score.values))
 
 
 def summarise(plan: Plan, entries: Mapping[str, Entry], protocol: str, metric: str) -> dict[tuple[str, str], Summary]:
-    """Return the table by variant and data set, in the order of the plan; ``entries`` are the ledger's by key."""
+    """Return summaries by variant and data set, in the order of the plan; ``entries`` are by key."""
     found: dict[tuple[str, str], list[Entry | None]] = {}
     scores: dict[tuple[str, str], dict[int, Score]] = {}
     baselines: dict[tuple[str, str], str] = {}
     for cell in plan.cells:
-        place, entry = (cell.variant.label, cell.dataset.name), entries.get(cell.key)
-        found.setdefault(place, []).append(entry)
+        place = cell.variant.label, cell.dataset.name
+        found.setdefault(place, []).append(entries.get(cell.key))
         baselines[place] = cell.variant.baseline or ""
-        score, of_seed = _score(cell, entry, protocol), scores.setdefault(place, {})
+        score, by_seed = _score(cell, entries, protocol), scores.setdefault(place, {})
         if score is not None and metric in score.values:
-            of_seed[cell.variant.seed] = score
+            by_seed[cell.variant.seed] = score
     return {
         place: summary_of(those, scores[place], scores.get((baselines[place], place[1]), {}), metric)
         for place, those in found.items()
     }
 
 
-def _score(cell: Cell, entry: Entry | None, protocol: str) -> Score | None:
-    """Return the score of a run that is in and did not fail, on the splits that the cell's data have now."""
+def _score(cell: Cell, entries: Mapping[str, Entry], protocol: str) -> Score | None:
+    """Return the score of a run that did not fail, on the splits that the cell's data have now."""
+    entry = entries.get(cell.key)
     if entry is None or entry.failure is not None:
         return None
     return entry.score_under(protocol, cell.dataset.digest(protocol))
 
 
 def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
-    """Return what runs with these scores come to, beside their baseline's; ``None`` is a run that is still to come."""
+    """Summarize runs with these scores beside those of their baseline; ``None`` is a run that is not measured yet."""
     failed = sum(entry is not None and entry.failure is not None for entry in entries)
     if not scores:
         return Summary(planned=len(entries), failed=failed)
     pooled = pool_seeds(scores, metric)
-    std = pooled.std(metric)
-    return Summary(
-        mean=pooled.mean(metric),
-        std=None if math.isnan(std) else std,
-        seeds=len(scores),
-        planned=len(entries),
-        failed=failed,
-        difference=_difference(scores, baseline, metric),
-    )
+    std = None if math.isnan(pooled.std(metric)) else pooled.std(metric)
+    difference = _difference(scores, baseline, metric)
+    return Summary(pooled.mean(metric), std, len(scores), len(entries), failed, difference)
 
 
 def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | None:
@@ -102,3 +85,9 @@ def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | N
         ours = Score(ours.name, ours.protocol, {metric: ratios})
         theirs = Score(theirs.name, theirs.protocol, {metric: (100.0,) * len(ratios)})
     return paired_difference(ours, theirs, metric)
+
+
+def ratio(relative: Difference) -> str:
+    """Format a relative change in per cent as a factor with its interval."""
+    mean, low, high = (1 + change / 100 for change in (relative.mean, relative.low, relative.high))
+    return f"× {mean:.3f} [{low:.3f}, {high:.3f}]"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sfa.paper.tables.budgets import Budget, essence, is_budget
+from sfa.paper.tables.selection import Budget, essence, is_budget
 from sfa.run import Recipe
 
 

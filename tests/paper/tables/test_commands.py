@@ -21,8 +21,8 @@ def pairs(points: Iterable[Point]) -> set[tuple[str | None, str, str]]:
 @pytest.mark.parametrize("kept", [1, 2, 3, 5])
 def test_they_cover_exactly_what_is_missing(kept: int) -> None:
     definition = DEFINITIONS[1]
-    _, rows = definition.grid(definition.datasets, definition.lines)
-    every = [point for row in rows for point in row.points]
+    grid = definition.grid(definition.datasets, definition.lines)
+    every = [point for points in grid.values() for point in points.values()]
     missing = [point for place, point in enumerate(every) if place % kept == 0]
     found = study_calls(definition, missing, Selection())
     asked = [

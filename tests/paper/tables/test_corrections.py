@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from sfa.paper.cells import Variant
 from sfa.paper.entry import Entry
-from sfa.paper.tables.budgets import essence
+from sfa.paper.plans import Variant
 from sfa.paper.tables.definition import definition_of
 from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries
 from sfa.paper.tables.model import Cell
-from sfa.paper.tables.selection import Selection
+from sfa.paper.tables.selection import Selection, essence
 from sfa.run.legacy import CORRECTED, uncorrected
 from tests.paper.tables.conftest import NewEntry, variant_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfa.paper.cells import RUN_TIME
-from sfa.paper.tables.definition import NUMBERS, Definition, Grid, column_keys, definition_of, load
+from sfa.paper.plans import RUN_TIME
+from sfa.paper.tables.definition import NUMBERS, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.make import TableMaker
 from sfa.paper.tables.matching import target_of
 from sfa.paper.tables.selection import Selection
@@ -16,7 +16,7 @@ WITHOUT_STUDY = {11, 12, 13}
 DEFINITIONS = {number: found for number in NUMBERS if (found := definition_of(number)) is not None}
 
 
-def grid_of(definition: Definition) -> Grid:
+def grid_of(definition: Definition) -> dict[Header, dict[Header, Point]]:
     """Of the paper's data sets alone."""
     return definition.grid(definition.datasets, definition.lines)
 
@@ -28,7 +28,8 @@ def test_every_table_is_there() -> None:
 @pytest.mark.parametrize("number", DEFINITIONS)
 def test_rows_and_columns_are_the_papers_in_its_order(number: int) -> None:
     definition, paper = DEFINITIONS[number], load(number)
-    grid_columns, grid_rows = grid_of(definition)
+    grid = grid_of(definition)
+    grid_rows, grid_columns = list(grid), list(next(iter(grid.values())))
     rows, columns = [row.key for row in grid_rows], [column.key for column in grid_columns]
     keys = column_keys(number)
     assert rows[: len(paper.rows)] == [row.key for row in paper.rows]
@@ -46,8 +47,8 @@ def test_every_line_is_a_variant_of_its_study(number: int) -> None:
     assert definition.protocol == RUN_TIME or definition.protocol in registered("protocol")
     maker = TableMaker(definition, shipped=())
     refused = {}
-    for band in grid_of(definition)[1]:
-        for point in band.points:
+    for band, points in grid_of(definition).items():
+        for point in points.values():
             reason = maker.refusal(point)
             if reason is None:
                 target = maker.target(point)
@@ -94,7 +95,7 @@ def test_ablation_ticks() -> None:
 
 def test_the_papers_hyper_parameters_have_a_line() -> None:
     definition = DEFINITIONS[1]
-    points = {row.key: row.points for row in grid_of(definition)[1]}["paper"]
+    points = {row.key: list(points.values()) for row, points in grid_of(definition).items()}["paper"]
     maker = TableMaker(definition, shipped=())
     assert [point.dataset for point in points if maker.refusal(point)] == ["pubmed"], "it is not in the paper's table"
     found = {point.dataset: target_of(definition, point, Selection()).variant.recipe for point in points}
@@ -103,8 +104,8 @@ def test_the_papers_hyper_parameters_have_a_line() -> None:
         values = {key: cell.published or "" for key, cell in zip(column_keys(12), row.cells, strict=True)}
         assert recipe.training.epochs == int(values["epochs"].replace(",", ""))
         assert recipe.spectral["iterations"] == int(values["k"])
-    _, elsewhere = definition.grid(["coauthor-cs"], {"paper": definition.lines["paper"]})
-    assert maker.refusal(elsewhere[0].points[0]) == "the paper gives none for this data set"
+    (elsewhere,) = definition.grid(["coauthor-cs"], {"paper": definition.lines["paper"]}).values()
+    assert maker.refusal(next(iter(elsewhere.values()))) == "the paper gives none for this data set"
 
 
 def test_every_method_with_and_without_sfa_is_in_the_main_table() -> None:

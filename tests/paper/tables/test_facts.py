@@ -7,7 +7,7 @@ import pytest
 
 from sfa.data import build_graph, load
 from sfa.methods import available_methods
-from sfa.paper.tables.facts import augmentation, count, loss, shipped_counts, statistics_table
+from sfa.paper.tables.facts import augmentation, count, facts_table, loss, shipped_counts
 from sfa.paper.tables.make import make_table
 from sfa.paper.tables.selection import Selection
 
@@ -32,11 +32,9 @@ def test_statistics() -> None:
     assert all(cell.measured is None or cell.measured.seeds == () for row in table.rows for cell in row.cells)
     assert "PubMed" in [row.label for row in table.rows if row.ours]
     assert table.commands == ("sfa table 11 --datasets wikics --run",)
-    less = statistics_table(
-        {"cora": shipped_counts()["cora"]}, Selection(datasets=("cora", "photo")), ("--data-root", "d")
-    )
-    assert less.commands == ("sfa table 11 --datasets photo --run --data-root d",)
-    assert [row.label for row in less.rows] == ["Amazon-Photo", "Cora"]
+    less = facts_table(11, Selection(datasets=("wikics", "cora")), ("--data-root", "d"))
+    assert less.commands == ("sfa table 11 --datasets wikics --run --data-root d",)
+    assert [row.label for row in less.rows] == ["WikiCS", "Cora"]
 
 
 def test_hyper_parameters_agree_with_the_paper() -> None:

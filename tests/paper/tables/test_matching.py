@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.evaluate import Score
-from sfa.paper.cells import Variant
 from sfa.paper.entry import Entry
+from sfa.paper.plans import Variant
 from sfa.paper.tables.matching import Measurements, Target
 from tests.paper.tables.conftest import NewEntry, variant_of
 
@@ -122,9 +122,9 @@ def test_the_runs_of_a_cell(entries: list[Entry]) -> None:
     if found is not None and expected is not None:
         assert found.scores == expected
         means = [statistics.fmean(score.of()) for score in expected.values()]
-        assert found.summary.mean == pytest.approx(statistics.fmean(means))
+        assert found.measured.mean == pytest.approx(statistics.fmean(means))
         of_what = means if len(means) > 1 else next(iter(expected.values())).of()
-        assert found.summary.std == pytest.approx(statistics.stdev(of_what))
+        assert found.measured.std == pytest.approx(statistics.stdev(of_what))
 
 
 def test_the_loops_tell_runs_apart() -> None:
@@ -153,26 +153,26 @@ def test_budgets_are_never_mixed_and_the_largest_counts(new_entry: NewEntry) -> 
     ]
     found = Measurements(entries).find(wanted())
     assert found is not None
-    assert (found.summary.mean, found.seeds, found.words) == (41.0, (2,), "100 of 200 epochs")
+    assert (found.measured.mean, found.measured.seeds, found.measured.budget) == (41.0, (2,), "100 of 200 epochs")
     found = Measurements(entries[:3]).find(wanted())
     assert found is not None
-    assert (found.summary.mean, found.words) == (30.0, "100 of 200 epochs, batches of 64 (clusters)")
+    assert (found.measured.mean, found.measured.budget) == (30.0, "100 of 200 epochs, batches of 64 (clusters)")
     found = Measurements(entries[:2]).find(wanted())
     assert found is not None
-    assert (found.summary.mean, found.seeds, found.words) == (15.0, (0, 1), "50 of 200 epochs")
+    assert (found.measured.mean, found.measured.seeds, found.measured.budget) == (15.0, (0, 1), "50 of 200 epochs")
     found = Measurements([*entries, new_entry(SFA, values=(1.0, 1.0))]).find(wanted())
     assert found is not None
-    assert (found.summary.mean, found.words) == (1.0, None)
+    assert (found.measured.mean, found.measured.budget) == (1.0, None)
 
 
 def test_a_budget_that_is_asked_for_is_the_only_one(new_entry: NewEntry) -> None:
-    from sfa.paper.tables.budgets import Budget
+    from sfa.paper.tables.selection import Budget
 
     entries = [new_entry(SFA), new_entry(shorter("g-bt + SFA", 50), values=(10.0, 10.0))]
     asked = wanted(budget=Budget.of(shorter("g-bt + SFA", 50).decisive))
     found = Measurements(entries).find(asked)
     assert found is not None
-    assert found.summary.mean == 10.0
+    assert found.measured.mean == 10.0
     assert Measurements(entries[:1]).find(asked) is None
 
 
@@ -180,7 +180,7 @@ def test_seeds_that_are_asked_for(new_entry: NewEntry) -> None:
     entries = [new_entry(SFA, seed=seed, values=(seed, seed + 1.0)) for seed in (0, 1, 2)]
     found = Measurements(entries).find(wanted(seeds=(1, 2)))
     assert found is not None
-    assert found.seeds == (1, 2)
+    assert found.measured.seeds == (1, 2)
     assert Measurements(entries).is_complete(wanted(seeds=(0, 1)))
     assert Measurements(entries).is_complete(wanted())
     assert not Measurements(entries).is_complete(wanted(seeds=(0, 7)))
@@ -197,13 +197,13 @@ def test_the_difference_is_from_the_twin_of_the_same_budget(new_entry: NewEntry)
     ]
     found = Measurements(entries).find(wanted())
     assert found is not None
-    assert found.summary.difference is not None
-    assert found.summary.difference.mean == pytest.approx(7 / 3)
+    assert found.measured.difference is not None
+    assert found.measured.difference.mean == pytest.approx(7 / 3)
     assert (found := Measurements(entries[:2]).find(wanted())) is not None
-    assert found.summary.difference is None
+    assert found.measured.difference is None
     elsewhere = [entries[0], replace(entries[2], fingerprint="other data")]
     assert (found := Measurements(elsewhere).find(wanted())) is not None
-    assert found.summary.difference is None
+    assert found.measured.difference is None
 
 
 def test_mine_go_before_shipped_ones_unless_those_are_longer(new_entry: NewEntry) -> None:
@@ -212,15 +212,15 @@ def test_mine_go_before_shipped_ones_unless_those_are_longer(new_entry: NewEntry
     for others in (short, short[1:]):
         found = Measurements(mine, others).find(wanted())
         assert found is not None
-        assert (found.mine, found.summary.mean, found.words) == (True, 2.0, "50 of 200 epochs")
+        assert (found.measured.mine, found.measured.mean, found.measured.budget) == (True, 2.0, "50 of 200 epochs")
     for own in (mine, ()):
         found = Measurements(own, shipped).find(wanted())
         assert found is not None
-        assert (found.mine, found.summary.mean) == (False, 81.0), "a short look hides no long run"
+        assert (found.measured.mine, found.measured.mean) == (False, 81.0), "a short look hides no long run"
     twin = [new_entry(shorter("g-bt", 50), values=(1.0, 1.0))]
     found = Measurements(mine, twin).find(wanted())
     assert found is not None
-    assert found.summary.difference is not None, "a twin may be on the other shelf"
+    assert found.measured.difference is not None, "a twin may be on the other shelf"
 
 
 def test_a_failure_is_told_and_fills_nothing(new_entry: NewEntry) -> None:
@@ -245,7 +245,7 @@ def test_times_are_of_one_job(new_entry: NewEntry) -> None:
     asked = Target("cora", with_, "run-time", "seconds per epoch", study="run-time", baseline=without)
     found = Measurements(entries).find(asked)
     assert found is not None
-    assert found.summary.mean == 1.5
-    assert found.summary.difference is not None
-    assert found.summary.difference.mean == pytest.approx(50.0)
-    assert found.budget.machine == "cpu, 1 thread"
+    assert found.measured.mean == 1.5
+    assert found.measured.text is not None
+    assert found.measured.text.startswith("1.5 s, × 1.500 [")
+    assert found.measured.protocol == "run-time, cpu, 1 thread"

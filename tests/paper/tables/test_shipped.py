@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sfa.paper.cells import Variant
 from sfa.paper.entry import Entry
-from sfa.paper.tables.budgets import MACHINE
+from sfa.paper.plans import Variant
 from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import shipped_entries
+from sfa.paper.tables.selection import MACHINE
 from sfa.paper.tables.shipped import made_tables, shipped_table
 from sfa.run import Recipe
 from sfa.run.identity import recipe_hash, run_key

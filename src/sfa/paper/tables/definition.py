@@ -1,12 +1,12 @@
-"""The paper's 17 tables, one YAML file each: what it prints, and which variants of which study are measured for it."""
+"""The paper's 17 tables, one YAML file each: the published values, and the variants of a study that are measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -18,15 +18,12 @@ if TYPE_CHECKING:
     from sfa.tasks import Task
 
 NUMBERS = range(1, 18)
-"""Of the paper's tables, in the order of their captions."""
-VALIDATION = "validation "
-"""How metrics begin that are of the validation parts."""
+VALIDATION = "validation "  # prefix of metrics on the validation parts
 
 
 @cache
-def _read(name: str) -> dict[str, Any]:
-    """Return the file of ours whose name begins so."""
-    file = next(file for file in files("sfa.paper").joinpath("published").iterdir() if file.name.startswith(name))
+def _read(prefix: str) -> dict[str, Any]:
+    file = next(file for file in files("sfa.paper").joinpath("published").iterdir() if file.name.startswith(prefix))
     content: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     return content
 
@@ -39,22 +36,22 @@ def read(number: int) -> dict[str, Any]:
 
 
 def dataset_title(name: str) -> str:
-    """Return a data set as tables call it."""
+    """Return the name of a data set in tables."""
     return str(_read("titles")["datasets"].get(name, name))
 
 
 def method_title(name: str) -> str:
-    """Return a method as tables call it."""
+    """Return the name of a method in tables."""
     return str(_read("titles")["methods"].get(name) or resolve("method", name).__name__)
 
 
 def titles() -> dict[int, str]:
-    """Return what each table of the paper is about, by its number."""
+    """Return the titles of all tables, by number."""
     return {number: read(number)["title"] for number in NUMBERS}
 
 
 def filled_by(number: int) -> str:
-    """Return what fills a table, in a few words."""
+    """Return the command or the source that fills a table."""
     content = read(number)
     return f"sfa study {content['study']}" if "study" in content else str(content["filled_by"])
 
@@ -66,15 +63,12 @@ def column_keys(number: int) -> list[str]:
 
 @cache
 def load(number: int) -> Table:
-    """Return a table as the paper prints it, but for slips of typing, which are among its notes.
-
-    Shades of lines and bold type are kept. The blue of some values is not: what it marks differs from table to table.
-    """
+    """Return a table as the paper prints it; corrected misspellings are among its notes."""
     content, keys = read(number), column_keys(number)
-    spelt = [
+    misspelled = [
         f"{entry['label']} as {entry['printed']!r}"
         for entry in (*content["columns"], *content["rows"])
-        if any(letter.isalpha() for letter in entry.get("printed", ""))  # ticks are no slip
+        if any(letter.isalpha() for letter in entry.get("printed", ""))
     ]
     rows = []
     for row in content["rows"]:
@@ -92,74 +86,59 @@ def load(number: int) -> Table:
         tuple(column["label"] for column in content["columns"]),
         tuple(rows),
         content["row_header"],
-        (*content.get("notes", ()), *([f"The paper spells {', '.join(spelt)}."] if spelt else ())),
+        (*content.get("notes", ()), *([f"The paper spells {', '.join(misspelled)}."] if misspelled else ())),
     )
 
 
-@dataclass(frozen=True)
-class Line:
-    """A variant of a study as a line, or column, of a table."""
+class Line(NamedTuple):
+    """A variant of a study as a row or column of a table; the paper's label if it has none of its own.
+
+    An ``optional`` line is shown only where it was measured or is asked for; ``only`` names its data sets, if not all.
+    """
 
     variant: str
-    """What the study calls it."""
     label: str | None = None
-    """What the table calls it; ``None``: as the paper does."""
     method: str | None = None
-    """The one that the study is asked for; the first of the task if ``None``."""
     recipe: str | None = None
-    """A recipe that it starts from in place of the method's own."""
     only: tuple[str, ...] = ()
-    """The data sets that it is for; all, if there are none here."""
     optional: bool = False
-    """Shown only where something was measured of it, or where it is asked for."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """What one cell of a table shows: a line on a data set, by a metric."""
+class Point(NamedTuple):
+    """The value of a cell: a line on a data set, by a metric."""
 
     line: Line
     dataset: str
     metric: str
 
 
-@dataclass(frozen=True)
-class Header:
-    """A row or column of a table: the key of the paper's values of it, and what its cells show."""
+class Header(NamedTuple):
+    """A row or column: the key of the paper's values, and a label if it is not the paper's."""
 
     key: str
     label: str | None
-    """``None``: as the paper has it."""
     optional: bool = False
-    points: tuple[Point, ...] = ()
-
-
-Grid = tuple[list[Header], list[Header]]
-"""Columns and rows of a table before anything is known of their values; the points are those of the rows."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A table whose cells are measured by a study."""
+    """A table whose cells are measured by a study; ``more_datasets`` are shown where something was measured on them.
+
+    ``layout`` is ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``.
+    """
 
     number: int
     study: str
     protocol: str
     layout: str
-    """What rows and columns are: ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``."""
     datasets: Sequence[str]
-    """The paper's, in its order."""
     lines: Mapping[str, Line]
-    """By the paper's keys, then ours."""
     more_datasets: Sequence[str] = ()
-    """Ours, shown where something was measured on them."""
     metrics: Mapping[str, str] = field(default_factory=lambda: {"": "accuracy"})
-    """What the columns of a data set are called, if it has several, and what a protocol calls it."""
     our_notes: Sequence[str] = ()
 
     @property
     def task(self) -> Task:
-        """What its data sets are of."""
         task: Task = resolve("dataset", self.datasets[0]).task
         return task
 
@@ -168,66 +147,57 @@ class Definition:
         """Whether its lines are methods."""
         return any(line.method for line in self.lines.values())
 
-    def grid(self, datasets: Sequence[str], lines: Mapping[str, Line]) -> Grid:
-        """Return columns and rows for data sets and lines."""
-        if self.layout == "variants by data sets":
-            places = [(dataset, metric) for dataset in datasets for metric in self.metrics]
-            return [self._column(*place) for place in places], [
-                Header(key, line.label, line.optional, self._points((line, *place) for place in places))
-                for key, line in lines.items()
-            ]
-        by_noise = self.layout == "data sets by noise"  # the keys of lines with SFA end in -sfa
-        kinds = (("", " w/o SFA"), ("-sfa", " with SFA")) if by_noise else (("", ""),)
-        columns = [key for key in lines if not by_noise or not key.endswith("-sfa")]
-        return [Header(key, lines[key].label, lines[key].optional) for key in columns], [
-            Header(
-                f"{dataset}{suffix}",
-                None if dataset in self.datasets else f"{dataset_title(dataset)}{words}",
-                dataset not in self.datasets,
-                self._points((lines[f"{key}{suffix}"], dataset, next(iter(self.metrics))) for key in columns),
-            )
-            for dataset in datasets
-            for suffix, words in kinds
-        ]
+    def grid(self, datasets: Sequence[str], lines: Mapping[str, Line]) -> dict[Header, dict[Header, Point]]:
+        """Return the points of data sets and lines, by row and column."""
+        rows: dict[Header, dict[Header, Point]] = {}
+        for dataset in datasets:
+            for key, line in lines.items():
+                for name, metric in self.metrics.items():
+                    row, column = self._place(dataset, key, line, name)
+                    rows.setdefault(row, {})[column] = Point(line, dataset, metric)
+        return rows
 
-    def _points(self, places: Iterable[tuple[Line, str, str]]) -> tuple[Point, ...]:
-        return tuple(Point(line, dataset, self.metrics[metric]) for line, dataset, metric in places)
-
-    def _column(self, dataset: str, metric: str) -> Header:
+    def _place(self, dataset: str, key: str, line: Line, metric: str) -> tuple[Header, Header]:
         own = dataset in self.datasets
-        if own and len(self.datasets) == 1 and metric:
-            return Header(metric, None)
-        label = f"{dataset_title(dataset)} {metric.upper() if len(metric) == 3 else metric}".strip()
-        return Header(f"{dataset}/{metric}" if metric else dataset, None if own else label, optional=not own)
+        if self.layout == "variants by data sets":
+            label = f"{dataset_title(dataset)} {metric.upper() if len(metric) == 3 else metric}".strip()
+            column = Header(f"{dataset}/{metric}" if metric else dataset, None if own else label, not own)
+            if own and metric and len(self.datasets) == 1:
+                column = Header(metric, None)
+            return Header(key, line.label, line.optional), column
+        suffix = words = ""
+        if self.layout == "data sets by noise":  # the keys of lines with SFA end in -sfa
+            suffix, words = ("-sfa", " with SFA") if key.endswith("-sfa") else ("", " w/o SFA")
+        row = Header(f"{dataset}{suffix}", None if own else f"{dataset_title(dataset)}{words}", not own)
+        return row, Header(key.removesuffix(suffix), line.label, line.optional)
 
 
 @cache
 def definition_of(number: int) -> Definition | None:
-    """Return what is measured for a table; ``None`` if nothing is."""
+    """Return the definition of a measured table; ``None`` for one that is counted or read."""
     content = read(number)
     if "study" not in content:
         return None
-    task = resolve("dataset", content["datasets"][0]).task
-    lines = dict(_lines(content["lines"], task))
+    lines = dict(_lines(content["lines"], resolve("dataset", content["datasets"][0]).task))
     return Definition(
         **{one.name: content[one.name] for one in fields(Definition) if one.name in content} | {"lines": lines}
     )
 
 
 def _lines(given: Mapping[str, Mapping[str, Any]], task: Task) -> Iterator[tuple[str, Line]]:
-    """Return lines by key. One with no variant is of a method; ``other methods`` are those not named before it."""
+    """Yield lines by key. One without a variant is a method; ``other methods`` are those not named before it."""
     from sfa.methods import available_methods
 
-    there = set()
+    known = set()
     for key, options in given.items():
         if key == "other methods":
             for name in available_methods(task):
-                for variant, label in ((name, method_title(name)), (f"{name} + SFA", f"{method_title(name)} + SFA")):
-                    if variant not in there:
-                        yield variant, Line(variant, label, name, **options)
+                for suffix in ("", " + SFA"):
+                    if f"{name}{suffix}" not in known:
+                        yield f"{name}{suffix}", Line(f"{name}{suffix}", method_title(name) + suffix, name, **options)
             continue
         line = {**({} if "variant" in options else {"method": key}), **options, "only": tuple(options.get("only", ()))}
         suffix = " + SFA" if line.pop("sfa", False) else ""
         line.setdefault("variant", f"{line.get('method')}{suffix}")
-        there.add(line["variant"])
+        known.add(line["variant"])
         yield key, Line(**line)

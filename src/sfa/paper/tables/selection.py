@@ -1,4 +1,4 @@
-"""What is selected of a table, on which data, of which methods, with which settings; and the commands that fill it."""
+"""What is selected of a table: data sets, methods, seeds, settings and budget; and the commands that fill it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,95 @@ from sfa.data import names
 from sfa.errors import InputError, unknown_name
 from sfa.methods import DEFAULTS, available_methods
 from sfa.paper.plans import protocols_of
-from sfa.paper.tables.budgets import is_budget
 from sfa.paper.tables.definition import Definition, Point
 from sfa.registry import resolve
+from sfa.run.identity import recipe_hash
+from sfa.run.parsing import stretched_warmup
 from sfa.tasks import DATA, Task
+
+LENGTHS = ("epochs", "warmup", "lr")  # keys of training that a shorter run changes
+MACHINE = ("beside", "device", "threads")
+"""Keys that a timed run has beside its recipe: where, and in turns with which runs, it was measured."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Planned epochs, batches, learning rate and, of a timed run, machine. Runs are pooled if theirs are equal.
+
+    ``sampler`` and ``turns``, the machine, are JSON, so that a budget is hashable.
+    """
+
+    epochs: int | None
+    sampler: str
+    lr: float | None = None
+    turns: str = "{}"
+
+    @classmethod
+    def of(cls, recipe: Mapping[str, Any]) -> Budget:
+        """Return the budget of a complete recipe."""
+        training, machine = recipe.get("training", {}), {key: recipe[key] for key in MACHINE if key in recipe}
+        sampler, turns = (json.dumps(section, sort_keys=True) for section in (recipe.get("sampler"), machine))
+        return cls(training.get("epochs"), sampler, training.get("lr"), turns)
+
+    @property
+    def batches(self) -> dict[str, Any]:
+        """The sampler's name and options."""
+        return json.loads(self.sampler) or {}
+
+    @property
+    def machine(self) -> str:
+        """Device and threads of a timed run, in words."""
+        noted = json.loads(self.turns)
+        return f"{noted['device']}, {noted['threads']} thread{'' if noted['threads'] == 1 else 's'}" if noted else ""
+
+    def size(self, own: Budget) -> tuple[int, bool, bool, int, bool]:
+        """Return a sort key: epochs, the batches of the recipe (``own``), full batch, batch size, the recipe's rate."""
+        is_whole, batch = self.batches.get("name") == "whole", int(self.batches.get("batch_size") or 0)
+        return self.epochs or 0, self.sampler == own.sampler, is_whole, batch, self.lr == own.lr
+
+    def words(self, own: Budget) -> str | None:
+        """Describe the differences from the recipe's own budget; ``None`` if there are none."""
+        parts = []
+        if self.epochs != own.epochs:
+            more = (self.epochs or 0) > (own.epochs or 0)
+            parts.append(f"{self.epochs} epochs in place of" if more else f"{self.epochs} of")
+            parts[0] += f" {own.epochs}" if more else f" {own.epochs} epochs"
+        if self.sampler != own.sampler:
+            size, name = self.batches.get("batch_size"), self.batches.get("name")
+            parts.append("full batch" if name == "whole" else f"batches of {size} ({name})" if size else f"by {name}")
+        if self.lr != own.lr:
+            parts.append(f"learning rate {self.lr:g} in place of {own.lr:g}")
+        return ", ".join(parts) or None
+
+    def changes(self, own: Budget) -> dict[str, Any]:
+        """Return the recipe keys that turn the recipe's own budget into this one."""
+        changed: dict[str, Any] = {} if self.epochs == own.epochs else {"training.epochs": self.epochs}
+        if self.sampler != own.sampler:
+            changed |= {f"sampler.{key}": value for key, value in self.batches.items() if value is not None}
+        return changed if self.lr == own.lr else {**changed, "training.lr": self.lr}
+
+
+def essence(recipe: Mapping[str, Any]) -> str:
+    """Hash all that decides a run but for its budget and its seed."""
+    kept = {key: value for key, value in recipe.items() if key not in ("sampler", *MACHINE)}
+    if "training" in kept:
+        kept["training"] = {key: value for key, value in kept["training"].items() if key not in LENGTHS}
+    return recipe_hash(kept)
+
+
+def has_fitting_warmup(recipe: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Tell whether the warm-up of a run is the same fraction of its epochs as in the method's own recipe."""
+    if "training" not in own:
+        return True
+    (epochs, warmup), (own_epochs, own_warmup) = (
+        (one["training"]["epochs"], one["training"].get("warmup", 0)) for one in (recipe, own)
+    )
+    return bool(warmup == (own_warmup and stretched_warmup(own_warmup, own_epochs, epochs)))
+
+
+def is_budget(path: str) -> bool:
+    """Tell whether a recipe key, given by its path, belongs to the budget."""
+    return path.split(".")[0] == "sampler" or path in [f"training.{key}" for key in LENGTHS]
 
 
 @dataclass(frozen=True)
@@ -23,10 +108,10 @@ class Selection:
     """What is selected of a table.
 
     Attributes:
-        datasets: Those to show, by name; the paper's, and others that were measured, if there are none.
-        methods: Those to show, where lines are methods; else the one that the study is of.
-        seeds: Those that count; any, if there are none.
-        changes: Recipe keys set in every recipe. Such of the budget, epochs and batches, select that budget alone.
+        datasets: Data sets to show, by default the paper's and others that were measured.
+        methods: Methods to show, where methods are compared; else the one that the study is run with.
+        seeds: Seeds that count, by default any.
+        changes: Recipe keys set in every recipe; those of the budget select the runs with this budget.
     """
 
     datasets: tuple[str, ...] = ()
@@ -36,37 +121,34 @@ class Selection:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The changes that are not of the budget."""
+        """The changes that do not belong to the budget."""
         return {path: value for path, value in self.changes.items() if not is_budget(path)}
 
     @property
     def words(self) -> list[str]:
-        """Settings and seeds as the command line has them."""
+        """Settings and seeds as words of the command line."""
         changes, words = dict(self.changes), list[str]()
         if "training.epochs" in changes:
             words += ["--epochs", str(changes.pop("training.epochs"))]
         if changes:  # as YAML reads them
             values = {path: one if isinstance(one, str) else json.dumps(one) for path, one in changes.items()}
             words += ["--set", *(f"{path}={value}" for path, value in values.items())]
-        if self.seeds:
-            words += ["--seeds", *map(str, self.seeds)]
-        return words
+        return [*words, "--seeds", *map(str, self.seeds)] if self.seeds else words
 
     def command(self, number: int, more: Sequence[str] = ()) -> str:
-        """Return what shows a table so."""
+        """Return the command that shows a table with this selection."""
         words = ["sfa", "table", str(number)]
         words += ["--datasets", *self.datasets] if self.datasets else []
         words += ["--method", *self.methods] if self.methods else []
         return shlex.join([*words, *self.words, *more])
 
     def check(self, number: int, task: Task, *, many_methods: bool) -> None:
-        """Raise unless this can be selected of a table of such data."""
+        """Raise unless this can be selected of a table of a task."""
         tasks = {dataset.name: dataset.task for dataset in names()}
         for dataset in self.datasets:
             if dataset not in tasks:
                 raise unknown_name("data set of a table", dataset, tasks)
-            found = tasks[dataset]
-            if found is not None and found != task:
+            if (found := tasks[dataset]) not in (None, task):
                 raise InputError(f"Table {number} is of {DATA[task]}, and {dataset} is {DATA[found]}.")
         for method in self.methods:
             if resolve("method", method).task != task:
@@ -78,18 +160,17 @@ class Selection:
 
 @dataclass
 class StudyCall:
-    """One call of a study that measures some cells."""
+    """A study on data sets, which measures points of a table; ``protocols`` are given if they are not its own."""
 
     study: str
     protocols: tuple[str, ...]
-    """To ask for; none where they are the study's own."""
     methods: tuple[str, ...]
     recipe: str | None
     datasets: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
     def command(self, selection: Selection, more: Sequence[str] = ()) -> str:
-        """Return what to type for it; ``more`` words go to the end."""
+        """Return the command that runs it; ``more`` words go to the end."""
         words = ["sfa", "study", self.study, "--datasets", *self.datasets]
         words += ["--method", *self.methods] if self.methods else []
         words += ["--recipe", self.recipe] if self.recipe is not None else []
@@ -98,16 +179,16 @@ class StudyCall:
 
 
 def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
-    """Return calls that measure cells: one for all data sets on which the same methods are missing."""
+    """Return calls that measure points: one for all data sets on which the same methods are missing."""
     own = protocols_of(resolve("study", definition.study), definition.task)
     protocols = () if own == (definition.protocol,) else (definition.protocol,)
-    by_set: dict[tuple[str | None, str], list[Point]] = {}
+    by_dataset: dict[tuple[str | None, str], list[Point]] = {}
     for point in points:
-        by_set.setdefault((point.line.recipe, point.dataset), []).append(point)
+        by_dataset.setdefault((point.line.recipe, point.dataset), []).append(point)
     calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
-    for (recipe, dataset), those in by_set.items():
+    for (recipe, dataset), those in by_dataset.items():
         methods = selection.methods
-        if definition.many_methods:  # what is no method's stands beside the task's first, whose features it has
+        if definition.many_methods:  # baselines come with the task's first method
             wanted = {point.line.method or DEFAULTS[definition.task] for point in those}
             methods = tuple(name for name in available_methods() if name in wanted)
         call = calls.setdefault((recipe, methods), StudyCall(definition.study, protocols, methods, recipe))

@@ -1,4 +1,4 @@
-"""A table for the terminal, laid out to its width: nothing is cut."""
+"""A table for the terminal, laid out to its width without cutting anything off."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from rich.text import Text
 from sfa.paper.tables.model import Table
 from sfa.paper.tables.text import CellText, one_line, raised, text_of
 
-SHORT_HEADING = 16
-"""Columns up to which the heading of a column does not wrap, if there is room."""
-NARROW_LABELS = 18
-"""Columns that labels may be squeezed to, where a table is too wide."""
-_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*"|['"])+""")
-"""Of a command, quotes and all."""
+SHORT_HEADING = 16  # width up to which a heading does not wrap, if there is room
+NARROW_LABELS = 18  # width that labels are wrapped to, where a table is too wide
+_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*"|['"])+""")  # A word of a command, with its quotes
 
 
 def to_rich(table: Table) -> list[RenderableType]:
-    """Return heading, table, what its marks stand for, notes and commands, to be printed one after another."""
+    """Return heading, table, explanations, notes and commands, to be printed one after another."""
     text = text_of(table)
     columns, rules = [one_line(column) for column in table.columns], [row.rule_above for row in table.rows]
-    grid = _Grid(one_line(table.row_header), text.labels, columns, text.cells, rules)
     shown: list[RenderableType] = [_wrapped(f"Table {table.number}: {one_line(table.title)}", "bold")]
-    shown += [_wrapped(table.caption), grid, *map(_wrapped, text.legend)]
+    shown += [_wrapped(table.caption), _Grid(one_line(table.row_header), text.labels, columns, text.cells, rules)]
+    shown += map(_wrapped, text.legend)
     shown += [_wrapped(f"{raised((mark,))} {meaning}") for mark, meaning in text.marks.items()]
     if table.notes:
         shown += [Text(), *(_wrapped(f"- {one_line(note)}") for note in table.notes)]
@@ -39,13 +36,13 @@ def to_rich(table: Table) -> list[RenderableType]:
 
 
 def _wrapped(text: str, style: str = "") -> Group:
-    """Return text that goes on in the next line, whatever the console does with long ones."""
+    """Return text that wraps, whatever the console does with long lines."""
     return Group(Text(one_line(text), style=style, no_wrap=False, overflow="fold"))
 
 
 @dataclass(frozen=True)
 class _Command:
-    """A command that can be copied from a narrow terminal too: where it is broken, a backslash says that it goes on."""
+    """A command whose line breaks end in a backslash, so that it can be copied."""
 
     command: str
 
@@ -61,7 +58,7 @@ class _Command:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Labels, columns and cells of a table, of a part of it or of its transpose."""
+    """The table, a part of it or its transpose; a narrow one wraps its labels and the intervals of differences."""
 
     corner: str
     labels: Sequence[str]
@@ -69,25 +66,22 @@ class _Grid:
     cells: Sequence[Sequence[CellText]]
     rules: Sequence[bool]
     narrow: bool = False
-    """Whether labels may wrap, and the interval of a difference has a line of its own."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for part in (parts := self._fitting(options.max_width)):
-            yield part._drawn()
-        if not parts:
-            yield from self._listed()
+        parts = self._fitting(options.max_width)
+        yield from (part._drawn() for part in parts) if parts else self._listed()
 
     def _fitting(self, width: int) -> list[_Grid]:
-        """Return what to draw: the table, its transpose, or its columns in parts; nothing, if not even one fits."""
+        """Return the table, its transpose or its columns in parts; nothing, if not even one column fits."""
         narrow, count = replace(self, narrow=True), len(self.columns)
         for candidate in (self, narrow, self._transposed(), narrow._transposed()):
-            if candidate._width() <= width:
+            if candidate._fits(width):
                 return [candidate]
         for number in range(2, count + 1):
             size = math.ceil(count / number)
             slices = [slice(start, start + size) for start in range(0, count, size)]
             parts = [replace(narrow, columns=self.columns[s], cells=[row[s] for row in self.cells]) for s in slices]
-            if all(part._width() <= width for part in parts):
+            if all(part._fits(width) for part in parts):
                 return parts
         return []
 
@@ -95,25 +89,23 @@ class _Grid:
         cells, rules = list(zip(*self.cells, strict=True)), [False] * len(self.columns)
         return replace(self, corner="", labels=self.columns, columns=self.labels, cells=cells, rules=rules)
 
-    def _column_widths(self) -> list[int]:
-        """Return widths with which values stay in one line; headings wrap, short ones only where there is no room."""
-        whole = 0 if self.narrow else SHORT_HEADING
-        heads = [max(_longest_word(head), cell_len(head) if cell_len(head) <= whole else 0) for head in self.columns]
-        values = [max(line.cell_len for row in self.cells for line in self._lines(row[j])) for j in range(len(heads))]
-        return list(map(max, heads, values))
+    def _widths(self) -> list[int]:
+        """Return the widths of labels and columns with which values stay in one line; long headings wrap."""
+        texts = self.corner, *self.labels
+        label = max(map(cell_len, texts))
+        widths = [min(label, max(NARROW_LABELS, *map(_longest_word, texts))) if self.narrow else label]
+        for j, head in enumerate(self.columns):
+            unwrapped = not self.narrow and cell_len(head) <= SHORT_HEADING
+            values = (line.cell_len for row in self.cells for line in self._lines(row[j]))
+            widths.append(max(cell_len(head) if unwrapped else _longest_word(head), *values))
+        return widths
 
-    def _label_width(self) -> int:
-        texts = (self.corner, *self.labels)
-        longest = max(map(cell_len, texts))
-        return min(longest, max(NARROW_LABELS, *map(_longest_word, texts))) if self.narrow else longest
-
-    def _width(self) -> int:
-        """Return the width with a blank on both sides of a column and a line between columns."""
-        inner = [self._label_width(), *self._column_widths()]
-        return sum(inner) + 3 * len(inner) + 1
+    def _fits(self, width: int) -> bool:
+        widths = self._widths()
+        return sum(widths) + 3 * len(widths) + 1 <= width  # a blank on both sides of a column, a line between columns
 
     def _lines(self, cell: CellText) -> list[Text]:
-        """Return the lines of a cell: the paper's value is dim, the best are bold."""
+        """Return the lines of a cell; the paper's value is dim, the best are bold."""
         lines = [
             Text.assemble((cell.published, "bold dim" if cell.best else "dim"), raised(cell.published_marks)),
             Text.assemble((cell.measured, "bold" if cell.leading else ""), raised(cell.measured_marks)),
@@ -123,8 +115,7 @@ class _Grid:
 
     def _drawn(self) -> rich.table.Table:
         table = rich.table.Table()
-        widths = self._label_width(), *self._column_widths()
-        for heading, width in zip((self.corner, *self.columns), widths, strict=True):
+        for heading, width in zip((self.corner, *self.columns), self._widths(), strict=True):
             table.add_column(Text(heading), width=width, overflow="fold")
         for label, cells, rule in zip(self.labels, self.cells, self.rules, strict=True):
             if rule:
@@ -133,7 +124,7 @@ class _Grid:
         return table
 
     def _listed(self) -> Iterator[Group]:
-        """Return it cell by cell, for terminals narrower than one value and its label."""
+        """Return it cell by cell, for terminals that are narrower than a value and its label."""
         for label, cells in zip(self.labels, self.cells, strict=True):
             yield _wrapped(label, "bold")
             for column, cell in zip(self.columns, cells, strict=True):

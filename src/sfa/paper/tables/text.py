@@ -1,4 +1,4 @@
-"""What every format shows of a table: the texts of its cells, the marks on them and the sentences that explain both."""
+"""The texts of a table that all formats show: its cells, the marks on them, and the explanations of both."""
 
 from __future__ import annotations
 
@@ -8,73 +8,89 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from sfa.paper.tables.model import Cell, Measured, Table
-from sfa.paper.words import mean_and_std
 
 NOT_MEASURED, NOT_PUBLISHED, OURS = "–", "·", "†"
-LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""All but q, which has no superscript form."""
+LETTERS = "abcdefghijklmnoprstuvwxyz"  # all but q, which has no superscript form
 _RAISED = str.maketrans(f"0123456789{LETTERS}", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
-_SUBSCRIPT = re.compile(r"\b(SFA|A)_([A-Za-z]+\*?)")
-"""Names of the paper that have one: SFA_InfoNCE, A_F*."""
 
 
 class CellText(NamedTuple):
-    """A cell as text; what it does not have is empty. Marks are those of the explanations below the table."""
+    """A cell as text. ``best`` is bold in the paper, ``leading`` is the best measured value of its column."""
 
     published: str
     best: bool
-    """Bold in the paper."""
     published_marks: tuple[str, ...]
     measured: str
     leading: bool
-    """The best measured one of its column."""
     measured_marks: tuple[str, ...]
     difference: str
 
 
 class TableText(NamedTuple):
-    """A table as text: how its cells are to be read, what each mark stands for, and what fills those not measured."""
+    """A table as text; ``marks`` explains letters (how a value was measured) and numbers (all else)."""
 
     labels: tuple[str, ...]
     cells: tuple[tuple[CellText, ...], ...]
     legend: tuple[str, ...]
     marks: dict[str, str]
-    """Letters for how it was measured, numbers for all else."""
     commands: tuple[str, ...]
 
 
 def text_of(table: Table, *, commands_below: bool = True) -> TableText:
-    """Return the table as text, for a format that shows its commands below the table, or does not."""
-    settings = list(dict.fromkeys(_setting(cell.measured) for cell in _cells(table) if cell.measured))
-    letters = {one: "" if len(settings) == 1 else _letter(place) for place, one in enumerate(settings)}
-    remarks: dict[str, None] = {}
-    for cell in _cells(table):
-        remarks |= dict.fromkeys([*([one_line(cell.note)] if cell.note else []), *_obstacles(cell)])
+    """Return the table as text; ``commands_below`` says whether the format shows the commands below the table."""
+    cells = [cell for row in table.rows for cell in row.cells]
+    ways = list(dict.fromkeys(_describe(cell.measured, cells) for cell in cells if cell.measured))
+    letters = {way: "" if len(ways) == 1 else _letter(place) for place, way in enumerate(ways)}
+    remarks = dict.fromkeys(remark for cell in cells for remark in (*_note(cell), *_obstacles(cell)))
     numbers = {remark: str(number) for number, remark in enumerate(remarks, 1)}
     leading = set(_leading(table))
-    commands = table.commands or tuple(
-        dict.fromkeys(cell.command for cell in _cells(table) if cell.command and cell.measured is None)
-    )
+    commands = table.commands or dict.fromkeys(one.command for one in cells if one.command and one.measured is None)
+
+    def cell_text(cell: Cell, ours: bool, is_leading: bool) -> CellText:
+        measured, published = cell.measured, one_line(cell.published or "")
+        text, letter = "failed" if cell.failure else NOT_MEASURED if _is_missing(cell) else "", ""
+        if measured is not None:
+            text = mean_and_std(measured.mean, measured.std) if measured.text is None else one_line(measured.text)
+            letter = letters[_describe(measured, cells)]
+        note = tuple(numbers[remark] for remark in _note(cell))
+        here = (letter, *(numbers[remark] for remark in _obstacles(cell)), *(() if published else note))
+        return CellText(
+            published=published or (NOT_PUBLISHED if text and not ours else ""),
+            best=cell.best and bool(published),
+            published_marks=note if published else (),
+            measured=text,
+            leading=is_leading,
+            measured_marks=tuple(filter(None, here)),
+            difference=str(measured.difference) if measured and measured.difference else "",
+        )
+
     return TableText(
         labels=tuple(one_line(row.label) + f" {OURS}" * row.ours for row in table.rows),
         cells=tuple(
-            tuple(_cell_text(cell, row.ours, (i, j) in leading, letters, numbers) for j, cell in enumerate(row.cells))
+            tuple(cell_text(cell, row.ours, (i, j) in leading) for j, cell in enumerate(row.cells))
             for i, row in enumerate(table.rows)
         ),
-        legend=tuple(_legend(table, settings, bool(leading), commands_below and bool(commands))),
-        marks={mark: _setting_text(table, one) for one, mark in letters.items() if mark}
-        | {mark: remark for remark, mark in numbers.items()},
+        legend=tuple(_legend(table, cells, ways, bool(leading), commands_below and bool(commands))),
+        marks={mark: meaning for meaning, mark in (letters | numbers).items() if mark},
         commands=tuple(map(one_line, commands)),
     )
 
 
+def mean_and_std(mean: float | None, std: float | None) -> str:
+    """Return ``83.20 ± 1.05``; small numbers keep three digits."""
+    if mean is None:
+        return ""
+    digits = ".2f" if abs(mean) >= 1 else ".3g"
+    return f"{mean:{digits}}" if std is None else f"{mean:{digits}} ± {std:{digits}}"
+
+
 def one_line(text: str) -> str:
-    """Return a text without line breaks and runs of spaces."""
+    """Return a text without line breaks and repeated spaces."""
     return " ".join(text.split())
 
 
 def raised(marks: tuple[str, ...]) -> str:
-    """Return marks as raised characters, for formats that have no markup for them.
+    """Return marks as superscript characters.
 
     >>> raised(("a", "12"))
     'ᵃ,¹²'
@@ -82,19 +98,18 @@ def raised(marks: tuple[str, ...]) -> str:
     return ",".join(marks).translate(_RAISED)
 
 
-def split_subscripts(text: str) -> list[tuple[str, str]]:
-    """Return the pieces of a text, each with what stands below its end.
+def subscripted(text: str, plain: Callable[[str], str], subscript: Callable[[str], str]) -> str:
+    """Return a text with the subscripts of the paper's names, each piece formatted by its function.
 
-    >>> split_subscripts("A_G + A_F*, SFA")
-    [('A', 'G'), (' + A', 'F*'), (', SFA', '')]
+    >>> subscripted("A_G + A_F*, SFA", str.lower, lambda below: f"[{below}]")
+    'a[G] + a[F*], sfa'
     """
-    pieces = _SUBSCRIPT.split(text)  # what is between names, then a name and its subscript, and so on
-    found = [(f"{pieces[i]}{pieces[i + 1]}", pieces[i + 2]) for i in range(0, len(pieces) - 1, 3)]
-    return [*found, (pieces[-1], "")] if pieces[-1] else found
+    pieces = re.split(r"(?:(?<=\bSFA)|(?<=\bA))_([A-Za-z]+\*?)", text)
+    return "".join(subscript(piece) if place % 2 else plain(piece) for place, piece in enumerate(pieces))
 
 
 def with_code(text: str, plain: Callable[[str], str], code: Callable[[str], str]) -> str:
-    """Return prose in which commands and names stand between backticks, each piece of it written in its way.
+    """Return prose whose pieces, plain ones and those between backticks, are each formatted by a function.
 
     >>> with_code("by `sfa table 1`.", str.upper, lambda name: f"<{name}>")
     'BY <sfa table 1>.'
@@ -104,7 +119,7 @@ def with_code(text: str, plain: Callable[[str], str], code: Callable[[str], str]
 
 
 def seeds_text(seeds: tuple[int, ...]) -> str:
-    """Return ``seed 0``, ``seeds 0–4``, ``seeds 0, 2, 7``."""
+    """Return ``seed 0``, ``seeds 0–4`` or ``seeds 0, 2, 7``."""
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
     ordered = sorted(seeds)
@@ -122,79 +137,65 @@ def measured_how(measured: Measured) -> str:
     return ", ".join((one_line(measured.protocol), *(seeded if measured.seeds else ())))
 
 
-Setting = tuple[str, str | None, bool]
-"""How, with what budget, and whether by the user."""
-
-
-def _setting(measured: Measured) -> Setting:
-    return measured_how(measured), measured.budget, measured.mine
-
-
-def _cells(table: Table) -> Iterator[Cell]:
-    return (cell for row in table.rows for cell in row.cells)
+def _describe(measured: Measured, cells: list[Cell]) -> str:
+    """Return how a value was measured; the recipe's own budget and the source are named where others differ."""
+    others, parts = [cell.measured for cell in cells if cell.measured], [measured_how(measured)]
+    if measured.budget is not None or any(one.budget is not None for one in others):
+        parts.append(one_line(measured.budget or "the recipe's own budget"))
+    if measured.mine or any(one.mine for one in others):
+        parts.append("from your ledger" if measured.mine else "shipped with sfa")
+    return ", ".join(parts) + "."
 
 
 def _letter(place: int) -> str:
-    """Return a … z, aa, ab …"""
+    """Return a, b, …, z, aa, ab and so on."""
     before, last = divmod(place, len(LETTERS))
     return (_letter(before - 1) if before else "") + LETTERS[last]
 
 
-def _obstacles(cell: Cell) -> Iterator[str]:
-    """Tell what stood or stands in the way of measuring a cell."""
-    for word, why in (("Failed", cell.failure), ("Cannot be measured", cell.missing)):
-        if why:
-            yield f"{word}: {one_line(why).removesuffix('.')}."
+def _note(cell: Cell) -> list[str]:
+    return [one_line(cell.note)] if cell.note else []
 
 
-def _cell_text(cell: Cell, ours: bool, leading: bool, letters: dict[Setting, str], numbers: dict[str, str]) -> CellText:
-    measured, published = cell.measured, one_line(cell.published or "")
-    text, letter = "failed" if cell.failure else NOT_MEASURED if _is_missing(cell) else "", ""
-    if measured is not None:
-        text = mean_and_std(measured.mean, measured.std) if measured.text is None else one_line(measured.text)
-        letter = letters[_setting(measured)]
-    note = numbers[one_line(cell.note)] if cell.note else ""
-    here = (letter, *(numbers[remark] for remark in _obstacles(cell)), "" if published else note)
-    return CellText(
-        published=published or (NOT_PUBLISHED if text and not ours else ""),
-        best=cell.best and bool(published),
-        published_marks=(note,) if note and published else (),
-        measured=text,
-        leading=leading,
-        measured_marks=tuple(filter(None, here)),
-        difference=str(measured.difference) if measured and measured.difference else "",
-    )
+def _obstacles(cell: Cell) -> list[str]:
+    reasons = {"Failed": cell.failure, "Cannot be measured": cell.missing}
+    return [f"{word}: {one_line(why).removesuffix('.')}." for word, why in reasons.items() if why]
+
+
+def _is_missing(cell: Cell) -> bool:
+    """Tell whether a cell is to be measured and is not; a published value alone is no gap."""
+    return cell.measured is None and not cell.failure and bool(cell.command or cell.missing)
 
 
 def _leading(table: Table) -> Iterator[tuple[int, int]]:
-    """Return the places of the best measured cells, in columns of which the paper marks one cell as the best.
+    """Yield the places of the best measured cells, in columns of which the paper marks one cell as the best.
 
-    Lines that the paper does not have are out of it, and so are columns measured in more than one way.
+    Rows that the paper does not have do not count, nor columns that were measured in more than one way.
     """
     for j in range(len(table.columns)):
-        of_column = {i: row.cells[j] for i, row in enumerate(table.rows) if not row.ours}
+        column = {i: row.cells[j] for i, row in enumerate(table.rows) if not row.ours}
         values = {
             i: cell.measured
-            for i, cell in of_column.items()
+            for i, cell in column.items()
             if cell.measured and cell.measured.text is None and math.isfinite(cell.measured.mean)
         }
         alike = len({(measured.protocol, measured.metric) for measured in values.values()}) == 1
-        if alike and len(values) > 1 and sum(cell.best for cell in of_column.values()) == 1:
+        if alike and len(values) > 1 and sum(cell.best for cell in column.values()) == 1:
             top = max(measured.mean for measured in values.values())
             yield from ((i, j) for i, measured in values.items() if measured.mean == top)
 
 
-def _legend(table: Table, settings: list[Setting], leading: bool, commands: bool) -> Iterator[str]:
+def _legend(table: Table, cells: list[Cell], ways: list[str], leading: bool, commands: bool) -> Iterator[str]:
     differences = _differences(table)
     third = f", and below that the paired difference from {differences} with its 95 % interval" if differences else ""
     yield f"In each cell: above, the paper's value; below it, ours{third}."
-    if len(settings) == 1:
-        yield f"Ours: {_setting_text(table, settings[0])}"
+    if len(ways) == 1:
+        yield f"Ours: {ways[0]}"
     if leading:
         yield "Bold: the best of the paper's lines in a column, as printed and as measured."
-    elif any(cell.best for cell in _cells(table)):
+    elif any(cell.best for cell in cells):
         yield "Bold as in the paper."
-    if any(map(_is_missing, _cells(table))):
+    if any(map(_is_missing, cells)):
         yield f"{NOT_MEASURED} not measured" + (": see the commands below." if commands else ".")
     unprinted = (cell for row in table.rows if not row.ours for cell in row.cells if not cell.published)
     if any(cell.measured or cell.failure or _is_missing(cell) for cell in unprinted):
@@ -203,13 +204,8 @@ def _legend(table: Table, settings: list[Setting], leading: bool, commands: bool
         yield f"{OURS} not in the paper: our addition."
 
 
-def _is_missing(cell: Cell) -> bool:
-    """Tell whether there is something to measure, and nothing came of it: a published value alone is no gap."""
-    return cell.measured is None and not cell.failure and bool(cell.command or cell.missing)
-
-
 def _differences(table: Table) -> str:
-    """Tell what differences are taken from, line by line."""
+    """Name the baselines of the differences, with the rows of each if there are several."""
     found: dict[str, dict[str, None]] = {}
     for row in table.rows:
         for cell in row.cells:
@@ -220,15 +216,3 @@ def _differences(table: Table) -> str:
         return next(iter(found))
     *before, last = [f"{baseline} ({', '.join(labels)})" for baseline, labels in found.items()] or [""]
     return f"{', '.join(before)} and {last}" if before else last
-
-
-def _setting_text(table: Table, setting: Setting) -> str:
-    """Tell it in a sentence. Whose it is, and that a budget is the recipe's, is said where others differ."""
-    how, budget, mine = setting
-    measured = [cell.measured for cell in _cells(table) if cell.measured]
-    said = [how]
-    if budget is not None or len({one.budget for one in measured}) > 1:
-        said.append(one_line(budget or "the recipe's own budget"))
-    if mine or len({one.mine for one in measured}) > 1:
-        said.append("from your ledger" if mine else "shipped with sfa")
-    return ", ".join(said) + "."
