@@ -18,20 +18,17 @@ from sfa.tasks import task_of
 
 
 class Part(NamedTuple):
-    """What a process sees at once of a step."""
+    """The part of a step that a process sees at once, and its share of the seeds of all processes."""
 
     batch: Data
     share: float
-    """Of the step's seeds, those of all processes."""
     is_last: bool
 
 
 class BatchPlan:
-    """Deterministic batches and generators, derived from (seed, epoch, step, rank).
+    """Deterministic batches and generators, derived from (seed, epoch, step, rank), so that nothing needs saving.
 
-    A step has one part, or several one after another whose gradients are added up. Several processes share a part: each
-    has some of its seeds, and a batch around them. Nothing here needs saving: a resumed run sees what an uninterrupted
-    one would have seen.
+    A step has one part, or several whose gradients are added up. Several processes share the seeds of a part.
 
     Args:
         data: The whole graph, or set of graphs or images; the caller's stays where it is.
@@ -79,7 +76,7 @@ class BatchPlan:
         return steps
 
     def parts(self, epoch: int, step: int, seeds: Tensor) -> Iterator[Part]:
-        """Yield what this process sees of a step with these seeds, one part after another, on the device."""
+        """Yield the parts that this process sees of a step with these seeds, on the device."""
         generator = batch_generator(self.seed, epoch, step, rank=self.rank)
         parts = seeds.tensor_split(max(1, min(self.accumulate, len(seeds) // self._at_least)))
         for number, part in enumerate(parts, start=1):
@@ -89,12 +86,12 @@ class BatchPlan:
             yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
-        """Yield the batches of an epoch once more, those of each step with a generator that none of the steps has."""
+        """Yield the batches of an epoch once more, with generators that none of its steps has."""
         for step, seeds in enumerate(plan):
             generator = self.generator(epoch, len(plan) + step)
             for part in self.parts(epoch, step, seeds):
                 yield part.batch, generator
 
     def generator(self, epoch: int, step: int) -> torch.Generator:
-        """Return what the views and the spectral map of a step draw from, its parts one after another."""
+        """Return the generator that the views and the spectral map of a step draw from, part after part."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)

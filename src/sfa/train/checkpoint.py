@@ -1,7 +1,4 @@
-"""Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step.
-
-:class:`CheckpointCallback` writes them during training, and ends it cleanly on Ctrl-C or SIGTERM.
-"""
+"""Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step."""
 
 from __future__ import annotations
 
@@ -10,11 +7,9 @@ import shlex
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -26,15 +21,17 @@ from torch.optim import Optimizer
 from sfa import distributed
 from sfa.atomic import atomic_path
 from sfa.errors import InputError, SfaError, TrainingError
-from sfa.train.callbacks import Callback
+from sfa.train.callbacks import Callback, Progress, TrainingState
 from sfa.train.run_folder import RunFolder
-from sfa.train.state import Progress, TrainingState
+
+SECONDS = 600.0
+"""Save within a long epoch after so many seconds without a checkpoint."""
 
 
 def save_checkpoint(
     path: Path, model: nn.Module, optimizer: Optimizer, progress: Progress, callbacks: Sequence[Callback] = ()
 ) -> None:
-    """Write everything that is needed to go on from here; names of a callback's tensors begin with its state_key."""
+    """Write everything that a resumed run needs; names of the tensors of a callback begin with its ``state_key``."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
@@ -75,11 +72,9 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"There is no checkpoint at {path}.")
     try:
         with safe_open(path, framework="pt") as file:
-            meta = json.loads((file.metadata() or {})["sfa"])
-            if not isinstance(meta, dict):
-                raise ValueError("its metadata are no mapping")
+            meta = dict(json.loads((file.metadata() or {})["sfa"]).items())
             return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
+    except (SafetensorError, OSError, KeyError, ValueError, AttributeError) as error:
         raise InputError(f"The checkpoint {path} is truncated or is not one of sfa's: {_first_line(error)}") from error
 
 
@@ -105,10 +100,6 @@ def _first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-SECONDS = 600.0
-"""Save within a long epoch after so many seconds without a checkpoint."""
-
-
 class Interrupted(SfaError):
     """Training was stopped by the user; what was learned is saved."""
 
@@ -118,20 +109,19 @@ class Interrupted(SfaError):
 class CheckpointCallback(Callback):
     """Write metrics and checkpoints to the run folder (rank 0 only).
 
-    After Ctrl-C or SIGTERM it saves at the end of the current step and raises :class:`Interrupted`, in all processes at
-    the same step.
+    The first Ctrl-C or SIGTERM makes it save at the end of the current step and raise :class:`Interrupted`, in all
+    processes at the same step; a second one acts as usual.
 
     Args:
-        folder: Of the run.
+        folder: The run folder.
         every: Epochs between checkpoints.
-        resume: Start from the folder's checkpoint, if there is one, and drop metrics of later epochs.
+        resume: Start from the checkpoint of the folder, if there is one, and drop metrics of later epochs.
     """
 
     def __init__(self, folder: RunFolder, *, every: int = 25, resume: bool = False) -> None:
-        self.folder = folder
-        self.every = every
-        self.resume = resume
-        self._signals = ExitStack()
+        self.folder, self.every, self.resume = folder, every, resume
+        self._stop_requested = False
+        self._handlers: dict[int, Any] = {}
 
     def setup(self, state: TrainingState) -> None:
         keys = [each.state_key for each in state.callbacks if type(each).state_dict is not Callback.state_dict]
@@ -146,47 +136,49 @@ class CheckpointCallback(Callback):
             if distributed.rank() == 0:
                 state.started -= self.folder.rewind(state.epoch)
         self._saved_at = time.monotonic()
-        self._stop_requested = self._signals.enter_context(stop_requests())
+        if threading.current_thread() is threading.main_thread():
+            numbers = (signal.SIGINT, signal.SIGTERM)
+            self._handlers = {number: signal.signal(number, self._request_stop) for number in numbers}
 
     def on_step_end(self, state: TrainingState) -> None:
         if state.step == state.num_steps:
             return
-        stopping = distributed.any_of(self._stop_requested())
+        stopping = distributed.any_of(self._stop_requested)
         if stopping or time.monotonic() - self._saved_at > SECONDS:
             self._save(state)
         if stopping:
-            raise self._interrupted(f"within epoch {state.epoch + 1}", state)
+            raise Interrupted(f"Stopped within epoch {state.epoch + 1} of {state.epochs}; {self._go_on()}")
 
     def on_epoch_end(self, state: TrainingState) -> None:
         is_last = distributed.any_of(state.should_stop)
-        stopping = distributed.any_of(self._stop_requested()) and not is_last
-        if distributed.rank() == 0:
-            with self._translate_disk_errors():
-                self.folder.append(state.metrics)
+        stopping = distributed.any_of(self._stop_requested) and not is_last
+        self._write(lambda: self.folder.append(state.metrics))
         if stopping or (state.epoch % self.every == 0 and not is_last):
             self._save(state)
         if stopping:
-            raise self._interrupted(f"after epoch {state.epoch}", state)
+            raise Interrupted(f"Stopped after epoch {state.epoch} of {state.epochs}; {self._go_on()}")
 
     def on_train_end(self, state: TrainingState) -> None:
         self._save(state)
 
     def teardown(self, state: TrainingState) -> None:
-        self._signals.close()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def _request_stop(self, number: int, frame: object) -> None:
+        self._stop_requested = True
+        for each, handler in self._handlers.items():
+            signal.signal(each, handler)
 
     def _save(self, state: TrainingState) -> None:
-        if distributed.rank() == 0:
-            with self._translate_disk_errors():
-                save_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.progress, state.callbacks)
+        progress, path = state.progress, self.folder.checkpoint
+        self._write(lambda: save_checkpoint(path, state.method, state.optimizer, progress, state.callbacks))
         self._saved_at = time.monotonic()
 
-    def _interrupted(self, when: str, state: TrainingState) -> Interrupted:
-        return Interrupted(f"Stopped {when} of {state.epochs}; {self._go_on()}")
-
-    @contextmanager
-    def _translate_disk_errors(self) -> Iterator[None]:
+    def _write(self, write: Callable[[], None]) -> None:
         try:
-            yield
+            if distributed.rank() == 0:
+                write()
         except OSError as error:
             raise TrainingError(
                 f"Cannot write to {self.folder.path} ({error.strerror or error}); what was written before is whole. "
@@ -195,32 +187,3 @@ class CheckpointCallback(Callback):
 
     def _go_on(self) -> str:
         return f"go on with: sfa train --resume --out {shlex.quote(str(self.folder.path))}"
-
-
-@contextmanager
-def stop_requests() -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C and SIGTERM as a request to stop after the current step, not in the middle of one.
-
-    Inside, the first of them makes the yielded function return True; a second one acts as usual.
-    """
-    requested = False
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def request(number: int, frame: FrameType | None) -> None:
-        nonlocal requested
-        requested = True
-        restore()
-
-    def restore() -> None:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-    for number in previous:
-        signal.signal(number, request)
-    try:
-        yield lambda: requested
-    finally:
-        restore()

@@ -1,4 +1,4 @@
-"""Optimizers, the LARS optimizer, and the learning rate as a function of the epoch."""
+"""Optimizers, among them LARS, and the learning rate as a function of the epoch."""
 
 from __future__ import annotations
 
@@ -14,25 +14,15 @@ from sfa.methods.base import TrainingHooks
 
 OptimizerName = Literal["adam", "adamw", "sgd", "lars"]
 
-EPSILON = 1e-8
-"""Beside the norms in the denominator of LARS, as implementations have it."""
-
 
 def make_optimizer(
     name: OptimizerName, method: nn.Module, *, lr: float, weight_decay: float, momentum: float
 ) -> torch.optim.Optimizer:
-    """Make the optimizer of a method's trained weights, all in one group unless some are treated apart.
+    """Make the optimizer of the trained weights of a method.
 
-    Weights whose rate is to stay at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked
-    ``constant``, after the others. Under LARS those of at most one dimension (biases, and the weights of batch
-    normalization) have neither its adaptive rate nor weight decay.
-
-    Args:
-        name: ``adam``, ``adamw``, ``sgd`` or ``lars``.
-        method: What is trained.
-        lr: Peak learning rate.
-        weight_decay: L2 penalty of Adam, SGD and LARS, or decay of AdamW.
-        momentum: Of SGD and LARS.
+    Weights whose rate stays at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked ``constant``,
+    after the others. Under LARS those of at most one dimension (biases, and the weights of batch normalization) have
+    neither its adaptive rate nor weight decay.
     """
     if name not in get_args(OptimizerName):
         raise unknown_name("optimizer", name, get_args(OptimizerName))
@@ -47,11 +37,10 @@ def make_optimizer(
         own = {"constant": True} if is_constant else {}
         plain = {"adaptive": False, "weight_decay": 0.0} if is_plain else {}
         groups.append({"params": weights_of[is_constant, is_plain], **own, **plain})
-    if name in ("adam", "adamw"):
-        adam = torch.optim.Adam if name == "adam" else torch.optim.AdamW
-        return adam(groups, lr=lr, weight_decay=weight_decay)
-    sgd: Any = torch.optim.SGD if name == "sgd" else LARS
-    return sgd(groups, lr=lr, weight_decay=weight_decay, momentum=momentum)  # type: ignore[no-any-return]
+    classes = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "lars": LARS}
+    options = {"momentum": momentum} if name in ("sgd", "lars") else {}
+    made: torch.optim.Optimizer = classes[name](groups, lr=lr, weight_decay=weight_decay, **options)
+    return made
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -88,18 +77,15 @@ class LARS(torch.optim.Optimizer):
     r"""Layer-wise adaptive rate scaling: SGD whose step suits the size of the weights.
 
     From `"Large Batch Training of Convolutional Networks" <https://arxiv.org/abs/1708.03888>`_ (You et al., 2017). For
-    the weights :math:`w` of a layer, their gradient :math:`g`, the weight decay :math:`\beta`, the momentum
-    :math:`\mu` and the learning rate :math:`\gamma`,
+    the weights :math:`w` of a layer and their gradient :math:`g`,
 
     .. math::
         \lambda = \frac{\eta \lVert w \rVert}{\lVert g \rVert + \beta \lVert w \rVert + \epsilon}, \qquad
         v \leftarrow \mu v + \min(\lambda / \gamma, 1) (g + \beta w), \qquad
         w \leftarrow w - \gamma v.
 
-    The minimum clips the local rate at :math:`\gamma` itself, so that no layer moves faster than SGD would move it;
-    without clipping (the paper's form) :math:`\lambda` stands in its place. Weights that are zero, as new biases are,
-    and gradients that are zero have no ratio: there :math:`v \leftarrow \mu v + g`, as in the implementations of which
-    results are published.
+    Without clipping (the paper's form) :math:`\lambda` stands in place of the minimum. Where weights or gradients are
+    zero, :math:`v \leftarrow \mu v + g`.
 
     Args:
         params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum, as biases and
@@ -108,7 +94,7 @@ class LARS(torch.optim.Optimizer):
         momentum: :math:`\mu`.
         weight_decay: :math:`\beta`.
         eta: The trust coefficient :math:`\eta`.
-        clip: Whether the local rate is clipped.
+        clip: Whether the local rate is clipped at :math:`\gamma`.
     """
 
     def __init__(
@@ -147,7 +133,7 @@ def _direction(w: Tensor, g: Tensor, group: dict[str, Any]) -> Tensor:
     if not group["adaptive"]:
         return g.add(w, alpha=beta)
     w_norm, g_norm = torch.linalg.vector_norm(w), torch.linalg.vector_norm(g)
-    rate = group["eta"] * w_norm / (g_norm + beta * w_norm + EPSILON)
+    rate = group["eta"] * w_norm / (g_norm + beta * w_norm + 1e-8)
     if group["clip"]:
         rate = (rate / group["lr"]).clamp(max=1)
     has_ratio = (w_norm > 0) & (g_norm > 0)
