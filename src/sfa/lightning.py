@@ -1,9 +1,4 @@
-"""The layer, and every method around it, with PyTorch Lightning.
-
-The layer is an ``nn.Module`` and needs nothing of this in a ``LightningModule`` of one's own;
-:class:`SpectralDiagnostics` shows what it does there. :class:`LightningMethod` trains a method of :mod:`sfa.methods`
-with a ``Trainer``.
-"""
+"""Train methods with PyTorch Lightning, and show what the layer does in a ``LightningModule`` of one's own."""
 
 from __future__ import annotations
 
@@ -37,10 +32,7 @@ NAMES = ("lightning.pytorch", "pytorch_lightning")
 
 
 def name_in_use() -> str:
-    """Return the name of the Lightning that has been imported already, or else of the one that is installed.
-
-    The two have classes of their own: a ``Trainer`` of one takes no module of the other.
-    """
+    """Return the Lightning package that has been imported already, or else is installed; their classes differ."""
     loaded = [name for name in NAMES if sys.modules.get(name) is not None]
     for name in (*loaded, *NAMES):
         try:
@@ -67,13 +59,11 @@ class LightningMethod(LightningModule):
     """A method with its optimizer, its schedule and its batches: ``Trainer(max_epochs=200).fit(LightningMethod(…))``.
 
     On one process and in precision 32 the weights are to the bit those of :func:`sfa.train.train` with the same
-    arguments and ``patience=None``. Epochs, devices, precision, early stopping and checkpoints are the trainer's
-    affair. ``Trainer.predict`` gives the embeddings.
+    arguments and ``patience=None``. ``Trainer.predict`` gives the embeddings.
 
     Args:
         method: What is trained, of :mod:`sfa.methods`.
-        data: The graph, or set of graphs or images; if not given, a loader of batches as the method takes them goes to
-            ``fit``, and another to ``predict``.
+        data: The graph, or set of graphs or images; if not given, ``fit`` and ``predict`` need a loader of batches.
         optimizer: This and all that follow as in :func:`sfa.train.train`.
     """
 
@@ -95,44 +85,36 @@ class LightningMethod(LightningModule):
         super().__init__()
         self.save_hyperparameters(ignore=["method", "data", "sampler"])
         self.method, self.data, self.sampler, self.seed = method, data, sampler, seed
-        self.optimizer_options: Any = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
-        self.optimizer_name = optimizer
-        self.schedule: Any = {"peak": lr, "warmup": warmup, "warmup_from": warmup_from, "cosine": cosine}
-        self.observe: Observer | None = None
-        """Is shown the feature maps of each step, if it is set."""
+        self._make_optimizer = partial(make_optimizer, optimizer, lr=lr, weight_decay=weight_decay, momentum=momentum)
+        self._rate = partial(learning_rate, peak=lr, warmup=warmup, warmup_from=warmup_from, cosine=cosine)
+        self.observe: Observer | None = None  # is shown the feature maps of each step
         self._plan: BatchPlan | None = None
-        self._num_steps = 1
+        self._steps: list[Tensor] = []
 
     @classmethod
     def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> Self:
-        """Build a recipe's method for these data; ``max_epochs`` and the like are to be given to the trainer.
-
-        Args:
-            recipe: A shipped name such as ``paper/cora``, a YAML file or a mapping.
-            data: As :func:`sfa.data.load` gives them.
-        """
+        """Build the method of a recipe (a shipped name such as ``paper/cora``, a YAML file or a mapping) for data."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         wanted = ("optimizer", "lr", "weight_decay", "momentum", "warmup", "warmup_from", "cosine", "seed")
         settings = {key: parsed.training.arguments[key] for key in wanted}
         return cls(parsed.build_for(data), parsed.prepare(data), sampler=parsed.make_sampler(), **settings)
 
     def setup(self, stage: str) -> None:
-        """Check what the schedule needs; several processes act as one."""
         if stage == "fit" and (self.trainer.max_epochs or -1) < 1:
             raise InputError("LightningMethod has a schedule of epochs: give the Trainer max_epochs.")
         if self.trainer.world_size > 1:
             distributed.enable_cross_rank(self.method)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return make_optimizer(self.optimizer_name, self.method, **self.optimizer_options)
+        return self._make_optimizer(self.method)
 
     def train_dataloader(self) -> Iterable[Data]:
         self._plan = BatchPlan(self._require_data("fit"), self.sampler, self.seed, self.device)
         return _Loader(self._batches)
 
     def on_train_batch_start(self, batch: Data, batch_idx: int) -> None:
-        now = self.current_epoch + batch_idx / self._steps()
-        rate = learning_rate(now, epochs=self._epochs(), **self.schedule)
+        now = self.current_epoch + batch_idx / self._num_steps()
+        rate = self._rate(now, epochs=int(self.trainer.max_epochs or 1))
         set_rate(self.optimizers(use_pl_optimizer=False), rate)  # type: ignore[arg-type]
         self.method.before_step(now)
         self.log("lr", rate, on_step=True, on_epoch=False, batch_size=1)
@@ -149,7 +131,7 @@ class LightningMethod(LightningModule):
 
     def optimizer_step(self, epoch: int, batch_idx: int, *args: Any, **kwargs: Any) -> None:
         super().optimizer_step(epoch, batch_idx, *args, **kwargs)
-        self.method.after_step((epoch + (batch_idx + 1) / self._steps()) / self._epochs())
+        self.method.after_step((epoch + (batch_idx + 1) / self._num_steps()) / int(self.trainer.max_epochs or 1))
 
     def on_train_epoch_end(self) -> None:
         self.method.after_epoch(self._again())
@@ -159,7 +141,6 @@ class LightningMethod(LightningModule):
         return _Loader(lambda: iter([data]))
 
     def predict_step(self, batch: Data, batch_idx: int) -> Tensor:
-        """Compute embeddings of the uncorrupted nodes, graphs or images."""
         return self.method.embed(batch)
 
     def _require_data(self, stage: str) -> Data:
@@ -170,26 +151,21 @@ class LightningMethod(LightningModule):
     def _generator(self, step: int) -> torch.Generator:
         return step_generator(self.seed, self.current_epoch, step, rank=self.global_rank, device=self.device)
 
-    def _epochs(self) -> int:
-        return int(self.trainer.max_epochs or 1)
-
-    def _steps(self) -> float:
-        """Return the steps of this epoch; infinitely many of a loader that does not know."""
-        return self.trainer.num_training_batches if self._plan is None else self._num_steps
+    def _num_steps(self) -> float:
+        """Return the number of steps of this epoch; infinity for a loader without length."""
+        return self.trainer.num_training_batches if self._plan is None else len(self._steps)
 
     def _batches(self) -> Iterator[Data]:
         assert self._plan is not None
-        epoch = self.current_epoch
-        steps = self._plan.plan(epoch)
-        self._num_steps = len(steps)
-        for step, seeds in enumerate(steps):
-            (part,) = self._plan.parts(epoch, step, seeds)
+        self._steps = self._plan.plan(self.current_epoch)
+        for step, seeds in enumerate(self._steps):
+            (part,) = self._plan.parts(self.current_epoch, step, seeds)
             yield part.batch
 
     def _again(self) -> Iterator[tuple[Data, torch.Generator]]:
         """Yield the batches of this epoch once more, with generators that none of its steps has had."""
         if self._plan is not None:
-            yield from self._plan.again(self.current_epoch, self._plan.plan(self.current_epoch))
+            yield from self._plan.again(self.current_epoch, self._steps)
             return
         first = self.trainer.fit_loop.epoch_loop.batch_idx + 1
         for step, batch in enumerate(self.trainer.train_dataloader or ()):
@@ -209,19 +185,16 @@ class _Loader:
 class SpectralDiagnostics(Callback):
     """Log the spectrum, effective rank, uniformity and alignment of the feature maps before and after each layer.
 
-    It looks at the last batch of the first epoch, of every multiple and of the last, and draws nothing: training is the
-    same to the bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
-    :class:`~sfa.evaluate.Diagnostics`), singular values as histograms where the logger is TensorBoard or Weights &
-    Biases. Of a model with several layers the layer's name is part of theirs.
-
-    A layer that is called twice in a step, on maps of one shape, is taken to see two views, and their alignment is
-    logged.
+    The last batch of the first epoch, of every multiple and of the last epoch is observed; training is the same to the
+    bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
+    :class:`~sfa.evaluate.Diagnostics`), with the name of the layer if there are several, and singular values as
+    histograms where the logger is TensorBoard or Weights & Biases. Two calls of a layer in a step are two views.
 
     Args:
-        every: Epochs between two looks.
+        every: Epochs between two observations.
 
     Attributes:
-        history: What was seen, a row a layer: its ``epoch`` counted from 1, its ``layer`` and its diagnostics.
+        history: Rows with the ``epoch`` counted from 1, the name of the ``layer`` and its diagnostics.
     """
 
     def __init__(self, every: int = 10) -> None:
@@ -251,11 +224,8 @@ class SpectralDiagnostics(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: STEP_OUTPUT, batch: Any, batch_idx: int
     ) -> None:
-        if not self._looking:
-            return
-        self._looking = False
         seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
-        self._calls = {}
+        self._looking, self._calls = False, {}
         for name, maps in seen.items():
             diagnostics = diagnose(*maps)
             if diagnostics is None:
@@ -287,7 +257,7 @@ class SpectralDiagnostics(Callback):
 
 
 def _join_views(calls: list[FeatureMaps]) -> FeatureMaps:
-    """Return the first two calls of a layer in a step as two views, if their maps are of one shape; else the first."""
+    """Return the first two calls of a layer in a step as two views if their maps have one shape, else the first."""
     first, *others = calls
     if first.h_beta is not None or not others or others[0].h_alpha.shape != first.h_alpha.shape:
         return first
