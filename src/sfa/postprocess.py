@@ -30,6 +30,9 @@ class RemoveTopPCs:
 
     One direction is what a complete power iteration would remove (:math:`k \to \infty`). The directions are those of
     the Gram matrix ``(d, d)`` in float64.
+
+    Args:
+        count: Number of directions.
     """
 
     def __init__(self, count: Count = 1) -> None:
@@ -63,7 +66,11 @@ class RemoveTopPCs:
 
 @register("postprocess", "propagate")
 class Propagate:
-    """Replace each row by a mean of itself and its neighbors (:func:`propagate`), ``hops`` times."""
+    """Replace each row by a mean of itself and its neighbors (:func:`propagate`).
+
+    Args:
+        hops: Number of repetitions.
+    """
 
     def __init__(self, hops: Count = 1) -> None:
         check_whole("hops", hops, 1)
@@ -78,9 +85,10 @@ class Propagate:
 
 @register("postprocess", "concat-features")
 class ConcatFeatures:
-    """Concatenate the embedding and the features of a node, both with unit rows, the features times ``weight``.
+    """Concatenate the embedding and the features of a node, both with unit rows; the result is dense.
 
-    Features may be dense or CSR; the result is dense.
+    Args:
+        weight: Factor of the features.
     """
 
     def __init__(self, weight: Positive = 1.0) -> None:
