@@ -144,8 +144,8 @@ def write_embeddings(
 ) -> None:
     """Write ``(n, d)`` embeddings in the format of the path's suffix; an existing file is replaced in one step.
 
-    The ids are in a column ``node_id`` of a table, in the index of AnnData's observations, and in ``node_ids`` of other
-    files; those of graphs, which ``item`` says they are, in ``graph_id`` and ``graph_ids``.
+    The ids of nodes are in a column ``node_id`` of a table, in the index of AnnData's observations, and in ``node_ids``
+    of other files.
 
     Args:
         path: It ends in ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
@@ -155,7 +155,7 @@ def write_embeddings(
         layout: Of a table: ``columns`` for one a feature, ``z0``, ``z1`` …; ``list`` for one column ``embedding`` of
             lists of floats. A ``.csv`` then has the header and the array delimiter that Neo4j's import reads.
         columns: More columns, of text: labels, for instance.
-        about: What ``.h5ad`` notes under ``uns["sfa"]``: names to text or numbers.
+        about: Names and values to note in ``.h5ad``, under ``uns["sfa"]``.
     """
     path, columns = Path(path), columns or {}
     check_export(path, layout)

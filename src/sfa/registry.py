@@ -1,4 +1,4 @@
-"""One registry for every part that has a name: methods, encoders, augmentations, spectral maps, samplers, protocols …
+"""One registry for every part that has a name, such as methods, encoders, augmentations and spectral maps.
 
 >>> resolve("spectral", "sfa").__name__
 'SpectralFeatureAugmentation'
@@ -56,16 +56,11 @@ def register(kind: str, name: str, part: Part) -> Part: ...
 
 
 def register(kind: str, name: str, part: Any = None) -> Any:
-    """Give a part a name, by which recipes, the command line and the estimators know it.
+    """Give a part of a kind (one of :data:`HOMES`) a name for recipes, the command line and the estimators.
 
     Use it as a function, ``sfa.register("method", "mine", MyMethod)``, or as a decorator of the class. Packages can
     register parts without being imported: by an entry point ``name = "package.module:Class"`` in the group
     ``sfa.method`` (or ``sfa.encoder``, ``sfa.spectral``, …).
-
-    Args:
-        kind: One of :data:`HOMES`, for instance ``method`` or ``spectral``.
-        name: The name, without ``:`` and spaces.
-        part: The class or function; left out when used as a decorator.
     """
     if part is None:
         return lambda decorated: register(kind, name, decorated)
@@ -142,10 +137,7 @@ def name_of(kind: str, part: Any) -> str:
 
 
 def source_of(name: str) -> str | None:
-    """Return the class that ``package.module:Class`` names and a hash of its source file.
-
-    ``None`` if it cannot be found, or is a part of this package.
-    """
+    """Return the class of ``package.module:Class`` and a hash of its file; ``None`` if it is ours or not found."""
     path = _PATH.fullmatch(name)
     if path is None or path["module"].partition(".")[0] == "sfa":
         return None
@@ -167,14 +159,14 @@ def known_names(kind: str) -> list[str]:
     return list(dict.fromkeys([*_load(kind), *(entry.name for entry in entry_points(group=f"sfa.{kind}"))]))
 
 
+@cache  # as it takes a twentieth of a second
+def _installed() -> Any:
+    return metadata.entry_points()
+
+
 def entry_points(**which: Any) -> Any:
     """Return entry points by ``group`` and ``name``."""
     return _installed().select(**which)
-
-
-@cache
-def _installed() -> Any:
-    return metadata.entry_points()  # takes a twentieth of a second
 
 
 def is_path(name: str) -> bool:

@@ -56,7 +56,12 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     if how == "standard":
         mean, deviation = _column_statistics(x)
         return _map_rows(graph, lambda rows: (rows.double() - mean) / deviation)
-    lowest = 0.0 if how == "row" else _lowest(x)
+    lowest = 0.0
+    if how == "shifted-row":
+        entries = x.values() if x.layout == torch.sparse_csr else x
+        lowest = float(entries.min()) if entries.numel() else 0.0
+        if entries.numel() < x.shape[0] * x.shape[1]:  # CSR leaves zeros out
+            lowest = min(lowest, 0.0)
 
     def divisor(length: Tensor) -> Tensor:
         return length.where(length > 0, 1) if how == "row" else length.clamp(min=1)
@@ -121,13 +126,6 @@ def _map_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Data:
 
 def _dense_rows(x: Tensor) -> Iterator[Tensor]:
     return (some_rows(x, chunk.start, chunk.stop).to_dense() for chunk in row_chunks(tuple(x.shape)))
-
-
-def _lowest(x: Tensor) -> float:
-    """Return the smallest entry of ``x`` ``(n, d)``, zeros that CSR leaves out included."""
-    entries = x.values() if x.layout == torch.sparse_csr else x
-    lowest = float(entries.min()) if entries.numel() else 0.0
-    return lowest if entries.numel() == x.shape[0] * x.shape[1] else min(lowest, 0.0)
 
 
 def _column_statistics(x: Tensor) -> tuple[Tensor, Tensor]:

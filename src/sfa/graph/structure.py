@@ -38,12 +38,7 @@ class CSRStructure:
     """The positions of the non-zero entries of ``A + I`` of an undirected graph in compressed sparse rows.
 
     ``edge_index`` ``(2, m)`` has every undirected edge in both directions, no self-loop and no duplicate, in any order.
-
-    Attributes:
-        edge_row: Rows ``(m,)`` of the edges sorted by (row, column), without self-loops.
-        edge_col: Columns ``(m,)`` of the sorted edges.
-        edge_rowptr: Row pointers ``(n + 1,)`` of the sorted edges.
-        rowptr: Row pointers ``(n + 1,)`` of ``A + I``.
+    ``edge_row``, ``edge_col`` and ``edge_rowptr`` are of the sorted edges, ``rowptr`` and ``col`` of ``A + I``.
     """
 
     def __init__(self, edge_index: Tensor, num_nodes: int) -> None:

@@ -57,10 +57,7 @@ class Transitions:
     def joins(self, one: Tensor, other: Tensor) -> Tensor:
         """Tell for each of the pairs of nodes ``(k,)`` whether there is an edge between them."""
         keys = one * self.num_nodes + other
-        if len(self.col) == 0:
-            return torch.zeros_like(keys, dtype=torch.bool)
-        place = torch.searchsorted(self._keys, keys).clamp_max(len(self._keys) - 1)
-        return self._keys[place] == keys
+        return self._keys[torch.searchsorted(self._keys, keys)] == keys
 
     @cached_property
     def strength(self) -> Tensor:
@@ -79,7 +76,8 @@ class Transitions:
 
     @cached_property
     def _keys(self) -> Tensor:
-        return expand_rowptr(self.rowptr) * self.num_nodes + self.col
+        keys = expand_rowptr(self.rowptr) * self.num_nodes + self.col
+        return torch.cat([keys, keys.new_full((1,), self.num_nodes**2)])  # one that is larger than those of all pairs
 
 
 _TRANSITIONS: WeakTensorCache[Transitions] = WeakTensorCache()

@@ -58,38 +58,28 @@ class Progress:
 class TrainingState:
     """Where training is. Every hook gets it, and may add to :attr:`metrics` or call :meth:`stop`.
 
-    Attributes:
-        method: The module that is trained.
-        optimizer: Its optimizer.
-        data: All data that it is trained on.
-        epochs: Planned epochs.
-        callbacks: All callbacks, in the order in which they are called.
-        progress: Completed epochs and steps.
-        num_steps: Steps of the current epoch.
-        loss: Loss of the last step.
-        metrics: Row of the last epoch: ``epoch``, ``loss``, ``lr``, ``seconds``, and what callbacks add.
+    ``epoch`` and ``step`` count completed epochs and completed steps of the current one. ``metrics`` are those of the
+    last epoch: ``epoch``, ``loss``, ``lr``, ``seconds``, and what callbacks add.
     """
 
     method: nn.Module
     optimizer: torch.optim.Optimizer
-    data: Data
-    epochs: int
+    data: Data  # all data that the method is trained on
+    epochs: int  # planned
     callbacks: Sequence[Callback]
     progress: Progress = field(default_factory=Progress)
-    num_steps: int = 1
-    loss: float = math.nan
+    num_steps: int = 1  # of the current epoch
+    loss: float = math.nan  # of the last step
     metrics: dict[str, Any] = field(default_factory=dict)
     should_stop: bool = False
     started: float = field(default_factory=time.perf_counter)
 
     @property
     def epoch(self) -> int:
-        """Completed epochs."""
         return self.progress.epoch
 
     @property
     def step(self) -> int:
-        """Completed steps of the current epoch."""
         return self.progress.step
 
     @property

@@ -53,8 +53,18 @@ def load_checkpoint(
                 callback.load_state_dict(state)
     except (RuntimeError, TypeError, KeyError) as error:
         raise InputError(f"The checkpoint {path} does not fit this recipe and data: {_first_line(error)}") from error
-    if optimizer is not None:
-        _restore(optimizer, _beginning_with("optimizer", tensors))
+    if optimizer is None:
+        return progress
+    states: dict[int, dict[str, Tensor]] = {}
+    for name, value in _beginning_with("optimizer", tensors).items():
+        index, key = name.split(".")
+        states.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
+    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
+    for weights, kept in optimizer.state.items():
+        for key, value in kept.items():
+            if value.shape == weights.shape:
+                kept[key] = torch.empty_like(weights, dtype=value.dtype).copy_(value)
     return progress
 
 
@@ -83,19 +93,6 @@ def _beginning_with(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor
     return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
 
 
-def _restore(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        index, key = name.split(".")
-        state.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
-    for weights, kept in optimizer.state.items():
-        for key, value in kept.items():
-            if value.shape == weights.shape:
-                kept[key] = torch.empty_like(weights, dtype=value.dtype).copy_(value)
-
-
 def _first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
@@ -122,6 +119,7 @@ class CheckpointCallback(Callback):
         self.folder, self.every, self.resume = folder, every, resume
         self._stop_requested = False
         self._handlers: dict[int, Any] = {}
+        self._go_on = f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"
 
     def setup(self, state: TrainingState) -> None:
         keys = [each.state_key for each in state.callbacks if type(each).state_dict is not Callback.state_dict]
@@ -147,7 +145,7 @@ class CheckpointCallback(Callback):
         if stopping or time.monotonic() - self._saved_at > SECONDS:
             self._save(state)
         if stopping:
-            raise Interrupted(f"Stopped within epoch {state.epoch + 1} of {state.epochs}; {self._go_on()}")
+            raise Interrupted(f"Stopped within epoch {state.epoch + 1} of {state.epochs}; {self._go_on}")
 
     def on_epoch_end(self, state: TrainingState) -> None:
         is_last = distributed.any_of(state.should_stop)
@@ -156,7 +154,7 @@ class CheckpointCallback(Callback):
         if stopping or (state.epoch % self.every == 0 and not is_last):
             self._save(state)
         if stopping:
-            raise Interrupted(f"Stopped after epoch {state.epoch} of {state.epochs}; {self._go_on()}")
+            raise Interrupted(f"Stopped after epoch {state.epoch} of {state.epochs}; {self._go_on}")
 
     def on_train_end(self, state: TrainingState) -> None:
         self._save(state)
@@ -182,8 +180,5 @@ class CheckpointCallback(Callback):
         except OSError as error:
             raise TrainingError(
                 f"Cannot write to {self.folder.path} ({error.strerror or error}); what was written before is whole. "
-                f"Once it can be written, {self._go_on()}"
+                f"Once it can be written, {self._go_on}"
             ) from error
-
-    def _go_on(self) -> str:
-        return f"go on with: sfa train --resume --out {shlex.quote(str(self.folder.path))}"

@@ -27,12 +27,10 @@ Row = Mapping[str, Any]
 class Logger:
     """Base class of loggers: override :meth:`log`, and pass a :class:`~sfa.train.LoggerCallback` to training.
 
-    A resumed run writes its log anew from ``rows``, so that it has every step once.
-
     Args:
         folder: The run folder, below which the logger writes to a place of its own.
         settings: Hyperparameters, such as the sections of a recipe.
-        rows: Metrics of the epochs that are done already.
+        rows: Metrics of completed epochs, from which a resumed run writes its log anew.
     """
 
     package: ClassVar[str | None] = None
@@ -55,13 +53,9 @@ class Logger:
 
 
 class Loggers(AbstractContextManager["Loggers"]):
-    """Use several loggers as one; one that fails is reported and left out, and training goes on.
+    """Use several loggers as one, in a ``with`` block, which closes them; only the first process logs.
 
-    Only the first process logs. Use it in a ``with`` block, which closes the loggers.
-
-    Args:
-        names: See ``sfa list loggers``. Each is taken once.
-        tell: Is given a sentence on each logger that fails.
+    A logger that fails is reported to ``tell`` and left out, and training goes on.
     """
 
     def __init__(self, names: Sequence[str], tell: Callable[[str], None]) -> None:

@@ -69,7 +69,7 @@ def train(
         method: A module that returns the loss of one step, ``method(data, generator)``. For diagnostics and probes it
             also takes ``observe``, as a :class:`~sfa.methods.Method` does.
         data: The whole graph, or set of graphs or images.
-        epochs: Maximal number of passes over the nodes, graphs or images.
+        epochs: Passes over the nodes, graphs or images at most.
         optimizer: ``adam``, ``adamw``, ``sgd`` or ``lars`` (:class:`LARS`).
         lr: Peak learning rate.
         weight_decay: L2 penalty, or decay of AdamW.
@@ -78,21 +78,18 @@ def train(
         warmup_from: The rate that the rise begins at; see :func:`learning_rate`.
         cosine: Let the rate fall to zero along a cosine after the warm-up.
         precision: ``32``, or autocast to ``bf16-mixed`` or, on a GPU, ``16-mixed``; weights stay in float32.
-        accumulate: Number of parts that the batch of a step is split into to save memory. Gradients are those of the
-            whole batch, but batch normalization, spectral maps and negatives see their part alone.
+        accumulate: Parts of the batch of a step whose gradients are added up to save memory; batch normalization,
+            spectral maps and negatives see their part alone.
         patience: Epochs without progress before :class:`EarlyStopping`; never, if ``None``.
         restore_best: End with the weights of the epoch of lowest loss (:class:`RestoreBest`), not of the last.
         seed: Source of all randomness of the steps.
-        checkpoint_every: Epochs between checkpoints, when there is a folder.
+        checkpoint_every: Epochs between checkpoints.
         diagnose_every: Epochs between two diagnostics (:class:`DiagnosticsCallback`); never, if 0.
         device: See :func:`make_fabric`.
         sampler: Cuts an epoch into batches; see :class:`BatchPlan`. Processes started by ``torchrun`` share each batch.
         folder: Where metrics and checkpoints go (:class:`CheckpointCallback`); nowhere, if ``None``.
         resume: Continue from the checkpoint of the folder, if it has one. The result is the same to the bit.
         callbacks: Called after the built-in ones, but before metrics and checkpoints are written.
-
-    Returns:
-        How far training came and its best loss.
     """
     fabric = make_fabric(device, precision)
     if fabric.world_size > 1:

@@ -55,8 +55,8 @@ def learning_rate(
 ) -> float:
     """Compute the rate at ``epoch`` (from 0): a linear rise over ``warmup`` epochs, then constant or a cosine to 0.
 
-    Steps within an epoch are fractions of it. The rise begins at ``warmup_from`` and is at its peak when the warm-up
-    ends; if that is not given, it begins one epoch in and is at its peak for the warm-up's last epoch.
+    The rise begins at ``warmup_from`` and ends after the warm-up; if that is not given, it begins one epoch in and ends
+    with the last epoch of the warm-up.
 
     >>> [round(learning_rate(e, peak=1.0, epochs=6, warmup=2, cosine=True), 3) for e in range(6)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
@@ -77,7 +77,8 @@ class LARS(torch.optim.Optimizer):
     r"""Layer-wise adaptive rate scaling: SGD whose step suits the size of the weights.
 
     From `"Large Batch Training of Convolutional Networks" <https://arxiv.org/abs/1708.03888>`_ (You et al., 2017). For
-    the weights :math:`w` of a layer and their gradient :math:`g`,
+    weights :math:`w`, gradient :math:`g`, learning rate :math:`\gamma`, momentum :math:`\mu` and weight decay
+    :math:`\beta`,
 
     .. math::
         \lambda = \frac{\eta \lVert w \rVert}{\lVert g \rVert + \beta \lVert w \rVert + \epsilon}, \qquad
@@ -88,8 +89,7 @@ class LARS(torch.optim.Optimizer):
     zero, :math:`v \leftarrow \mu v + g`.
 
     Args:
-        params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum, as biases and
-            the weights of batch normalization are: :math:`v \leftarrow \mu v + g + \beta w`.
+        params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum.
         lr: The learning rate :math:`\gamma`; 0 moves nothing.
         momentum: :math:`\mu`.
         weight_decay: :math:`\beta`.
@@ -128,7 +128,7 @@ class LARS(torch.optim.Optimizer):
 
 
 def _direction(w: Tensor, g: Tensor, group: dict[str, Any]) -> Tensor:
-    """Compute what is added to the momentum, relative to the learning rate; nothing leaves the device."""
+    """Compute the addition to the momentum, relative to the learning rate, without leaving the device."""
     beta = group["weight_decay"]
     if not group["adaptive"]:
         return g.add(w, alpha=beta)

@@ -47,15 +47,14 @@ class RunFolder:
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         exists = path.is_dir()  # maybe as a mount point or a link, over which nothing can be renamed
-        temporary = TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") if not exists else None
-        with temporary or nullcontext(str(path)) as name:
-            staging = Path(name)
-            write_text(staging / "recipe.yaml", yaml.safe_dump(dict(recipe), sort_keys=False))
+        staging = nullcontext(path) if exists else TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.")
+        with staging as name:
+            write_text(Path(name, "recipe.yaml"), yaml.safe_dump(dict(recipe), sort_keys=False))
             described = {"format": FORMAT, **record, "versions": versions(), "command": sys.argv}
-            write_text(staging / "run.json", json.dumps(described, indent=2) + "\n")
+            write_text(Path(name, "run.json"), json.dumps(described, indent=2) + "\n")
             if not exists:
-                staging.chmod(0o777 & ~umask())
-                staging.replace(target)
+                Path(name).chmod(0o777 & ~umask())
+                Path(name).replace(target)
         return cls(path)
 
     @staticmethod

@@ -39,26 +39,24 @@ def read_runs(paths: Sequence[Path]) -> list[RunLog]:
     names = [path.resolve().name for path in paths]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
-    return [_read_run(path, name) for path, name in zip(paths, names, strict=True)]
-
-
-def _read_run(path: Path, name: str) -> RunLog:
-    folder = RunFolder.open(path)
-    rows = [row for row in folder.read_metrics() if "diagnostics" in row]
-    if not rows:
-        raise InputError(
-            f"{path} has no diagnostics to draw: train again with --set training.diagnose_every=10 and another --out."
-        )
-    epochs, diagnostics = ([row[key] for row in rows] for key in ("epoch", "diagnostics"))
-    match folder.record.get("source"):
-        case {"data": str(data)}:
-            dataset = Path(data).stem
-        case _:
-            dataset = ""
-    try:
+    logs = []
+    for path, name in zip(paths, names, strict=True):
+        folder = RunFolder.open(path)
+        rows = [row for row in folder.read_metrics() if "diagnostics" in row]
+        if not rows:
+            raise InputError(
+                f"{path} has no diagnostics to draw: train again with --set training.diagnose_every=10 and another "
+                "--out."
+            )
+        epochs, diagnostics = ([row[key] for row in rows] for key in ("epoch", "diagnostics"))
+        source = folder.record.get("source")
+        data = source.get("data") if isinstance(source, dict) else None
+        dataset = Path(data).stem if isinstance(data, str) else ""
         log = {"name": name, "epochs": epochs, "diagnostics": diagnostics, "dataset": dataset}
-        return TypeAdapter(RunLog).validate_python(log)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise InputError(f"{folder.metrics} is damaged: {where}: {problem['msg']}.") from error
+        try:
+            logs.append(TypeAdapter(RunLog).validate_python(log))
+        except ValidationError as error:
+            problem = error.errors()[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise InputError(f"{folder.metrics} is damaged: {where}: {problem['msg']}.") from error
+    return logs
