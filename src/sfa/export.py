@@ -44,8 +44,9 @@ class Table(NamedTuple):
 def _write_npz(path: Path, table: Table) -> None:
     """Write ``embeddings``, ``node_ids``, and an array of text for each further column, empty where there is none."""
     texts = {name: np.asarray(["" if one is None else one for one in of]) for name, of in table.columns.items()}
+    arrays: dict[str, Any] = {"embeddings": table.z, f"{table.id_name}s": np.asarray(table.ids), **texts}
     with path.open("wb") as file:
-        np.savez_compressed(file, **{"embeddings": table.z, f"{table.id_name}s": np.asarray(table.ids), **texts})
+        np.savez_compressed(file, **arrays)
 
 
 def _write_pt(path: Path, table: Table) -> None:

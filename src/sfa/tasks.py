@@ -78,18 +78,15 @@ SECTIONS = ("encoder", "augmentation", "training", "feature_norm", "sampler")
 
 
 def settings_of(method: Any) -> dict[str, Any]:
-    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its task's."""
-    for key in method.defaults:
+    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its task's.
+
+    A section keeps what the method does not change, unless the method gives it another name.
+    """
+    settings = dict(SETTINGS[method.task])
+    for key, value in method.defaults.items():
         if key not in SECTIONS:
             raise unknown_name(f"section in the defaults of {getattr(method, '__name__', method)}", key, SECTIONS)
-    return merge(SETTINGS[method.task], method.defaults)
-
-
-def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with some changed; a section keeps what is not changed unless another name is given to it."""
-    merged = dict(settings)
-    for key, value in changes.items():
-        old = merged.get(key)
+        old = settings.get(key)
         same = isinstance(old, Mapping) and isinstance(value, Mapping) and value.get("name") in (None, old.get("name"))
-        merged[key] = {**old, **value} if same else value  # type: ignore[dict-item]
-    return merged
+        settings[key] = {**old, **value} if same else value  # type: ignore[dict-item]
+    return settings

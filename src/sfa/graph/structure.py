@@ -49,7 +49,8 @@ class CSRStructure:
         self.order = None if bool((keys.diff() > 0).all()) else keys.argsort()
         if not (bool((self.sorted(keys).diff() > 0).all()) and bool((edge_index[0] != edge_index[1]).all())):
             raise InputError("The edges hold a self-loop or a duplicate: make the graph with sfa.data.as_graph.")
-        self.edge_row, self.edge_col = edge_index if self.order is None else edge_index[:, self.order]
+        edges = edge_index if self.order is None else edge_index[:, self.order]
+        self.edge_row, self.edge_col = edges.unbind()
         counts = torch.bincount(self.edge_row, minlength=num_nodes)
         self.edge_rowptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         self.rowptr = self.edge_rowptr + torch.arange(num_nodes + 1, device=keys.device)

@@ -138,7 +138,8 @@ class TensorBoard(Logger):
         from tensorboard.summary.writer.record_writer import RecordWriter
         from torch.utils.tensorboard import summary
 
-        self._event, self._summary = Event, summary
+        self._event: Any = Event
+        self._summary: Any = summary
         self._place = folder / "tensorboard"
         self._place.mkdir(exist_ok=True)
         before = list(self._place.glob("events.out.tfevents.*"))
@@ -152,7 +153,7 @@ class TensorBoard(Logger):
         chosen = {path: value for path, value in flatten(settings).items() if value is not None}
         chosen |= {k: json.dumps(v, default=str) for k, v in chosen.items() if not isinstance(v, int | float | str)}
         text = "\n".join(f"    {line}" for line in json.dumps(settings, indent=2, default=str).splitlines())
-        for part in (*summary.hparams(chosen, {"loss": 0.0})[:2], summary.text("recipe", text)):
+        for part in (*self._summary.hparams(chosen, {"loss": 0.0})[:2], self._summary.text("recipe", text)):
             self._write(0, summary=part)
         super().__init__(folder, settings, rows)
         for file in before:  # an open TensorBoard would wait for a file that is gone, but not for an empty one

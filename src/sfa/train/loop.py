@@ -114,7 +114,8 @@ def train(
         for callback in every_callback:
             stack.callback(callback.teardown, state)
             callback.setup(state)
-        if state.progress.finished:  # as a resumed run may be
+        was_finished = state.progress.finished  # as a resumed run may be
+        if was_finished:
             return state.progress
         state.call("on_train_start")
         while not state.progress.finished:
