@@ -129,10 +129,7 @@ def translate_connection_errors() -> Iterator[None]:
         if isinstance(error, SfaError) or world_size() == 1 or not _LOST.search(str(error)):
             raise
         reason = " ".join(str(error).split())[:120]
-        raise TrainingError(
-            f"Another process of this run has ended or cannot be reached, so this one ends too ({reason}). "
-            "A run that has begun goes on from its last checkpoint when all are started again with --resume."
-        ) from error
+        raise TrainingError(f"Another process of this run has ended ({reason}): start all with --resume.") from error
 
 
 def enable_cross_rank(module: nn.Module) -> None:
@@ -141,13 +138,10 @@ def enable_cross_rank(module: nn.Module) -> None:
         if not getattr(part, "spans_processes", True):
             raise InputError(
                 f"{type(part).__name__} needs all rows of a feature map in one process: train with one process, "
-                "or choose a method and a spectral map that span several (see the user guide)."
+                "or choose a method and a spectral map that span several."
             )
         if isinstance(part, _BatchNorm) and not hasattr(part, "across_processes"):
-            raise InputError(
-                f"{type(part).__name__} normalizes over the rows of each process alone: use sfa.nn.BatchNorm in its "
-                "place, or train with one process."
-            )
+            raise InputError(f"{type(part).__name__} normalizes each process alone: use sfa.nn.BatchNorm instead.")
     for part in module.modules():
         if hasattr(part, "across_processes"):
             part.across_processes = True  # type: ignore[assignment]

@@ -122,9 +122,7 @@ def check_export(path: Path, layout: Layout = "columns") -> None:
     if layout not in ("columns", "list"):
         raise InputError(f"The layout is columns or list, not {layout!r}.")
     if layout == "list" and suffix not in TABLES:
-        raise InputError(
-            f"The layout list is for tables, {' and '.join(TABLES)}; {path} has its embeddings as a matrix."
-        )
+        raise InputError(f"The layout list is for tables, {' and '.join(TABLES)}, and not for {path}.")
     if suffix == ".h5ad":
         try:
             import anndata  # noqa: F401

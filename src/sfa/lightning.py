@@ -211,10 +211,7 @@ class SpectralDiagnostics(Callback):
             return
         layers = {name: part for name, part in pl_module.named_modules() if isinstance(part, SpectralMap)}
         if not layers:
-            raise InputError(
-                f"{type(pl_module).__name__} has no spectral map to look at: put a layer such as "
-                "sfa.SpectralFeatureAugmentation() between its encoder and its projector, or leave the callback out."
-            )
+            raise InputError(f"{type(pl_module).__name__} has no spectral map to look at: add one to the model.")
         self._handles = [layer.register_forward_hook(partial(self._see_call, name)) for name, layer in layers.items()]
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:

@@ -26,10 +26,7 @@ def check_rate(name: str, rate: Rate, number: int) -> None:
 def check_batch(batch: Data) -> None:
     """Raise unless ``batch`` has ``ptr`` and ``batch``, and dense features."""
     if batch.get("ptr") is None or batch.get("batch") is None:
-        raise InputError(
-            "A batch of graphs has ptr (G + 1,) and batch (N,), as torch_geometric's DataLoader and Batch make them, "
-            "and this graph has not."
-        )
+        raise InputError("A batch of graphs needs ptr (G + 1,) and batch (N,), as torch_geometric's DataLoader makes.")
     if batch.x is not None and batch.x.layout != torch.strided:
         raise InputError("The features of a batch of graphs are sparse, and dense ones are needed: x.to_dense().")
 
@@ -99,7 +96,5 @@ def graph_of_nodes(ptr: Tensor, nodes: int) -> Tensor:
     """Return the graph of each node, ``(nodes,)``, of graphs that begin at ``ptr``."""
     sizes = ptr.diff()
     if int(ptr[0]) != 0 or int(ptr[-1]) != nodes or bool((sizes < 0).any()):
-        raise InputError(
-            f"The starts of graphs, ptr, must rise from 0 to the number of nodes, {nodes}: {ptr.tolist()}."
-        )
+        raise InputError(f"ptr must rise from 0 to the number of nodes, {nodes}, and ends at {int(ptr[-1])}.")
     return torch.arange(len(sizes), device=ptr.device).repeat_interleave(sizes, output_size=nodes)

@@ -26,14 +26,10 @@ class Transitions:
     def __init__(self, structure: CSRStructure, weight: Tensor | None = None) -> None:
         self.num_nodes = structure.num_nodes
         self.rowptr, self.col = structure.edge_rowptr, structure.edge_col
+        if weight is not None and not bool((weight.isfinite() & (weight >= 0)).all()):
+            raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
         self.weight = None if weight is None else weight.detach()
-        self._cumulative = None
-        if self.weight is not None:
-            if not bool((self.weight.isfinite() & (self.weight >= 0)).all()):
-                raise InputError(
-                    "The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph."
-                )
-            self._cumulative = _cumulate(self.weight, self.rowptr)
+        self._cumulative = None if self.weight is None else _cumulate(self.weight, self.rowptr)
 
     @classmethod
     def of(cls, graph: Data) -> Transitions:
@@ -89,10 +85,7 @@ def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> 
         transitions = Transitions.of(graph)
         if not bool(digest.any()) or torch.equal(digest, transitions.digest.to(digest.device)):
             return transitions
-    raise InputError(
-        f"{method} has learnt the nodes of one graph by their numbers, and this is another (or a batch cut out of "
-        "it): train it on this graph whole, or choose a method with an encoder."
-    )
+    raise InputError(f"{method} has learnt the nodes of one graph, and this is another: train it on this graph.")
 
 
 def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None) -> Tensor:

@@ -52,14 +52,10 @@ class BatchPlan:
         self.sampler = (sampler or (Images if task_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
             self.sampler.graph = copy.copy(data).to(device)
-        is_cut = self.sampler.seeds_are == "clusters"
-        self._at_least = self.count if is_cut else max(2, self.count)
-        if self.sampler.num_seeds < self._at_least:
-            more = ", or cut the graph into more clusters" if is_cut else ""
-            raise InputError(
-                f"{self.sampler.num_seeds} {self.sampler.seeds_are} cannot be shared by {self.count} processes: "
-                f"train with fewer of them{more}."
-            )
+        num_seeds, seeds = self.sampler.num_seeds, self.sampler.seeds_are
+        self._at_least = self.count if seeds == "clusters" else max(2, self.count)
+        if num_seeds < self._at_least:
+            raise InputError(f"{num_seeds} {seeds} cannot be shared by {self.count} processes: train with fewer.")
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
         self._data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
 

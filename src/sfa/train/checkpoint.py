@@ -124,10 +124,8 @@ class CheckpointCallback(Callback):
     def setup(self, state: TrainingState) -> None:
         keys = [each.state_key for each in state.callbacks if type(each).state_dict is not Callback.state_dict]
         if len({"model", "optimizer", *keys}) < len(keys) + 2:
-            raise InputError(
-                "Callbacks that have a state need a state_key each, other than model and optimizer, and these are "
-                f"{', '.join(keys)}."
-            )
+            named = ", ".join(keys)
+            raise InputError(f"Callbacks need a state_key each, other than model and optimizer, and have {named}.")
         if self.resume:
             if self.folder.checkpoint.exists():
                 state.progress = load_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.callbacks)
@@ -178,7 +176,5 @@ class CheckpointCallback(Callback):
             if distributed.rank() == 0:
                 write()
         except OSError as error:
-            raise TrainingError(
-                f"Cannot write to {self.folder.path} ({error.strerror or error}); what was written before is whole. "
-                f"Once it can be written, {self._go_on}"
-            ) from error
+            reason = f"Cannot write to {self.folder.path} ({error.strerror or error})"
+            raise TrainingError(f"{reason}; once it can be written, {self._go_on}") from error

@@ -44,6 +44,4 @@ def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") 
         fabric.launch()
         return fabric
     except (ValueError, RuntimeError, ImportError) as error:
-        raise InputError(
-            f"The device {device!r} cannot be used here (`sfa doctor` lists those that can): {error}"
-        ) from error
+        raise InputError(f"The device {device!r} cannot be used here (see `sfa doctor`): {error}") from error

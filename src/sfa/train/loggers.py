@@ -62,13 +62,11 @@ class Loggers(AbstractContextManager["Loggers"]):
         self._classes = {name: resolve("logger", name) for name in names}
         self._tell = tell
         self._open: dict[str, Logger] = {}
-        for package in (logger.package for logger in self._classes.values() if logger.package):
+        for name in (logger.package for logger in self._classes.values() if logger.package):
             try:
-                import_module(package)
+                import_module(name)
             except ImportError as error:
-                raise InputError(
-                    f"Logging to {package} needs the extra `{package}`: pip install 'sfa[{package}]'."
-                ) from error
+                raise InputError(f"Logging to {name} needs the extra `{name}`: pip install 'sfa[{name}]'.") from error
 
     def open(self, folder: Path, settings: Mapping[str, Any], rows: Sequence[Row] = ()) -> None:
         """Begin, or go on; see :class:`Logger`."""
@@ -99,9 +97,8 @@ class Loggers(AbstractContextManager["Loggers"]):
                 self._open.pop(name).close()
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             shown = " ".join(reason.split())[:200].rstrip(".")
-            self._tell(
-                f"Logging to {name} has ended ({shown}); the run goes on, and its metrics.jsonl has every epoch."
-            )
+            goes_on = "the run goes on, and its metrics.jsonl has every epoch"
+            self._tell(f"Logging to {name} has ended ({shown}); {goes_on}.")
 
 
 def flatten(nested: Mapping[str, Any]) -> dict[str, Any]:

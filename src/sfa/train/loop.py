@@ -170,6 +170,4 @@ def require_finite(number: float, what: str, epoch: int, folder: RunFolder | Non
     """Raise a sentence about ``what`` in this epoch, counted from 0, unless the number is finite."""
     if not math.isfinite(number):
         kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
-        raise TrainingError(
-            f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
-        )
+        raise TrainingError(f"{what} at epoch {epoch + 1}: try a smaller learning rate or a larger tau.{kept}")

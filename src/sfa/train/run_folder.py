@@ -77,10 +77,7 @@ class RunFolder:
         folder = cls(path)
         found = folder.record.get("format")
         if found != FORMAT:
-            raise InputError(
-                f"{path} was written by another version of sfa (folder format {found}; this is {version('sfa')} with "
-                f"format {FORMAT}): train again, or install that version."
-            )
+            raise InputError(f"{path} was written by another version of sfa (format {found}): train again.")
         return folder
 
     @property

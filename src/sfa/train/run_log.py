@@ -44,10 +44,7 @@ def read_runs(paths: Sequence[Path]) -> list[RunLog]:
         folder = RunFolder.open(path)
         rows = [row for row in folder.read_metrics() if "diagnostics" in row]
         if not rows:
-            raise InputError(
-                f"{path} has no diagnostics to draw: train again with --set training.diagnose_every=10 and another "
-                "--out."
-            )
+            raise InputError(f"{path} has no diagnostics to draw: train with --set training.diagnose_every=10.")
         epochs, diagnostics = ([row[key] for row in rows] for key in ("epoch", "diagnostics"))
         source = folder.record.get("source")
         data = source.get("data") if isinstance(source, dict) else None
