@@ -74,17 +74,14 @@ def gather_rows(x: Tensor) -> tuple[Tensor, int]:
     """Gather the rows ``(nᵢ, ...)`` of all processes, ``(Σ nᵢ, ...)``, without gradient; also return the first own."""
     if world_size() == 1:
         return x.detach(), 0
-    sizes = [int(size) for size in _all_gather(torch.tensor([x.shape[0]], device=x.device))]
+    counts = torch.zeros(world_size(), dtype=torch.int64, device=x.device)
+    counts[rank()] = len(x)
+    sizes = all_reduce_sum(counts).tolist()
     padded = x.new_zeros(max(sizes), *x.shape[1:])  # The collectives of NCCL and gloo take one shape from all.
-    padded[: x.shape[0]] = x
-    parts = [part[:size] for part, size in zip(_all_gather(padded), sizes, strict=True)]
-    return torch.cat(parts), sum(sizes[: rank()])
-
-
-def _all_gather(x: Tensor) -> list[Tensor]:
-    parts = [torch.empty_like(x) for _ in range(world_size())]
-    dist.all_gather(parts, x)
-    return parts
+    padded[: len(x)] = x
+    parts = [torch.empty_like(padded) for _ in sizes]
+    dist.all_gather(parts, padded)
+    return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)]), sum(sizes[: rank()])
 
 
 @torch.no_grad()

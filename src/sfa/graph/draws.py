@@ -42,8 +42,7 @@ def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Te
 def random_non_edges(structure: CSRStructure, count: int, generator: torch.Generator | None = None) -> Tensor:
     """Draw ``(2, count)`` ordered pairs of different nodes without an edge, uniformly and with replacement.
 
-    A rank among the zeros of ``A + I`` is drawn and looked up, so that no pair is rejected even on a dense graph. A
-    complete graph has none, ``(2, 0)``.
+    A rank among the zeros of ``A + I`` is drawn and looked up, so that no pair is rejected. A complete graph has none.
     """
     n, col = structure.num_nodes, structure.col
     zeros_before = expand_rowptr(structure.rowptr) * n + col - torch.arange(len(col), device=col.device)
@@ -63,10 +62,7 @@ def ones_and_zeros(graph: Data, generator: torch.Generator | None) -> tuple[Tens
 
 
 def sampled_means(h: Tensor, graph: Data, count: int, draws: int, generator: torch.Generator | None) -> Tensor:
-    """Compute for the first ``count`` nodes the mean ``(count, d)`` of ``draws`` rows of ``h``.
-
-    Each row is drawn with replacement from a node and its neighbors.
-    """
+    """Compute means ``(count, d)`` of ``draws`` rows of ``h``, drawn from a node and its neighbors with replacement."""
     structure = csr_structure(graph.edge_index, graph.num_nodes)
     start, stop = structure.rowptr[:count], structure.rowptr[1 : count + 1]
     drawn = structure.col[start + below((stop - start).expand(draws, count), generator)]

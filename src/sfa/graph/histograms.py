@@ -30,10 +30,7 @@ def degree_histogram(graphs: Data) -> Tensor:
 
 
 def label_counts(labels: Tensor, ptr: Tensor) -> Tensor:
-    """Count how often each graph has each label, as a CSR matrix ``(G, width)`` in float32.
-
-    Each of the ``k`` rows of ``labels`` ``(k, N)``, from 0 on, counts in columns of its own.
-    """
+    """Count the labels ``(k, N)`` of each graph in a CSR matrix ``(G, width)``, those of each row in own columns."""
     widths = [int(each.max()) + 1 if len(each) else 0 for each in labels]
     shape = (len(ptr) - 1, sum(widths))
     first = torch.tensor([0, *widths[:-1]], device=ptr.device).cumsum(0)
@@ -78,16 +75,12 @@ def distinct_rows(x: NDArray[np.floating]) -> Labels:
 
 
 def _refine(labels: Labels, rowptr: Labels, col: Labels) -> Labels:
-    """Return labels ``(n,)`` that are equal where the old ones are, and those of the neighbors as multisets.
-
-    The neighbors of all nodes are read in step, in the order of their labels; each pair of (read so far, next label)
-    gets a number of its own.
-    """
+    """Return labels ``(n,)`` that are equal where the old ones are, and those of the neighbors as multisets."""
     degree, width = np.diff(rowptr), labels.max(initial=0) + 1
     row = np.arange(len(labels)).repeat(degree)
     neighbors = np.sort(row * width + labels[col]) % width
     read, numbers, active = labels.copy(), width, np.arange(len(labels))
-    for place in range(degree.max(initial=0)):
+    for place in range(degree.max(initial=0)):  # each pair of (read so far, next label) gets a number of its own
         active = active[degree[active] > place]
         pairs, number = np.unique(read[active] * width + neighbors[rowptr[active] + place], return_inverse=True)
         read[active] = numbers + number

@@ -66,8 +66,8 @@ class Transitions:
     def digest(self) -> Tensor:
         """SHA-256 ``(32,)`` of the number of nodes, the edges and the weights."""
         content = hashlib.sha256(f"{self.num_nodes} nodes".encode())
-        for part in (self.rowptr, self.col, *([] if self.weight is None else [self.weight])):
-            content.update(part.cpu().contiguous().numpy().data)
+        for part in (self.rowptr, self.col, self.weight):
+            content.update(b"" if part is None else part.cpu().contiguous().numpy().data)
         return torch.tensor(list(content.digest()), dtype=torch.uint8)
 
     @cached_property
@@ -135,11 +135,14 @@ def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: torch.Generato
 def _second_order_step(
     transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
 ) -> Tensor:
+    def bias(before: Tensor, there: Tensor) -> Tensor:
+        alpha = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
+        return torch.where(there == before, 1 / p, alpha)
+
     there, waiting = here.clone(), torch.arange(len(here), device=here.device)
-    largest = max(1 / p, 1.0, 1 / q)
     for _ in range(ROUNDS):
         proposed = transitions.step(here[waiting], generator)
-        accepted = draw_uniform(waiting, generator) * largest < _bias(transitions, before[waiting], proposed, p, q)
+        accepted = draw_uniform(waiting, generator) * max(1 / p, 1.0, 1 / q) < bias(before[waiting], proposed)
         there[waiting[accepted]] = proposed[accepted]
         waiting = waiting[~accepted]
         if len(waiting) == 0:
@@ -148,18 +151,12 @@ def _second_order_step(
     part = degree.cumsum(0) // max(CHUNK, len(transitions.col))
     for walkers in torch.split(waiting, part.bincount().tolist()):
         entry, rowptr = row_entries(transitions.rowptr, here[walkers])
-        weight = _bias(transitions, before[walkers][expand_rowptr(rowptr)], transitions.col[entry], p, q)
+        weight = bias(before[walkers][expand_rowptr(rowptr)], transitions.col[entry])
         if transitions.weight is not None:
             weight = weight * transitions.weight[entry]
         drawn, moves = _draw_entries(_cumulate(weight, rowptr), rowptr[:-1], rowptr[1:], generator)
         there[walkers[moves]] = transitions.col[entry[drawn[moves]]]
     return there
-
-
-def _bias(transitions: Transitions, before: Tensor, there: Tensor, p: float, q: float) -> Tensor:
-    """Compute ``α_pq`` of each step between the node before the last and the next one."""
-    bias = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
-    return torch.where(there == before, 1 / p, bias)
 
 
 def _cumulate(weight: Tensor, rowptr: Tensor) -> Tensor:
