@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,7 @@ def name_in_use() -> str:
 
 if TYPE_CHECKING:
     from lightning.pytorch import Callback, LightningModule, Trainer
-    from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
-    from lightning.pytorch.utilities.types import STEP_OUTPUT
-    from typing_extensions import Self
+    from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
 else:
     _package = import_module(name_in_use())
     Callback, LightningModule = _package.Callback, _package.LightningModule
@@ -92,7 +91,7 @@ class LightningMethod(LightningModule):
         self._steps: list[Tensor] = []
 
     @classmethod
-    def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> Self:
+    def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> LightningMethod:
         """Build the method of a recipe (a shipped name such as ``paper/cora``, a YAML file or a mapping) for data."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         wanted = ("optimizer", "lr", "weight_decay", "momentum", "warmup", "warmup_from", "cosine", "seed")
@@ -214,13 +213,11 @@ class SpectralDiagnostics(Callback):
             raise InputError(f"{type(pl_module).__name__} has no spectral map to look at: add one to the model.")
         self._handles = [layer.register_forward_hook(partial(self._see_call, name)) for name, layer in layers.items()]
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         epoch = trainer.current_epoch + 1
         self._looking = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
 
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: STEP_OUTPUT, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
         self._looking, self._calls = False, {}
         for name, maps in seen.items():
@@ -232,10 +229,13 @@ class SpectralDiagnostics(Callback):
             tags = {f"spectral/{name}/{key}" if name else f"spectral/{key}": value for key, value in row.items()}
             numbers = {tag: value for tag, value in tags.items() if isinstance(value, float)}
             pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1)
-            for tag, value in tags.items():
-                if isinstance(value, list) and trainer.is_global_zero:
-                    for logger in trainer.loggers:
-                        _log_histogram(logger, tag, value, trainer.global_step)
+            histograms = {tag: value for tag, value in tags.items() if isinstance(value, list)}
+            for logger, (tag, value) in product(trainer.loggers if trainer.is_global_zero else (), histograms.items()):
+                if isinstance(logger, TensorBoardLogger):
+                    logger.experiment.add_histogram(tag, torch.tensor(value), trainer.global_step)
+                elif isinstance(logger, WandbLogger):
+                    histogram = import_module("wandb").Histogram(value)
+                    logger.experiment.log({tag: histogram, "trainer/global_step": trainer.global_step})
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         for handle in self._handles:
@@ -259,12 +259,3 @@ def _join_views(calls: list[FeatureMaps]) -> FeatureMaps:
     if first.h_beta is not None or not others or others[0].h_alpha.shape != first.h_alpha.shape:
         return first
     return FeatureMaps(first.h_alpha, others[0].h_alpha, first.h_tilde_alpha, others[0].h_tilde_alpha)
-
-
-def _log_histogram(logger: Logger, tag: str, values: list[float], step: int) -> None:
-    if isinstance(logger, TensorBoardLogger):
-        logger.experiment.add_histogram(tag, torch.tensor(values), step)
-    elif isinstance(logger, WandbLogger):
-        import wandb
-
-        logger.experiment.log({tag: wandb.Histogram(values), "trainer/global_step": step})

@@ -85,7 +85,7 @@ def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> 
         transitions = Transitions.of(graph)
         if not bool(digest.any()) or torch.equal(digest, transitions.digest.to(digest.device)):
             return transitions
-    raise InputError(f"{method} has learnt the nodes of one graph, and this is another: train it on this graph.")
+    raise InputError(f"{method} has learnt the nodes of one graph by number, and this is another: train it here.")
 
 
 def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None) -> Tensor:
