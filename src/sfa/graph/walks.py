@@ -85,7 +85,10 @@ def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> 
         transitions = Transitions.of(graph)
         if not bool(digest.any()) or torch.equal(digest, transitions.digest.to(digest.device)):
             return transitions
-    raise InputError(f"{method} has learnt the nodes of one graph by number, and this is another: train it here.")
+    raise InputError(
+        f"{method} has learnt the nodes of one graph by their numbers, and this is another (or a batch cut out of "
+        "it): train it on this graph whole, or choose a method with an encoder."
+    )
 
 
 def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None) -> Tensor:
