@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -123,11 +124,8 @@ def check_export(path: Path, layout: Layout = "columns") -> None:
         raise InputError(f"The layout is columns or list, not {layout!r}.")
     if layout == "list" and suffix not in TABLES:
         raise InputError(f"The layout list is for tables, {' and '.join(TABLES)}, and not for {path}.")
-    if suffix == ".h5ad":
-        try:
-            import anndata  # noqa: F401
-        except ImportError as error:
-            raise InputError("Writing .h5ad needs the extra `anndata`: pip install 'sfa[anndata]'.") from error
+    if suffix == ".h5ad" and find_spec("anndata") is None:
+        raise InputError("Writing .h5ad needs the extra `anndata`: pip install 'sfa[anndata]'.")
     ensure_writable(path)
 
 

@@ -137,22 +137,15 @@ class CheckpointCallback(Callback):
             self._handlers = {number: signal.signal(number, self._request_stop) for number in numbers}
 
     def on_step_end(self, state: TrainingState) -> None:
-        if state.step == state.num_steps:
-            return
-        stopping = distributed.any_of(self._stop_requested)
-        if stopping or time.monotonic() - self._saved_at > SECONDS:
-            self._save(state)
-        if stopping:
-            raise Interrupted(f"Stopped within epoch {state.epoch + 1} of {state.epochs}; {self._go_on}")
+        if state.step < state.num_steps:
+            is_due = time.monotonic() - self._saved_at > SECONDS
+            self._save_or_stop(state, is_due, f"within epoch {state.epoch + 1}")
 
     def on_epoch_end(self, state: TrainingState) -> None:
         is_last = distributed.any_of(state.should_stop)
-        stopping = distributed.any_of(self._stop_requested) and not is_last
         self._write(lambda: self.folder.append(state.metrics))
-        if stopping or (state.epoch % self.every == 0 and not is_last):
-            self._save(state)
-        if stopping:
-            raise Interrupted(f"Stopped after epoch {state.epoch} of {state.epochs}; {self._go_on}")
+        if not is_last:
+            self._save_or_stop(state, state.epoch % self.every == 0, f"after epoch {state.epoch}")
 
     def on_train_end(self, state: TrainingState) -> None:
         self._save(state)
@@ -165,6 +158,13 @@ class CheckpointCallback(Callback):
         self._stop_requested = True
         for each, handler in self._handlers.items():
             signal.signal(each, handler)
+
+    def _save_or_stop(self, state: TrainingState, is_due: bool, when: str) -> None:
+        stopping = distributed.any_of(self._stop_requested)
+        if stopping or is_due:
+            self._save(state)
+        if stopping:
+            raise Interrupted(f"Stopped {when} of {state.epochs}; {self._go_on}")
 
     def _save(self, state: TrainingState) -> None:
         progress, path = state.progress, self.folder.checkpoint

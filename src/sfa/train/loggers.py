@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -63,10 +63,8 @@ class Loggers(AbstractContextManager["Loggers"]):
         self._tell = tell
         self._open: dict[str, Logger] = {}
         for name in (logger.package for logger in self._classes.values() if logger.package):
-            try:
-                import_module(name)
-            except ImportError as error:
-                raise InputError(f"Logging to {name} needs the extra `{name}`: pip install 'sfa[{name}]'.") from error
+            if find_spec(name) is None:
+                raise InputError(f"Logging to {name} needs the extra `{name}`: pip install 'sfa[{name}]'.")
 
     def open(self, folder: Path, settings: Mapping[str, Any], rows: Sequence[Row] = ()) -> None:
         """Begin, or go on; see :class:`Logger`."""

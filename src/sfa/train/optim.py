@@ -27,16 +27,14 @@ def make_optimizer(
     if name not in get_args(OptimizerName):
         raise unknown_name("optimizer", name, get_args(OptimizerName))
     constant = set(method.constant_rate()) if isinstance(method, TrainingHooks) else set()
-    weights_of: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    group_of: dict[tuple[bool, bool], dict[str, Any]] = {}
     for weights in method.parameters():
         if weights.requires_grad:
-            kind = (weights in constant, name == "lars" and weights.ndim <= 1)
-            weights_of.setdefault(kind, []).append(weights)
-    groups: list[dict[str, Any]] = []
-    for is_constant, is_plain in sorted(weights_of):
-        own = {"constant": True} if is_constant else {}
-        plain = {"adaptive": False, "weight_decay": 0.0} if is_plain else {}
-        groups.append({"params": weights_of[is_constant, is_plain], **own, **plain})
+            is_constant, is_plain = weights in constant, name == "lars" and weights.ndim <= 1
+            own = {"constant": True} if is_constant else {}
+            plain = {"adaptive": False, "weight_decay": 0.0} if is_plain else {}
+            group_of.setdefault((is_constant, is_plain), {"params": [], **own, **plain})["params"].append(weights)
+    groups = [group_of[kind] for kind in sorted(group_of)]
     classes = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "lars": LARS}
     options = {"momentum": momentum} if name in ("sgd", "lars") else {}
     made: torch.optim.Optimizer = classes[name](groups, lr=lr, weight_decay=weight_decay, **options)
