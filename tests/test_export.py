@@ -175,7 +175,7 @@ def test_anndata_knows_where_it_comes_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "reason"),
     [
-        ("z.npz", {"layout": "list"}, "is for tables, .parquet and .csv; .*z.npz has its embeddings as a matrix"),
+        ("z.npz", {"layout": "list"}, "is for tables, .parquet and .csv, and not for .*z.npz"),
         ("z.h5ad", {"layout": "list"}, "is for tables"),
         ("z.csv", {"layout": "rows"}, "The layout is columns or list, not 'rows'"),
         ("z.csv", {"columns": {"label": ["x"]}}, "3 embeddings need as many values of label, not 1"),

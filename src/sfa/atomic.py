@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of either; and locks."""
+"""Atomic replacement of files, and locks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from sfa.errors import InputError
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` to write to; on success it is flushed to disk and renamed over ``path``.
-
-    If the body fails (a full disk, Ctrl-C), the temporary file is removed and ``path`` is what it was before.
-    """
+    """Yield a temporary path beside ``path``, which is renamed over it on success and removed on failure."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
@@ -40,7 +37,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def ensure_writable(path: Path) -> None:
-    """Raise unless a file can be made at ``path``; for use before long work whose result goes there."""
+    """Raise unless a file can be made at ``path``, before long work whose result goes there."""
     if path.is_dir():
         raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
     if not path.parent.is_dir():
@@ -55,10 +52,7 @@ def ensure_writable(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock ``path``, and yield whether it is ours: without ``wait`` it may be another process's.
-
-    The operating system lets go of it when its holder ends, however that happens.
-    """
+    """Hold the lock ``path``, and yield whether it is ours: without ``wait`` it may be another process's."""
     lock = FileLock(path)
     with suppress(Timeout):
         lock.acquire(timeout=-1 if wait else 0)
@@ -80,6 +74,7 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def umask() -> int:
+    """Return the permissions that new files do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

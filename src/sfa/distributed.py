@@ -1,13 +1,11 @@
-"""Several processes that act as one: the rows which they hold between them are one batch.
+"""Several processes that act as one: the rows of all of them are one batch, in the order of the ranks.
 
-A function with ``across_processes=True`` gives every process what one process alone would get for its rows, had it the
-rows of all, in the order of the ranks. How many rows each holds is free, none included; all must call it alike, with
-the same dtype and width. Outside ``torch.distributed``, or with one process, it is the function without.
+A function with ``across_processes=True`` returns on every process what it would return for its rows if one process had
+the rows of all. Processes may hold different numbers of rows, but must all call it.
 
-Gradients keep one convention: **every process backpropagates its own copy of the loss of the whole batch.** What
-crosses processes in forward crosses back in backward, where gradients are summed; so each process differentiates the
-sum of all copies, and of the ``p`` processes each finds ``p`` times its share of the true gradient. The average that
-``DistributedDataParallel`` takes of the parameters' gradients is then the gradient of one process on the whole batch.
+**Every process backpropagates its own copy of the loss of the whole batch.** Backward sums gradients over processes, so
+each of ``p`` processes finds ``p`` times its share of the true gradient, and the average that
+``DistributedDataParallel`` takes is the gradient of one process on the whole batch.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ def rank() -> int:
 
 
 class _AllReduceSum(torch.autograd.Function):
-    """A linear map, and its own transpose: backward is the same sum, and can itself be differentiated."""
+    """Sum over processes; backward is the same sum, and can itself be differentiated."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -61,7 +59,7 @@ def all_reduce_sum(x: Tensor) -> Tensor:
         \frac{\partial \mathcal{L}}{\partial x_i} = \sum_j \frac{\partial \mathcal{L}_j}{\partial y}, \qquad
         \mathcal{L} = \sum_j \mathcal{L}_j
 
-    Half precision is summed in float32. Backward communicates too, so all processes must run it.
+    Half precision is summed in float32. All processes must run backward, too.
     """
     return x if world_size() == 1 else _AllReduceSum.apply(x)  # type: ignore[no-untyped-call]
 
@@ -73,24 +71,17 @@ def count_rows(x: Tensor) -> int:
 
 @torch.no_grad()
 def gather_rows(x: Tensor) -> tuple[Tensor, int]:
-    """Gather the rows ``(nᵢ, ...)`` of all processes in the order of the ranks, ``(Σ nᵢ, ...)``; no gradient.
-
-    Returns:
-        All rows, and where this process's begin.
-    """
+    """Gather the rows ``(nᵢ, ...)`` of all processes, ``(Σ nᵢ, ...)``, without gradient; also return the first own."""
     if world_size() == 1:
         return x.detach(), 0
-    sizes = [int(size) for size in _all_gather(torch.tensor([x.shape[0]], device=x.device))]
+    counts = torch.zeros(world_size(), dtype=torch.int64, device=x.device)
+    counts[rank()] = len(x)
+    sizes = all_reduce_sum(counts).tolist()
     padded = x.new_zeros(max(sizes), *x.shape[1:])  # The collectives of NCCL and gloo take one shape from all.
-    padded[: x.shape[0]] = x
-    parts = [part[:size] for part, size in zip(_all_gather(padded), sizes, strict=True)]
-    return torch.cat(parts), sum(sizes[: rank()])
-
-
-def _all_gather(x: Tensor) -> list[Tensor]:
-    parts = [torch.empty_like(x) for _ in range(world_size())]
-    dist.all_gather(parts, x)
-    return parts
+    padded[: len(x)] = x
+    parts = [torch.empty_like(padded) for _ in sizes]
+    dist.all_gather(parts, padded)
+    return torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)]), sum(sizes[: rank()])
 
 
 @torch.no_grad()
@@ -112,7 +103,7 @@ def broadcast_object(value: T) -> T:
 
 
 def any_of(flag: bool) -> bool:
-    """Tell whether the flag is set on any process; every process gets the same answer, at the same time."""
+    """Tell all processes whether the flag is set on any of them."""
     if world_size() == 1:
         return flag
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
@@ -120,10 +111,7 @@ def any_of(flag: bool) -> bool:
 
 
 def barrier_and_destroy() -> None:
-    """Part from the other processes when all have come here; from then on each is alone.
-
-    A process that just ended could be aborted by the network library's threads.
-    """
+    """Wait for the other processes, then leave the group; threads of the network could abort one that just ends."""
     if world_size() > 1:
         dist.barrier()
         dist.destroy_process_group()
@@ -131,37 +119,26 @@ def barrier_and_destroy() -> None:
 
 @contextmanager
 def translate_connection_errors() -> Iterator[None]:
-    """Turn what the network library says of the end of another process into a sentence."""
+    """Turn the error of the network library about the end of another process into a sentence."""
     try:
         yield
     except RuntimeError as error:
         if isinstance(error, SfaError) or world_size() == 1 or not _LOST.search(str(error)):
             raise
         reason = " ".join(str(error).split())[:120]
-        raise TrainingError(
-            f"Another process of this run has ended or cannot be reached, so this one ends too ({reason}). "
-            "A run that has begun goes on from its last checkpoint when all are started again with --resume."
-        ) from error
+        raise TrainingError(f"Another process of this run has ended ({reason}): start all with --resume.") from error
 
 
 def enable_cross_rank(module: nn.Module) -> None:
-    """Make every part of a module that can act across processes do so: set their ``across_processes``.
-
-    Raises:
-        InputError: A part, such as some methods and most spectral maps, needs all rows in one process
-            (``spans_processes`` is false). Nothing has been set then.
-    """
+    """Set ``across_processes`` of all parts of a module; raise if one needs all rows in one process."""
     for part in module.modules():
         if not getattr(part, "spans_processes", True):
             raise InputError(
                 f"{type(part).__name__} needs all rows of a feature map in one process: train with one process, "
-                "or choose a method and a spectral map that span several (see the user guide)."
+                "or choose a method and a spectral map that span several."
             )
         if isinstance(part, _BatchNorm) and not hasattr(part, "across_processes"):
-            raise InputError(
-                f"{type(part).__name__} normalizes over the rows of each process alone: use sfa.nn.BatchNorm in its "
-                "place, or train with one process."
-            )
+            raise InputError(f"{type(part).__name__} normalizes each process alone: use sfa.nn.BatchNorm instead.")
     for part in module.modules():
         if hasattr(part, "across_processes"):
             part.across_processes = True  # type: ignore[assignment]

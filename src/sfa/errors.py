@@ -1,4 +1,4 @@
-"""Errors that speak to the person at the keyboard: what was given, what is allowed, what to do next."""
+"""Errors that say what was given, what is allowed and what to do next."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class TrainingError(SfaError, RuntimeError):
     """Training itself failed, for instance because the loss is no longer a number."""
 
 
-def unknown_name(kind: str, given: object, allowed: Iterable[str]) -> InputError:
-    """The error for a name that does not exist, with the nearest that does.
+def unknown_name(kind: str, given: object, allowed: Iterable[str], *, shown: float = float("inf")) -> InputError:
+    """Return the error for a name that does not exist, with the nearest that does, and all if at most ``shown``.
 
     >>> print(unknown_name("method", "grcae", ["grace", "g-bt"]))
     Unknown method 'grcae': did you mean 'grace'? Allowed: g-bt, grace.
@@ -31,13 +31,16 @@ def unknown_name(kind: str, given: object, allowed: Iterable[str]) -> InputError
     names = sorted(allowed)
     if not names:
         return InputError(f"Unknown {kind} {given!r}: there are none here.")
-    nearest = difflib.get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
+    nearest = [
+        one for name in (str(given), str(given).lower()) for one in difflib.get_close_matches(name, names, 1, 0.5)
+    ]
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
-    return InputError(f"Unknown {kind} {given!r}{hint} Allowed: {', '.join(names)}.")
+    listed = f" Allowed: {', '.join(names)}." if len(names) <= shown else ""
+    return InputError(f"Unknown {kind} {given!r}{hint}{listed}")
 
 
 def sentence_of(error: Exception) -> str:
-    """What an error says to the person at the keyboard."""
+    """Return what an error says to the person at the keyboard."""
     if isinstance(error, SfaError):
         return str(error)
     reason = " ".join(str(error).split())[:300]

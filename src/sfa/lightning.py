@@ -1,9 +1,4 @@
-"""The layer, and every method around it, with PyTorch Lightning.
-
-The layer is an ``nn.Module`` and needs nothing of this in a ``LightningModule`` of one's own;
-:class:`SpectralDiagnostics` shows what it does there. :class:`LightningMethod` trains a method of :mod:`sfa.methods`
-with a ``Trainer``.
-"""
+"""Train methods with PyTorch Lightning, and show what the layer does in a ``LightningModule`` of one's own."""
 
 from __future__ import annotations
 
@@ -12,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +33,7 @@ NAMES = ("lightning.pytorch", "pytorch_lightning")
 
 
 def name_in_use() -> str:
-    """Return the name of the Lightning that has been imported already, or else of the one that is installed.
-
-    The two have classes of their own: a ``Trainer`` of one takes no module of the other.
-    """
+    """Return the Lightning package that has been imported already, or else is installed; their classes differ."""
     loaded = [name for name in NAMES if sys.modules.get(name) is not None]
     for name in (*loaded, *NAMES):
         try:
@@ -53,9 +46,7 @@ def name_in_use() -> str:
 
 if TYPE_CHECKING:
     from lightning.pytorch import Callback, LightningModule, Trainer
-    from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
-    from lightning.pytorch.utilities.types import STEP_OUTPUT
-    from typing_extensions import Self
+    from lightning.pytorch.loggers import TensorBoardLogger, WandbLogger
 else:
     _package = import_module(name_in_use())
     Callback, LightningModule = _package.Callback, _package.LightningModule
@@ -67,13 +58,11 @@ class LightningMethod(LightningModule):
     """A method with its optimizer, its schedule and its batches: ``Trainer(max_epochs=200).fit(LightningMethod(…))``.
 
     On one process and in precision 32 the weights are to the bit those of :func:`sfa.train.train` with the same
-    arguments and ``patience=None``. Epochs, devices, precision, early stopping and checkpoints are the trainer's
-    affair. ``Trainer.predict`` gives the embeddings.
+    arguments and ``patience=None``. ``Trainer.predict`` gives the embeddings.
 
     Args:
         method: What is trained, of :mod:`sfa.methods`.
-        data: The graph, or set of graphs or images; if not given, a loader of batches as the method takes them goes to
-            ``fit``, and another to ``predict``.
+        data: The graph, or set of graphs or images; if not given, ``fit`` and ``predict`` need a loader of batches.
         optimizer: This and all that follow as in :func:`sfa.train.train`.
     """
 
@@ -95,44 +84,36 @@ class LightningMethod(LightningModule):
         super().__init__()
         self.save_hyperparameters(ignore=["method", "data", "sampler"])
         self.method, self.data, self.sampler, self.seed = method, data, sampler, seed
-        self.optimizer_options: Any = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
-        self.optimizer_name = optimizer
-        self.schedule: Any = {"peak": lr, "warmup": warmup, "warmup_from": warmup_from, "cosine": cosine}
-        self.observe: Observer | None = None
-        """Is shown the feature maps of each step, if it is set."""
+        self._make_optimizer = partial(make_optimizer, optimizer, lr=lr, weight_decay=weight_decay, momentum=momentum)
+        self._rate = partial(learning_rate, peak=lr, warmup=warmup, warmup_from=warmup_from, cosine=cosine)
+        self.observe: Observer | None = None  # is shown the feature maps of each step
         self._plan: BatchPlan | None = None
-        self._num_steps = 1
+        self._steps: list[Tensor] = []
 
     @classmethod
-    def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> Self:
-        """Build a recipe's method for these data; ``max_epochs`` and the like are to be given to the trainer.
-
-        Args:
-            recipe: A shipped name such as ``paper/cora``, a YAML file or a mapping.
-            data: As :func:`sfa.data.load` gives them.
-        """
+    def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> LightningMethod:
+        """Build the method of a recipe (a shipped name such as ``paper/cora``, a YAML file or a mapping) for data."""
         parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
         wanted = ("optimizer", "lr", "weight_decay", "momentum", "warmup", "warmup_from", "cosine", "seed")
         settings = {key: parsed.training.arguments[key] for key in wanted}
         return cls(parsed.build_for(data), parsed.prepare(data), sampler=parsed.make_sampler(), **settings)
 
     def setup(self, stage: str) -> None:
-        """Check what the schedule needs; several processes act as one."""
         if stage == "fit" and (self.trainer.max_epochs or -1) < 1:
             raise InputError("LightningMethod has a schedule of epochs: give the Trainer max_epochs.")
         if self.trainer.world_size > 1:
             distributed.enable_cross_rank(self.method)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return make_optimizer(self.optimizer_name, self.method, **self.optimizer_options)
+        return self._make_optimizer(self.method)
 
     def train_dataloader(self) -> Iterable[Data]:
         self._plan = BatchPlan(self._require_data("fit"), self.sampler, self.seed, self.device)
         return _Loader(self._batches)
 
     def on_train_batch_start(self, batch: Data, batch_idx: int) -> None:
-        now = self.current_epoch + batch_idx / self._steps()
-        rate = learning_rate(now, epochs=self._epochs(), **self.schedule)
+        now = self.current_epoch + batch_idx / self._num_steps()
+        rate = self._rate(now, epochs=int(self.trainer.max_epochs or 1))
         set_rate(self.optimizers(use_pl_optimizer=False), rate)  # type: ignore[arg-type]
         self.method.before_step(now)
         self.log("lr", rate, on_step=True, on_epoch=False, batch_size=1)
@@ -149,7 +130,7 @@ class LightningMethod(LightningModule):
 
     def optimizer_step(self, epoch: int, batch_idx: int, *args: Any, **kwargs: Any) -> None:
         super().optimizer_step(epoch, batch_idx, *args, **kwargs)
-        self.method.after_step((epoch + (batch_idx + 1) / self._steps()) / self._epochs())
+        self.method.after_step((epoch + (batch_idx + 1) / self._num_steps()) / int(self.trainer.max_epochs or 1))
 
     def on_train_epoch_end(self) -> None:
         self.method.after_epoch(self._again())
@@ -159,7 +140,6 @@ class LightningMethod(LightningModule):
         return _Loader(lambda: iter([data]))
 
     def predict_step(self, batch: Data, batch_idx: int) -> Tensor:
-        """Compute embeddings of the uncorrupted nodes, graphs or images."""
         return self.method.embed(batch)
 
     def _require_data(self, stage: str) -> Data:
@@ -170,26 +150,21 @@ class LightningMethod(LightningModule):
     def _generator(self, step: int) -> torch.Generator:
         return step_generator(self.seed, self.current_epoch, step, rank=self.global_rank, device=self.device)
 
-    def _epochs(self) -> int:
-        return int(self.trainer.max_epochs or 1)
-
-    def _steps(self) -> float:
-        """Return the steps of this epoch; infinitely many of a loader that does not know."""
-        return self.trainer.num_training_batches if self._plan is None else self._num_steps
+    def _num_steps(self) -> float:
+        """Return the number of steps of this epoch; infinity for a loader without length."""
+        return self.trainer.num_training_batches if self._plan is None else len(self._steps)
 
     def _batches(self) -> Iterator[Data]:
         assert self._plan is not None
-        epoch = self.current_epoch
-        steps = self._plan.plan(epoch)
-        self._num_steps = len(steps)
-        for step, seeds in enumerate(steps):
-            (part,) = self._plan.parts(epoch, step, seeds)
+        self._steps = self._plan.plan(self.current_epoch)
+        for step, seeds in enumerate(self._steps):
+            (part,) = self._plan.parts(self.current_epoch, step, seeds)
             yield part.batch
 
     def _again(self) -> Iterator[tuple[Data, torch.Generator]]:
         """Yield the batches of this epoch once more, with generators that none of its steps has had."""
         if self._plan is not None:
-            yield from self._plan.again(self.current_epoch, self._plan.plan(self.current_epoch))
+            yield from self._plan.again(self.current_epoch, self._steps)
             return
         first = self.trainer.fit_loop.epoch_loop.batch_idx + 1
         for step, batch in enumerate(self.trainer.train_dataloader or ()):
@@ -209,19 +184,16 @@ class _Loader:
 class SpectralDiagnostics(Callback):
     """Log the spectrum, effective rank, uniformity and alignment of the feature maps before and after each layer.
 
-    It looks at the last batch of the first epoch, of every multiple and of the last, and draws nothing: training is the
-    same to the bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
-    :class:`~sfa.evaluate.Diagnostics`), singular values as histograms where the logger is TensorBoard or Weights &
-    Biases. Of a model with several layers the layer's name is part of theirs.
-
-    A layer that is called twice in a step, on maps of one shape, is taken to see two views, and their alignment is
-    logged.
+    The last batch of the first epoch, of every multiple and of the last epoch is observed; training is the same to the
+    bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
+    :class:`~sfa.evaluate.Diagnostics`), with the name of the layer if there are several, and singular values as
+    histograms where the logger is TensorBoard or Weights & Biases. Two calls of a layer in a step are two views.
 
     Args:
-        every: Epochs between two looks.
+        every: Epochs between two observations.
 
     Attributes:
-        history: What was seen, a row a layer: its ``epoch`` counted from 1, its ``layer`` and its diagnostics.
+        history: Rows with the ``epoch`` counted from 1, the name of the ``layer`` and its diagnostics.
     """
 
     def __init__(self, every: int = 10) -> None:
@@ -238,24 +210,16 @@ class SpectralDiagnostics(Callback):
             return
         layers = {name: part for name, part in pl_module.named_modules() if isinstance(part, SpectralMap)}
         if not layers:
-            raise InputError(
-                f"{type(pl_module).__name__} has no spectral map to look at: put a layer such as "
-                "sfa.SpectralFeatureAugmentation() between its encoder and its projector, or leave the callback out."
-            )
+            raise InputError(f"{type(pl_module).__name__} has no spectral map to look at: add one to the model.")
         self._handles = [layer.register_forward_hook(partial(self._see_call, name)) for name, layer in layers.items()]
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         epoch = trainer.current_epoch + 1
         self._looking = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
 
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: STEP_OUTPUT, batch: Any, batch_idx: int
-    ) -> None:
-        if not self._looking:
-            return
-        self._looking = False
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
-        self._calls = {}
+        self._looking, self._calls = False, {}
         for name, maps in seen.items():
             diagnostics = diagnose(*maps)
             if diagnostics is None:
@@ -265,10 +229,13 @@ class SpectralDiagnostics(Callback):
             tags = {f"spectral/{name}/{key}" if name else f"spectral/{key}": value for key, value in row.items()}
             numbers = {tag: value for tag, value in tags.items() if isinstance(value, float)}
             pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1)
-            for tag, value in tags.items():
-                if isinstance(value, list) and trainer.is_global_zero:
-                    for logger in trainer.loggers:
-                        _log_histogram(logger, tag, value, trainer.global_step)
+            histograms = {tag: value for tag, value in tags.items() if isinstance(value, list)}
+            for logger, (tag, value) in product(trainer.loggers if trainer.is_global_zero else (), histograms.items()):
+                if isinstance(logger, TensorBoardLogger):
+                    logger.experiment.add_histogram(tag, torch.tensor(value), trainer.global_step)
+                elif isinstance(logger, WandbLogger):
+                    histogram = import_module("wandb").Histogram(value)
+                    logger.experiment.log({tag: histogram, "trainer/global_step": trainer.global_step})
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         for handle in self._handles:
@@ -287,17 +254,8 @@ class SpectralDiagnostics(Callback):
 
 
 def _join_views(calls: list[FeatureMaps]) -> FeatureMaps:
-    """Return the first two calls of a layer in a step as two views, if their maps are of one shape; else the first."""
+    """Return the first two calls of a layer in a step as two views if their maps have one shape, else the first."""
     first, *others = calls
     if first.h_beta is not None or not others or others[0].h_alpha.shape != first.h_alpha.shape:
         return first
     return FeatureMaps(first.h_alpha, others[0].h_alpha, first.h_tilde_alpha, others[0].h_tilde_alpha)
-
-
-def _log_histogram(logger: Logger, tag: str, values: list[float], step: int) -> None:
-    if isinstance(logger, TensorBoardLogger):
-        logger.experiment.add_histogram(tag, torch.tensor(values), step)
-    elif isinstance(logger, WandbLogger):
-        import wandb
-
-        logger.experiment.log({tag: wandb.Histogram(values), "trainer/global_step": step})

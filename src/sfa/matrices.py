@@ -1,4 +1,4 @@
-"""Rows of matrices: compressed (CSR), in chunks, of length one, and on disk."""
+"""Rows of matrices: compressed (CSR), in chunks, normalized, and on disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 24
 
 
 def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """Make a ``torch.sparse_csr`` tensor over these parts, without a copy."""
+    """Make a ``torch.sparse_csr`` tensor of these parts, without a copy."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
         return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
@@ -48,11 +48,7 @@ def unit_rows(rows: Tensor) -> Tensor:
 
 
 def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:
-    """Make a float32 tensor of this shape over a temporary file, into which its rows are written chunk by chunk.
-
-    The file has no name and its space is free again once the tensor is gone, even if the process is killed. It lies in
-    the folder that the environment variable TMPDIR names, which should be on a disk and not in memory.
-    """
+    """Make a float32 tensor of this shape over an unnamed temporary file in TMPDIR, written chunk by chunk."""
     try:
         with tempfile.TemporaryFile(prefix="sfa-") as file:
             for rows in chunks:

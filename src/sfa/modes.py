@@ -1,4 +1,4 @@
-"""The mode that a module works in for a while: in ``eval()``, on copies of its buffers, or in full precision."""
+"""Context managers for the mode of a module: in ``eval()``, on copies of its buffers, or in full precision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """Put every part of a module into ``eval()`` inside; afterwards each has the mode that it had before."""
+    """Put every part of a module into ``eval()`` inside, and restore the mode of each afterwards."""
     were_training = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -23,14 +23,10 @@ def evaluating(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def kept_buffers(module: nn.Module) -> Iterator[None]:
-    """Let a module work on copies of its buffers inside, which are forgotten in the end.
-
-    Batch normalization in training mode, above all, normalizes with the batch at hand there, and its running statistics
-    stay those of the batches that were trained on.
-    """
+    """Let a module work on copies of its buffers inside, so that batch normalization keeps its running statistics."""
     kept = [(part, name, buffer) for part in module.modules() for name, buffer in part.named_buffers(recurse=False)]
     try:
-        # Putting old values back would not do: an earlier pass may hold these very tensors for its way back.
+        # Old values are not copied back: an earlier forward pass may hold these very tensors for its backward pass.
         for part, name, buffer in kept:
             setattr(part, name, buffer.clone())
         yield
@@ -41,10 +37,7 @@ def kept_buffers(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def full_precision(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Turn the tensors of an autocast region to float32, and autocast off inside; elsewhere nothing changes.
-
-    Sums over a batch and singular values would lose in half precision what an encoder can spare.
-    """
+    """Cast the tensors of an autocast region to float32, and turn autocast off inside; elsewhere change nothing."""
     kind = tensors[0].device.type
     if not torch.is_autocast_enabled(kind):
         yield tensors

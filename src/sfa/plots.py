@@ -1,4 +1,4 @@
-"""Pictures of embeddings, and one look for all pictures."""
+"""Figures of embeddings, and the style of all figures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CATEGORIES = (
 """Colors of classes, distinguishable by color-blind readers (Paul Tol)."""
 
 OPAQUE: Any = {"frameon": True, "framealpha": 1, "edgecolor": "none"}
-"""Settings of a legend that must hide a line behind it."""
+"""Settings of a legend that hides lines behind it."""
 
 _SETTINGS: Any = {
     "font.size": 10,
@@ -46,15 +46,12 @@ _SETTINGS: Any = {
 }
 
 _METADATA: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-"""Formats that pictures are written in, and what keeps the time of writing out of them."""
+"""Formats of figures, and the metadata that keep the time of writing out of them."""
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw inside with the project's settings, and leave matplotlib's as they were.
-
-    Also a decorator, ``@style()``, for functions that draw and return a ``Figure``.
-    """
+    """Draw inside with the settings of the project; also a decorator of functions that return a ``Figure``."""
     with mpl.rc_context(_SETTINGS):
         yield
 
@@ -65,10 +62,7 @@ def color_of(number: int) -> str:
 
 
 def logarithmic_y(*panels: Axes) -> None:
-    """Give panels that share it a logarithmic axis; over a few decades, with plain numbers between powers of 10.
-
-    Values that are not all positive cannot be drawn so: they get a linear axis from 0.
-    """
+    """Give panels that share it a logarithmic axis, or a linear one from 0 if not all values are positive."""
     curves = [np.asarray(line.get_ydata(), dtype=float) for panel in panels for line in panel.lines]
     values = np.concatenate([*curves, []])
     if not values.size or values.min() <= 0:
@@ -91,7 +85,7 @@ def check_picture(path: Path) -> None:
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a picture in one step, in the format of its suffix; the same figure gives the same bytes."""
     check_picture(path)
-    # Settings are read here too: ticks are made, and formats chosen, when a figure is written.
+    # Ticks are made, and formats chosen, when a figure is written.
     with style(), atomic_path(path) as temporary:
         figure.savefig(temporary, bbox_inches="tight", metadata=_METADATA[path.suffix.lower()])
 

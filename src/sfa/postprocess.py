@@ -1,4 +1,4 @@
-"""What is done to node embeddings after training, step by step: a list of callables ``(z, data) -> z``."""
+"""Postprocessing steps of node embeddings: callables ``(z, data) -> z``."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class RemoveTopPCs:
         Z - Z V V^\top, \qquad V = [v_1 \dots v_c] \text{ of } Z = U \Sigma V^\top
 
     One direction is what a complete power iteration would remove (:math:`k \to \infty`). The directions are those of
-    the Gram matrix ``(d, d)``, in float64 and made in chunks of rows.
+    the Gram matrix ``(d, d)`` in float64.
 
     Args:
-        count: How many.
+        count: Number of directions.
     """
 
     def __init__(self, count: Count = 1) -> None:
@@ -66,10 +66,10 @@ class RemoveTopPCs:
 
 @register("postprocess", "propagate")
 class Propagate:
-    """Spread the embeddings over the graph: each row becomes a mean of itself and its neighbors (:func:`propagate`).
+    """Replace each row by a mean of itself and its neighbors (:func:`propagate`).
 
     Args:
-        hops: How often.
+        hops: Number of repetitions.
     """
 
     def __init__(self, hops: Count = 1) -> None:
@@ -85,13 +85,10 @@ class Propagate:
 
 @register("postprocess", "concat-features")
 class ConcatFeatures:
-    """Put a node's own features beside its embedding, both with unit rows.
-
-    The inner product of two rows is the cosine of the embeddings, plus the weight's square times that of the features.
-    A row of zeros stays one. Features may be dense or CSR; the result is dense, and made in chunks of rows.
+    """Concatenate the embedding and the features of a node, both with unit rows; the result is dense.
 
     Args:
-        weight: Of the features.
+        weight: Factor of the features.
     """
 
     def __init__(self, weight: Positive = 1.0) -> None:
@@ -113,7 +110,7 @@ class ConcatFeatures:
 def propagate(z: Tensor, adjacency: Propagation, *, chunk: int = CHUNK) -> Tensor:
     r"""Compute :math:`\hat D^{-1/2} (A + I) \hat D^{-1/2} Z` of embeddings ``(n, d)``, in chunks of rows.
 
-    A node without neighbors keeps its own row. Beside the graph no more is held than ``z`` and the result.
+    A node without neighbors keeps its own row.
     """
     result = z.new_empty(z.shape)
     for start in range(0, len(z), chunk):

@@ -1,4 +1,4 @@
-"""Which values an argument takes: types that recipes check before a run starts, and checks of what is given in code."""
+"""Types of arguments that recipes check before a run starts, and checks of arguments given in code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Share = Annotated[float, Interval(ge=0, le=1)]
 
 
 def check_whole(name: str, value: int, at_least: int) -> None:
-    """``value`` is a whole number, not below ``at_least``."""
+    """Raise unless ``value`` is a whole number, ``at_least`` or more."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
         raise InputError(f"{name} must be a whole number, {at_least} or more, not {value!r}.")
 
 
 def check_number(name: str, value: float, *, above: float | None = None, at_most: float | None = None) -> None:
-    """``value`` is finite and, as asked, 0 or more (default) or above a bound, and at most another."""
+    """Raise unless ``value`` is finite, 0 or more or, if given, ``above`` a bound, and ``at_most`` another."""
     low = "0 or more" if above is None else f"above {above:g}"
     allowed = low if at_most is None else f"{low} and at most {at_most:g}"
     # Comparisons alone, which NaN fails: where shapes vary, torch.compile passes a symbol for the number.

@@ -1,4 +1,4 @@
-"""One registry for every part that has a name: methods, encoders, augmentations, spectral maps, samplers, protocols …
+"""One registry for every part that has a name, such as methods, encoders, augmentations and spectral maps.
 
 >>> resolve("spectral", "sfa").__name__
 'SpectralFeatureAugmentation'
@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -17,7 +16,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -58,19 +56,11 @@ def register(kind: str, name: str, part: Part) -> Part: ...
 
 
 def register(kind: str, name: str, part: Any = None) -> Any:
-    """Give a part a name, by which recipes, the command line and the estimators know it.
+    """Give a part of a kind (one of :data:`HOMES`) a name for recipes, the command line and the estimators.
 
     Use it as a function, ``sfa.register("method", "mine", MyMethod)``, or as a decorator of the class. Packages can
     register parts without being imported: by an entry point ``name = "package.module:Class"`` in the group
     ``sfa.method`` (or ``sfa.encoder``, ``sfa.spectral``, …).
-
-    Args:
-        kind: One of :data:`HOMES`, for instance ``method`` or ``spectral``.
-        name: The name, without ``:`` and spaces.
-        part: The class or function; left out when used as a decorator.
-
-    Returns:
-        The part itself.
     """
     if part is None:
         return lambda decorated: register(kind, name, decorated)
@@ -81,7 +71,9 @@ def register(kind: str, name: str, part: Any = None) -> Any:
     if HOMES[kind] not in sys.modules and not str(getattr(part, "__module__", "")).startswith("sfa."):
         importlib.import_module(HOMES[kind])  # so that the name of a built-in part is refused here, and not on import
     known = _parts[kind].get(name)
-    if known is not None and known is not part and not _is_same_definition(known, part):
+    # A notebook cell that is run again makes the same definition anew.
+    same = [(getattr(one, "__module__", None), getattr(one, "__qualname__", None)) for one in (known, part)]
+    if known is not None and known is not part and (same[0] != same[1] or None in same[0]):
         raise InputError(f"There is a {_word(kind)} called {name!r} already, {known!r}: choose another name.")
     _parts[kind][name] = part
     return part
@@ -89,12 +81,11 @@ def register(kind: str, name: str, part: Any = None) -> Any:
 
 def registered(kind: str) -> Mapping[str, Any]:
     """Return all parts of a kind by name: the built-in ones, those of installed packages, and your own."""
-    _check_kind(kind)
-    importlib.import_module(HOMES[kind])
+    parts = _load(kind)
     for entry in entry_points(group=f"sfa.{kind}"):
-        if entry.name not in _parts[kind]:
+        if entry.name not in parts:
             register(kind, entry.name, _load_entry_point(kind, entry))
-    return dict(_parts[kind])
+    return dict(parts)
 
 
 def resolve(kind: str, name: str) -> Any:
@@ -102,15 +93,14 @@ def resolve(kind: str, name: str) -> Any:
 
     Modules are also looked for in the current folder, and ``folder/file.py:Class`` names a class in a file.
     """
-    _check_kind(kind)
-    importlib.import_module(HOMES[kind])
-    if name not in _parts[kind] and (path := _PATH.fullmatch(name)):
+    parts = _load(kind)
+    if name in parts:
+        return parts[name]
+    if path := _PATH.fullmatch(name):
         return _import_attribute(path["module"], path["attribute"], kind)
-    if name not in _parts[kind]:
-        for entry in entry_points(group=f"sfa.{kind}", name=name):  # no other package can then be in the way
-            return register(kind, name, _load_entry_point(kind, entry))
-        raise unknown_name(_word(kind), name, known_names(kind))
-    return _parts[kind][name]
+    for entry in entry_points(group=f"sfa.{kind}", name=name):  # no other package can then be in the way
+        return register(kind, name, _load_entry_point(kind, entry))
+    raise unknown_name(_word(kind), name, known_names(kind))
 
 
 def build(kind: str, section: Mapping[str, Any], *args: Any) -> Any:
@@ -130,35 +120,29 @@ def is_ready(part: Any, kind: str) -> bool:
 
 
 def name_of(kind: str, part: Any) -> str:
-    """Return a name by which a class or function can be resolved; registers it if it has none and cannot be imported.
+    """Return a name by which a class or function can be resolved; register it if it has none and cannot be imported.
 
     >>> from sfa.spectral import Whiten
     >>> name_of("spectral", Whiten)
     'whiten'
     """
-    importlib.import_module(HOMES[kind])
-    for name, known in _parts[kind].items():
+    for name, known in _load(kind).items():
         if known is part:
             return name
     path = f"{part.__module__}:{part.__qualname__}"
-    module = sys.modules.get(part.__module__)
-    if is_path(path) and getattr(module, part.__qualname__, None) is part:
+    if is_path(path) and getattr(sys.modules.get(part.__module__), part.__qualname__, None) is part:
         return path
     register(kind, part.__name__, part)
     return str(part.__name__)
 
 
 def source_of(name: str) -> str | None:
-    """Return what identifies the part that ``package.module:Class`` names: its class and a hash of its source file.
-
-    ``None`` if it cannot be found, or is a part of this package.
-    """
+    """Return the class of ``package.module:Class`` and a hash of its file; ``None`` if it is ours or not found."""
     path = _PATH.fullmatch(name)
     if path is None or path["module"].partition(".")[0] == "sfa":
         return None
     try:
-        module = _import_any(path["module"])
-        source = Path(inspect.getsourcefile(module) or "").read_bytes()
+        source = Path(inspect.getsourcefile(_import(path["module"])) or "").read_bytes()
     except Exception:
         return None
     return f"{path['attribute']}@{hashlib.sha256(source).hexdigest()[:16]}"
@@ -172,16 +156,12 @@ def import_modules(package: str, path: Iterable[str]) -> None:
 
 def known_names(kind: str) -> list[str]:
     """Return the names of all parts of a kind, without loading those of installed packages."""
-    _check_kind(kind)
-    importlib.import_module(HOMES[kind])
-    return list(dict.fromkeys([*_parts[kind], *(entry.name for entry in entry_points(group=f"sfa.{kind}"))]))
+    return list(dict.fromkeys([*_load(kind), *(entry.name for entry in entry_points(group=f"sfa.{kind}"))]))
 
 
-@cache
+@cache  # as it takes a twentieth of a second
 def _installed() -> Any:
-    """Read the entry points of all installed packages, which takes a twentieth of a second, once."""
-    found: Any = metadata.entry_points()  # which mypy takes for that of Python 3.9
-    return found
+    return metadata.entry_points()
 
 
 def entry_points(**which: Any) -> Any:
@@ -194,7 +174,13 @@ def is_path(name: str) -> bool:
     return _PATH.fullmatch(name) is not None
 
 
-def _load_entry_point(kind: str, entry: EntryPoint) -> Any:
+def _load(kind: str) -> dict[str, Any]:
+    _check_kind(kind)
+    importlib.import_module(HOMES[kind])
+    return _parts[kind]
+
+
+def _load_entry_point(kind: str, entry: metadata.EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:
@@ -207,7 +193,7 @@ def _load_entry_point(kind: str, entry: EntryPoint) -> Any:
 
 def _import_attribute(module: str, attribute: str, kind: str) -> Any:
     try:
-        found = _import_any(module)
+        found = _import(module)
     except InputError:
         raise
     except Exception as error:
@@ -218,53 +204,33 @@ def _import_attribute(module: str, attribute: str, kind: str) -> Any:
         ) from error
     if not hasattr(found, attribute):
         public = [name for name in vars(found) if not name.startswith("_")]
-        if len(public) <= 12:
-            raise unknown_name(f"{_word(kind)} of {module}", attribute, public)
-        nearest = difflib.get_close_matches(attribute, public, n=1, cutoff=0.5)  # a list of hundreds would help nobody
-        hint = f": did you mean {nearest[0]!r}?" if nearest else "."
-        raise InputError(f"Unknown {_word(kind)} of {module} {attribute!r}{hint}")
+        raise unknown_name(f"{_word(kind)} of {module}", attribute, public, shown=12)
     return getattr(found, attribute)
 
 
-def _import_any(module: str) -> Any:
-    return _import_file(Path(module)) if module.endswith(".py") else _import_module(module)
-
-
-def _import_module(name: str) -> Any:
-    """Import a module, which may lie in the current folder: console scripts do not search that by themselves."""
-    here = str(Path.cwd())
-    added = here not in sys.path
-    if added:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    finally:
-        if added:
+def _import(module: str) -> Any:
+    """Import a module by its name, also from the current folder, or by the path of its file."""
+    if not module.endswith(".py"):
+        here = str(Path.cwd())
+        sys.path.insert(0, here)  # console scripts do not search it by themselves
+        try:
+            return importlib.import_module(module)
+        finally:
             sys.path.remove(here)
-
-
-def _import_file(path: Path) -> Any:
-    path = path.expanduser().resolve()
+    path = Path(module).expanduser().resolve()
     name = f"sfa_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise InputError(f"There is no file {path}.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[name] = loaded = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        spec.loader.exec_module(loaded)
     except BaseException:
         del sys.modules[name]
         raise
-    return module
-
-
-def _is_same_definition(one: Any, other: Any) -> bool:
-    """Tell whether two objects are the same definition, read twice: a notebook cell that was run again."""
-    names = [(getattr(part, "__module__", None), getattr(part, "__qualname__", None)) for part in (one, other)]
-    return names[0] == names[1] and None not in names[0]
+    return loaded
 
 
 def _check_kind(kind: str) -> None:

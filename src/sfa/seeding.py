@@ -1,4 +1,4 @@
-"""Randomness as a function of the seed and the step: nothing to save, nothing to restore, nothing global."""
+"""Randomness as a function of the seed and the step, so that nothing needs to be saved or restored."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import torch
 
 
 def derive_seed(seed: int, *path: int) -> int:
-    """A 64-bit seed for one purpose of a run, independent of those for other paths."""
+    """Return a 64-bit seed for one purpose of a run, independent of those for other paths."""
     return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
 
 
 def step_generator(
     seed: int, epoch: int, step: int = 0, *, rank: int = 0, device: torch.device | str = "cpu"
 ) -> torch.Generator:
-    """What one training step of one process draws from. A resumed run draws what an uninterrupted one would have."""
+    """Return the generator of one training step of one process."""
     path = (epoch, step, rank) if rank else (epoch, step)
     return torch.Generator(device).manual_seed(derive_seed(seed, 1, *path))
 
 
 def plan_generator(seed: int, epoch: int) -> torch.Generator:
-    """What the plan of an epoch's steps is drawn from, the same on all processes."""
+    """Return the generator of the plan of an epoch, the same on all processes."""
     return torch.Generator().manual_seed(derive_seed(seed, 2, epoch))
 
 
 def batch_generator(seed: int, epoch: int, step: int, *, rank: int = 0) -> torch.Generator:
-    """What the batch of one step of one process is sampled with."""
+    """Return the generator that the batch of one step of one process is sampled with."""
     return torch.Generator().manual_seed(derive_seed(seed, 3, epoch, step, rank))
 
 
 @contextmanager
 def seeded_initialisation(seed: int) -> Iterator[None]:
-    """Initialise weights reproducibly inside, and leave the global generator as it was."""
+    """Initialize weights reproducibly inside, and leave the global generator as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(seed, 0))
         yield

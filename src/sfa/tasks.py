@@ -1,4 +1,4 @@
-"""What is embedded: the nodes of one graph, the graphs of a set, or images."""
+"""Tasks: embed the nodes of one graph, the graphs of a set, or images."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ from sfa.errors import unknown_name
 Task = Literal["node", "graph", "image"]
 
 ITEMS: dict[Task, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
-"""What is embedded and scored, in words."""
+"""The items that are embedded and scored."""
 DATA: dict[Task, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
-"""What that comes in."""
+"""The data that they come in."""
 
 
 def task_of(data: Data) -> Task:
-    """Return what is embedded of some data: their attribute ``task``, which all data of :mod:`sfa.data` have.
-
-    Data that were made elsewhere may name none: then those with ``ptr`` are a set of graphs, and those whose ``x`` is
-    ``(n, height, width, channels)`` are images.
-    """
+    """Return the attribute ``task`` of data, or infer it: ``ptr`` means graphs, four dimensions of ``x`` images."""
     task: Task | None = data.get("task")
     if task is not None:
         return task
@@ -75,29 +71,22 @@ SETTINGS: dict[Task, dict[str, Any]] = {
         "sampler": {"name": "images", "batch_size": 256},
     },
 }
-"""What a recipe has where it says nothing, by section. Those of graphs are GraphCL's on the sets of TU Dortmund, which
-the authors of the others share. Those of images are moderate and nobody's: the rate needs no tuning to a batch size,
-and a CPU can bear the epochs with the small encoder and small images. The published ones, of 400 to 1000 epochs on
-GPUs, are in the shipped recipes."""
-
+"""Defaults of a recipe by section. Those of graphs are GraphCL's on the TU sets; those of images suit a CPU."""
 
 SECTIONS = ("encoder", "augmentation", "training", "feature_norm", "sampler")
 """What a method can have settings of its own for."""
 
 
 def settings_of(method: Any) -> dict[str, Any]:
-    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its task's."""
-    for key in method.defaults:
+    """Return the settings of a method or its class, by recipe section: its own ``defaults`` over its task's.
+
+    A section keeps what the method does not change, unless the method gives it another name.
+    """
+    settings = dict(SETTINGS[method.task])
+    for key, value in method.defaults.items():
         if key not in SECTIONS:
             raise unknown_name(f"section in the defaults of {getattr(method, '__name__', method)}", key, SECTIONS)
-    return merge(SETTINGS[method.task], method.defaults)
-
-
-def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with some changed; a section keeps what is not changed unless another name is given to it."""
-    merged = dict(settings)
-    for key, value in changes.items():
-        old = merged.get(key)
+        old = settings.get(key)
         same = isinstance(old, Mapping) and isinstance(value, Mapping) and value.get("name") in (None, old.get("name"))
-        merged[key] = {**old, **value} if same else value  # type: ignore[dict-item]
-    return merged
+        settings[key] = {**old, **value} if same else value  # type: ignore[dict-item]
+    return settings

@@ -28,7 +28,23 @@ def check_spectral_map(layer: SpectralMap) -> None:
 
 def check_degenerate_maps(layer: SpectralMap) -> None:
     """Check that values and gradients are finite for maps that are zero, of low rank, or a single row or column."""
-    for case, narrow in _degenerate_maps().items():
+    orthonormal = torch.linalg.qr(_random_map(9, 4)).Q
+    cases = {
+        "zero": torch.zeros(2, 6, 4),
+        "one row": _random_map(1, 4),
+        "one column": _random_map(6, 1),
+        "one number": torch.ones(1, 1),
+        "of rank one": torch.outer(torch.arange(1.0, 8), torch.tensor([1.0, -2.0, 0.5, 3.0])),
+        "of rank two": _random_map(9, 2) @ _random_map(2, 5),
+        "of rank two and wide": _random_map(5, 2) @ _random_map(2, 9),
+        "the identity": torch.eye(5),
+        "of orthonormal columns": orthonormal,
+        "of orthonormal rows": orthonormal.T,
+        "of equal entries": torch.full((7, 4), 0.1),
+        "of equal rows": _random_map(1, 4).expand(7, 4),
+        "zero in one column": _random_map(7, 4) * torch.tensor([1.0, 0, 1, 1]),
+    }
+    for case, narrow in cases.items():
         try:
             layer.check_width(narrow.shape[-1])
         except InputError:
@@ -90,11 +106,10 @@ def check_scale(layer: SpectralMap) -> None:
         (gradient,) = torch.autograd.grad(h_tilde.sum(), h)
         assert h_tilde.isfinite().all(), f"{layer} is not finite for entries of {scale}."
         assert gradient.isfinite().all(), f"The gradient of {layer} is not finite for entries of {scale}."
-        if layer.homogeneity is not None:
-            scaled = h_tilde.double() / scale**layer.homogeneity
-            assert torch.allclose(scaled, ordinary.double(), rtol=1e-4, atol=1e-4), (
-                f"The `homogeneity` of {layer} is not {layer.homogeneity:g}: set its degree on the class, or None."
-            )
+        degree = layer.homogeneity
+        if degree is not None:
+            scaled = torch.allclose(h_tilde.double() / scale**degree, ordinary.double(), rtol=1e-4, atol=1e-4)
+            assert scaled, f"The `homogeneity` of {layer} is not {degree:g}: set its degree on the class, or None."
 
 
 def check_not_finite(layer: SpectralMap) -> None:
@@ -108,8 +123,8 @@ def check_not_finite(layer: SpectralMap) -> None:
         torch.autograd.grad(h_tilde.sum(), h)
 
 
-def check_shapes(layer: SpectralMap) -> None:
-    """Check that features stay, rows are those of all views and ``keeps_rows``, and ``eval()`` is the identity."""
+def check_interface(layer: SpectralMap) -> None:
+    """Check shapes, refusals of what is no feature map, stored arguments, and that ``eval()`` is the identity."""
     h = _random_map(60, 30)
     alpha, beta = layer.forward_all(h, h, generator=_seeded(1))
     assert alpha.shape == beta.shape == layer(h).shape, f"{layer} gives two views different shapes."
@@ -117,30 +132,22 @@ def check_shapes(layer: SpectralMap) -> None:
     assert not layer.keeps_rows or alpha.shape == h.shape, f"Set `keeps_rows = False` on the class of {layer}."
     for shape in ((0, 4), (4, 0), (0, 3, 4), (2, 0, 4)):
         assert layer(torch.empty(shape)).shape == shape, f"{layer} does not return an empty map as it is."
-    layer.eval()
-    try:
-        assert layer(h) is h, f"{layer} is not the identity in eval()."
-        assert layer.forward_all(h, h) == (h, h), f"{layer}.forward_all is not the identity in eval()."
-    finally:
-        layer.train()
-
-
-def check_refusals(layer: SpectralMap) -> None:
-    """Check that what is no feature map raises an :class:`~sfa.errors.InputError`."""
     for wrong in (torch.ones(4), torch.ones(4, 3, dtype=torch.long)):
         try:
             passed_through = layer(wrong) is wrong  # as by the identity
         except InputError:
             continue
         assert passed_through, f"{layer} takes {wrong.dtype} of shape {tuple(wrong.shape)}: raise an InputError."
-
-
-def check_settings(layer: SpectralMap) -> None:
-    """Check that the constructor's arguments are stored under their names and shown."""
     for name, parameter in inspect.signature(type(layer)).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
             assert hasattr(layer, name), f"{type(layer).__name__} does not store its argument `{name}`."
             assert f"{name}={getattr(layer, name)!r}" in repr(layer), f"{layer} does not show `{name}`."
+    layer.eval()
+    try:
+        assert layer(h) is h, f"{layer} is not the identity in eval()."
+        assert layer.forward_all(h, h) == (h, h), f"{layer}.forward_all is not the identity in eval()."
+    finally:
+        layer.train()
 
 
 def check_compiles(layer: SpectralMap) -> None:
@@ -158,15 +165,8 @@ def check_compiles(layer: SpectralMap) -> None:
 
 
 CHECKS: tuple[Callable[[SpectralMap], None], ...] = (
-    check_degenerate_maps,
-    check_half_precision,
-    check_draws,
-    check_scale,
-    check_not_finite,
-    check_shapes,
-    check_refusals,
-    check_settings,
-    check_compiles,
+    *(check_degenerate_maps, check_half_precision, check_draws, check_scale),
+    *(check_not_finite, check_interface, check_compiles),
 )
 
 
@@ -176,22 +176,3 @@ def _seeded(seed: int) -> torch.Generator:
 
 def _random_map(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.randn(*shape, generator=_seeded(0), dtype=torch.float64).to(dtype)
-
-
-def _degenerate_maps() -> dict[str, Tensor]:
-    orthonormal = torch.linalg.qr(_random_map(9, 4)).Q
-    return {
-        "zero": torch.zeros(2, 6, 4),
-        "one row": _random_map(1, 4),
-        "one column": _random_map(6, 1),
-        "one number": torch.ones(1, 1),
-        "of rank one": torch.outer(torch.arange(1.0, 8), torch.tensor([1.0, -2.0, 0.5, 3.0])),
-        "of rank two": _random_map(9, 2) @ _random_map(2, 5),
-        "of rank two and wide": _random_map(5, 2) @ _random_map(2, 9),
-        "the identity": torch.eye(5),
-        "of orthonormal columns": orthonormal,
-        "of orthonormal rows": orthonormal.T,
-        "of equal entries": torch.full((7, 4), 0.1),
-        "of equal rows": _random_map(1, 4).expand(7, 4),
-        "zero in one column": _random_map(7, 4) * torch.tensor([1.0, 0, 1, 1]),
-    }

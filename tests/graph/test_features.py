@@ -172,7 +172,7 @@ def test_no_features_at_all_and_the_input_stay(how: FeatureNormalization) -> Non
 
 
 def test_an_unknown_normalisation_is_said() -> None:
-    with pytest.raises(InputError, match="Unknown feature normalisation 'rows': did you mean 'row'"):
+    with pytest.raises(InputError, match="Unknown feature normalization 'rows': did you mean 'row'"):
         normalize_features(Data(x=torch.eye(2)), "rows")  # type: ignore[arg-type]
 
 

@@ -38,9 +38,8 @@ def test_places_rows_and_twins(n: int, share: float, seed: int, shuffled: bool) 
     dense[edges[0], edges[1]] = given_values
     dense += 1000 * torch.eye(n)
 
-    values = torch.empty(len(structure.col), dtype=torch.float64)
+    values = torch.full(structure.col.shape, 1000, dtype=torch.float64)
     values[structure.place] = structure.sorted(given_values)
-    values[structure.loop] = 1000
     row = torch.arange(n).repeat_interleave(structure.rowptr.diff())
     rebuilt = torch.zeros(n, n, dtype=torch.float64)
     rebuilt[row, structure.col] = values

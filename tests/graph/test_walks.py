@@ -205,15 +205,15 @@ def test_walkers_at_a_hub_are_worked_out_in_parts(monkeypatch: pytest.MonkeyPatc
     leaves = torch.arange(1, 51)
     edges = torch.stack([torch.cat([torch.zeros(50, dtype=torch.int64), leaves]), torch.cat([leaves, leaves * 0])])
     sizes = []
-    exact = walks_module._exact_second_order_step
+    exact = walks_module.row_entries
 
-    def spy(transitions: Transitions, before: Tensor, here: Tensor, *rest: object) -> Tensor:
-        sizes.append(int(transitions.rowptr.diff()[here].sum()))
-        return exact(transitions, before, here, *rest)  # type: ignore[arg-type]
+    def spy(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        sizes.append(int(rowptr.diff()[rows].sum()))
+        return exact(rowptr, rows)
 
     monkeypatch.setattr(walks_module, "ROUNDS", 0)
     monkeypatch.setattr(walks_module, "CHUNK", 10)
-    monkeypatch.setattr(walks_module, "_exact_second_order_step", spy)
+    monkeypatch.setattr(walks_module, "row_entries", spy)
     walks = second_order_walks(Transitions(CSRStructure(edges, 51)), leaves.repeat(20), 2, seeded(), p=1e-9, q=1.0)
     assert torch.equal(walks[0], walks[2])
     assert sum(sizes) == 50 * 1000

@@ -1,4 +1,4 @@
-"""Batches of graphs as one disjoint union: rates, counts and random ranks within each graph, pooling, nodes cut out."""
+"""Batches of graphs as one disjoint union: rates, random ranks within each graph, pooling, induced subgraphs."""
 
 from __future__ import annotations
 
@@ -13,25 +13,20 @@ Rate = float | Tensor
 
 
 def check_rate(name: str, rate: Rate, number: int) -> None:
-    """Raise unless ``rate`` is a probability, or a tensor of so many of them."""
-    if not isinstance(rate, Tensor):
-        if not 0 <= rate <= 1:
-            raise InputError(f"{name} is a probability from 0 to 1, not {rate}.")
-        return
-    if rate.shape != (number,):
+    """Raise unless ``rate`` is a probability, or a tensor of ``number`` probabilities."""
+    if isinstance(rate, Tensor) and rate.shape != (number,):
         raise InputError(f"{name} is one probability or {number} of them, not a tensor of shape {tuple(rate.shape)}.")
-    wrong = rate[~((rate >= 0) & (rate <= 1))]
+    rates = torch.as_tensor(rate, dtype=torch.float64)
+    wrong = rates[~((rates >= 0) & (rates <= 1))]
     if len(wrong):
-        raise InputError(f"{name} are probabilities from 0 to 1, not {wrong[0]}.")
+        what = "are probabilities" if isinstance(rate, Tensor) else "is a probability"
+        raise InputError(f"{name} {what} from 0 to 1, not {wrong[0]:g}.")
 
 
 def check_batch(batch: Data) -> None:
-    """Raise unless ``batch`` says where its graphs begin, and which graph each node is of."""
+    """Raise unless ``batch`` has ``ptr`` and ``batch``, and dense features."""
     if batch.get("ptr") is None or batch.get("batch") is None:
-        raise InputError(
-            "A batch of graphs has ptr (G + 1,) and batch (N,), as torch_geometric's DataLoader and Batch make them, "
-            "and this graph has not."
-        )
+        raise InputError("A batch of graphs needs ptr (G + 1,) and batch (N,), as torch_geometric's DataLoader makes.")
     if batch.x is not None and batch.x.layout != torch.strided:
         raise InputError("The features of a batch of graphs are sparse, and dense ones are needed: x.to_dense().")
 
@@ -42,10 +37,10 @@ def rate_counts(rate: float, sizes: Tensor) -> Tensor:
 
 
 def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Draw each thing's place ``(k,)``, from 0, in a random order of its group, every order as likely.
+    """Draw the rank ``(k,)``, from 0, of each element in a uniformly random order of its group.
 
-    Groups ``(k,)`` ascend from 0 and are of these sizes ``(G,)``. It takes one sort of ``k`` keys, which are the group
-    followed by as many random bits as there is room for.
+    The groups ``(k,)`` of the elements ascend from 0; ``sizes`` ``(G,)`` has their sizes. The sort keys are the group
+    followed by as many random bits as fit.
     """
     bits = min(62, 63 - len(sizes).bit_length())
     keys = torch.randint(2**bits, group.shape, generator=generator, device=group.device).add_(group << bits)
@@ -53,7 +48,7 @@ def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None
 
 
 def rank_in_group(group: Tensor, sizes: Tensor) -> Tensor:
-    """Return each thing's place ``(k,)``, from 0, among those of its group, which stand together."""
+    """Return the position ``(k,)``, from 0, of each element in its group; groups are contiguous."""
     start = sizes.cumsum(0) - sizes
     return torch.arange(len(group), device=group.device) - start.index_select(0, group)
 
@@ -70,10 +65,7 @@ def with_edges(batch: Data, edge_index: Tensor, edge_weight: Tensor | None) -> D
 
 
 def induce(batch: Data, keep: Tensor) -> Data:
-    """Return the batch of the nodes to keep, ``(N,)`` true or false, with all edges among them and as many graphs.
-
-    Nodes are numbered anew in their old order; a graph may be left with none.
-    """
+    """Return the subgraphs that the nodes to keep, a mask ``(N,)``, induce, with as many graphs; some may be empty."""
     nodes = keep.nonzero().squeeze(1)
     number = keep.cumsum(0)
     row, col = batch.edge_index
@@ -86,28 +78,23 @@ def induce(batch: Data, keep: Tensor) -> Data:
 
 def make_batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: Tensor, graph: Tensor) -> Data:
     """Build a batch of its parts, where ``graph`` ``(N,)`` is the graph of each node."""
-    batch = Data(x=x, edge_index=edge_index, ptr=ptr, batch=graph, num_nodes=len(graph))
-    if edge_weight is not None:
-        batch.edge_weight = edge_weight
-    return batch
+    weight = {} if edge_weight is None else {"edge_weight": edge_weight}
+    return Data(x=x, edge_index=edge_index, ptr=ptr, batch=graph, num_nodes=len(graph), **weight)
 
 
 def sum_pool(h: Tensor, ptr: Tensor) -> Tensor:
-    r"""Sum each graph's rows, :math:`g_k = \sum_{i \in \text{graph } k} h_i`; zeros for a graph without nodes.
+    r"""Sum the rows of each graph, :math:`g_k = \sum_{i \in \text{graph } k} h_i`; zeros for a graph without nodes.
 
-    The nodes of graph ``k`` are the rows of ``h`` ``(N, d)`` from ``ptr[k]`` to ``ptr[k + 1]``. Half precision is
-    summed in float32 and comes back so. Differentiable; memory is linear in ``h``.
+    The nodes of graph ``k`` are the rows ``ptr[k]`` to ``ptr[k + 1]`` of ``h`` ``(N, d)``. Half precision is summed
+    and returned in float32.
     """
     wide = h.to(torch.promote_types(h.dtype, torch.float32))
     return wide.new_zeros(len(ptr) - 1, *h.shape[1:]).index_add(0, graph_of_nodes(ptr, len(h)), wide)
 
 
 def graph_of_nodes(ptr: Tensor, nodes: int) -> Tensor:
-    """Return the graph of each node, ``(nodes,)``, of graphs that begin where ``ptr`` says."""
+    """Return the graph of each node, ``(nodes,)``, of graphs that begin at ``ptr``."""
     sizes = ptr.diff()
     if int(ptr[0]) != 0 or int(ptr[-1]) != nodes or bool((sizes < 0).any()):
-        raise InputError(
-            f"Where graphs begin, ptr, must rise from 0 to the number of nodes, {nodes}: this goes from {int(ptr[0])} "
-            f"to {int(ptr[-1])} by steps of {int(sizes.min())} or more."
-        )
+        raise InputError(f"ptr must rise from 0 to the number of nodes, {nodes}, and ends at {int(ptr[-1])}.")
     return torch.arange(len(sizes), device=ptr.device).repeat_interleave(sizes, output_size=nodes)

@@ -21,15 +21,15 @@ def draw_below(bounds: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def below(bounds: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Draw as :func:`draw_below` does, from 63 random bits: no number is more than ``b / 2⁶³`` likelier than others."""
+    """Draw as :func:`draw_below` does, but from 63 random bits."""
     return torch.randint(2**63 - 1, bounds.shape, generator=generator, device=bounds.device) % bounds
 
 
 def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Draw for each of ``k`` bounds ≥ ``count`` so many different numbers below it, ``(count, k)``: any set as likely.
+    """Draw ``count`` different numbers below each of ``k`` bounds ≥ ``count``, ``(count, k)``; any set is as likely.
 
-    Floyd's algorithm, for all bounds at once: for ``j = b - count, …, b - 1`` draw a number from 0 to ``j`` and take
-    it, or ``j`` itself if it was taken before. The cost does not depend on the bounds.
+    Floyd's algorithm for all bounds at once: for ``j = b - count, …, b - 1`` draw a number from 0 to ``j`` and take it,
+    or ``j`` itself if it was taken before.
     """
     last = bounds - count + torch.arange(count)[:, None]
     picks = below(last + 1, generator)
@@ -40,10 +40,9 @@ def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Te
 
 
 def random_non_edges(structure: CSRStructure, count: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw ``(2, count)`` ordered pairs of different nodes without an edge, every one as likely, with replacement.
+    """Draw ``(2, count)`` ordered pairs of different nodes without an edge, uniformly and with replacement.
 
-    The zeros of ``A + I`` have ranks in the order of the matrix's entries; a rank is drawn and looked up among the
-    ones, so that no pair is drawn in vain even on a dense graph. There are none, ``(2, 0)``, of a complete graph.
+    A rank among the zeros of ``A + I`` is drawn and looked up, so that no pair is rejected. A complete graph has none.
     """
     n, col = structure.num_nodes, structure.col
     zeros_before = expand_rowptr(structure.rowptr) * n + col - torch.arange(len(col), device=col.device)
@@ -56,17 +55,14 @@ def random_non_edges(structure: CSRStructure, count: int, generator: torch.Gener
 
 
 def ones_and_zeros(graph: Data, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-    """Return all pairs that are one in ``A + I``, ``(2, m + n)``, and draw as many of those that are zero."""
+    """Return all pairs that are one in ``A + I``, ``(2, m + n)``, and draw as many that are zero."""
     structure = csr_structure(graph.edge_index, graph.num_nodes)
     ones = torch.stack([expand_rowptr(structure.rowptr), structure.col])
     return ones, random_non_edges(structure, ones.shape[1], generator)
 
 
 def sampled_means(h: Tensor, graph: Data, count: int, draws: int, generator: torch.Generator | None) -> Tensor:
-    """Compute means ``(count, d)`` of so many rows of ``h``, each drawn from a node and its neighbors.
-
-    Rows are drawn with replacement, every neighbor as likely. A node without neighbors has itself.
-    """
+    """Compute means ``(count, d)`` of ``draws`` rows of ``h``, drawn from a node and its neighbors with replacement."""
     structure = csr_structure(graph.edge_index, graph.num_nodes)
     start, stop = structure.rowptr[:count], structure.rowptr[1 : count + 1]
     drawn = structure.col[start + below((stop - start).expand(draws, count), generator)]

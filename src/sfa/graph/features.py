@@ -1,4 +1,4 @@
-"""What is done to node features before a model sees them: normalization, and noise on purpose."""
+"""Normalization of node features, and noise added to them."""
 
 from __future__ import annotations
 
@@ -28,60 +28,67 @@ MEANINGS: dict[FeatureNormalization, str] = {
 }
 """What each normalization does, in a few words."""
 OF_ALL_ROWS: tuple[FeatureNormalization, ...] = ("standard", "shifted-row")
-"""Those in which a row becomes what it does because of the others."""
+"""Normalizations in which the result of a row depends on the other rows."""
 
 
 def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
-    r"""Normalize a graph's features, each node's and each column's in one of four ways.
+    r"""Normalize the features of a graph.
 
     .. math::
         \text{row:} \quad \frac{x_{ij}}{\sum_l |x_{il}|} \qquad
         \text{standard:} \quad \frac{x_{ij} - \mu_j}{\sigma_j} \qquad
         \text{shifted-row:} \quad \frac{x_{ij} - m}{\max(1, \sum_l (x_{il} - m))}, \quad m = \min_{kl} x_{kl}
 
-    - ``row``: rows are treated one by one, so that a node's features do not depend on the graph it comes with. CSR
-      features stay CSR, over the same pattern.
-    - ``standard``: each column has mean 0 and (population) deviation 1 over the nodes of *this* graph, and is 0 if it
-      is constant; BGRL's way with WikiCS (Thakoor et al., 2022). The result is dense.
-    - ``shifted-row``: what PyTorch Geometric's ``NormalizeFeatures`` does, and GRACE, GCA and COSTA with it. The
-      smallest value is that of *this* graph, zeros included. CSR features stay CSR if it is 0, and become dense if not.
-    - ``none``: the graph as it is.
+    - ``row``: CSR features stay CSR, over the same pattern.
+    - ``standard``: population deviation; a constant column becomes 0, as in BGRL on WikiCS. The result is dense.
+    - ``shifted-row``: as PyTorch Geometric's ``NormalizeFeatures``, which GRACE, GCA and COSTA use. CSR features stay
+      CSR if :math:`m = 0`, zeros counted, and become dense if not.
 
     Sparse features of another layout (COO, CSC) become CSR first. Mapped features (``graph.mapped_features``) stay on
     disk: the result is written to a temporary file of the same size.
     """
+    if how not in MEANINGS:
+        raise unknown_name("feature normalization", how, MEANINGS)
     graph = _in_rows(graph)
+    x: Tensor = graph.x
     if how == "none":
         return graph
-    if how == "row":
-        return _divide_rows(graph, Tensor.abs, lambda length: length.where(length > 0, 1))
     if how == "standard":
-        mean, deviation = _column_statistics(graph.x)
+        mean, deviation = _column_statistics(x)
         return _map_rows(graph, lambda rows: (rows.double() - mean) / deviation)
-    if how != "shifted-row":
-        raise unknown_name("feature normalisation", how, ("row", "none", "standard", "shifted-row"))
-    lowest = _lowest(graph.x)
-    if lowest == 0:
-        return _divide_rows(graph, lambda x: x, lambda length: length.clamp(min=1))
+    lowest = 0.0
+    if how == "shifted-row":
+        entries = x.values() if x.layout == torch.sparse_csr else x
+        lowest = float(entries.min()) if entries.numel() else 0.0
+        if entries.numel() < x.shape[0] * x.shape[1]:  # CSR leaves zeros out
+            lowest = min(lowest, 0.0)
 
-    def shift(rows: Tensor) -> Tensor:
+    def divisor(length: Tensor) -> Tensor:
+        return length.where(length > 0, 1) if how == "row" else length.clamp(min=1)
+
+    def shift_and_divide(rows: Tensor) -> Tensor:
         rows = rows - lowest
-        return rows / rows.sum(1, keepdim=True).clamp(min=1)
+        return rows / divisor(rows.abs().sum(1, keepdim=True))
 
-    return _map_rows(graph, shift)
+    if x.layout == torch.strided or lowest != 0:
+        return _map_rows(graph, shift_and_divide)
+    rowptr, values = x.crow_indices(), x.values()
+    length = divisor(torch.segment_reduce(values.abs(), "sum", offsets=rowptr))
+    length = length.repeat_interleave(rowptr.diff(), output_size=len(values))
+    return _with_features(graph, csr_matrix(rowptr, x.col_indices(), values / length, (x.shape[0], x.shape[1])))
 
 
 def add_noise(graph: Data, epsilon: float, seed: int) -> Data:
-    r"""Add noise to a graph's features, :math:`X + \epsilon \, \Delta X` with :math:`\Delta X \sim \mathcal N(0, I)`.
+    r"""Add noise to the features, :math:`X + \epsilon \, \Delta X` with :math:`\Delta X \sim \mathcal N(0, I)`.
 
-    The draw depends on the seed and the shape of the features alone: sparse, dense and mapped features become the same.
-    The result is dense, and on disk if the features are mapped.
+    The draw depends only on the seed and the shape of the features, not on their layout. The result is dense, and on
+    disk if the features are mapped.
     """
     check_number("epsilon", epsilon)
     graph = _in_rows(graph)
     if epsilon == 0:
         return graph
-    rng = np.random.default_rng(derive_seed(seed, 4))  # which draws the same however the rows are cut into chunks
+    rng = np.random.default_rng(derive_seed(seed, 4))  # draws the same however the rows are cut into chunks
 
     def add(rows: Tensor) -> Tensor:
         noise = torch.from_numpy(rng.standard_normal(tuple(rows.shape), dtype=np.float32))
@@ -97,7 +104,7 @@ def _with_features(graph: Data, x: Tensor) -> Data:
 
 
 def _in_rows(graph: Data) -> Data:
-    """Return the graph itself, or one with CSR features if its features are sparse in another layout."""
+    """Return the graph itself, or one with CSR features if they are sparse in another layout."""
     if graph.x.layout in (torch.strided, torch.sparse_csr):
         return graph
     with warnings.catch_warnings():
@@ -105,52 +112,28 @@ def _in_rows(graph: Data) -> Data:
         return _with_features(graph, graph.x.to_sparse_coo().coalesce().to_sparse_csr())
 
 
-def _divide_rows(graph: Data, size: Callable[[Tensor], Tensor], divisor: Callable[[Tensor], Tensor]) -> Data:
-    """Divide each row by a function of the sum of its entries' sizes; CSR stays CSR."""
-    x: Tensor = graph.x
-    if x.layout != torch.sparse_csr:
-        return _map_rows(graph, lambda rows: rows / divisor(size(rows).sum(1, keepdim=True)))
-    rowptr, values = x.crow_indices(), x.values()
-    length = divisor(torch.segment_reduce(size(values), "sum", offsets=rowptr))
-    length = length.repeat_interleave(rowptr.diff(), output_size=len(values))
-    return _with_features(graph, csr_matrix(rowptr, x.col_indices(), values / length, (x.shape[0], x.shape[1])))
-
-
 def _map_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Data:
-    """Change the features chunk by chunk, as dense rows; on disk if the graph's are."""
-    x: Tensor = graph.x
+    """Change the features chunk by chunk, as dense rows; on disk if those of the graph are."""
+    x, shape = graph.x, tuple(graph.x.shape)
+    chunks = (change(rows) for rows in _dense_rows(x))
     if getattr(graph, "mapped_features", False):
-        return _with_features(graph, on_disk((change(rows).float().numpy() for rows in _dense_rows(x)), tuple(x.shape)))
-    changed = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    for chunk, rows in zip(row_chunks(tuple(x.shape)), _dense_rows(x), strict=True):
-        changed[chunk] = change(rows)
+        return _with_features(graph, on_disk((rows.float().numpy() for rows in chunks), shape))
+    changed = torch.empty(shape, dtype=x.dtype, device=x.device)
+    for place, rows in zip(row_chunks(shape), chunks, strict=True):
+        changed[place] = rows
     return _with_features(graph, changed)
 
 
 def _dense_rows(x: Tensor) -> Iterator[Tensor]:
-    for chunk in row_chunks(tuple(x.shape)):
-        rows = some_rows(x, chunk.start, chunk.stop)
-        yield rows.to_dense() if rows.layout == torch.sparse_csr else rows
-
-
-def _lowest(x: Tensor) -> float:
-    """Return the smallest entry of features ``(n, d)``, those that CSR leaves out included."""
-    if x.layout != torch.sparse_csr:
-        return min(float(rows.min()) for rows in _dense_rows(x))
-    left_out = x.shape[0] * x.shape[1] - len(x.values())
-    return float(torch.cat([x.values(), x.values().new_zeros(min(left_out, 1))]).min())
+    return (some_rows(x, chunk.start, chunk.stop).to_dense() for chunk in row_chunks(tuple(x.shape)))
 
 
 def _column_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute means and deviations ``(d,)`` of the columns, in float64; that of a constant column is infinite.
-
-    Constant is what is the same in every row, not what has deviation 0: the mean is rounded, and so is the deviation.
-    """
+    """Compute means and deviations ``(d,)`` of the columns in float64; infinity for a column of equal entries."""
     total, squares = torch.zeros((2, x.shape[1]), dtype=torch.float64, device=x.device)
-    constant = torch.ones(x.shape[1], dtype=torch.bool, device=x.device)
-    first = None
+    # The deviation of a constant column may be above 0, as its mean is rounded.
+    constant, first = torch.ones_like(total, dtype=torch.bool), some_rows(x, 0, 1).to_dense()
     for rows in _dense_rows(x):
-        first = rows[0] if first is None else first
         constant &= (rows == first).all(0)
         total += rows.sum(0, dtype=torch.float64)
     mean = total / x.shape[0]

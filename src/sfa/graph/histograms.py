@@ -17,34 +17,29 @@ Labels = NDArray[np.int64]
 
 
 def label_histogram(graphs: Data) -> Tensor:
-    """Sum the node features of each graph, ``(G, d)``: of one-hot labels, how many nodes have each."""
+    """Sum the node features of each graph, ``(G, d)``: of one-hot labels, the number of nodes with each."""
     check_batch(graphs)
     return sum_pool(graphs.x, graphs.ptr)
 
 
 def degree_histogram(graphs: Data) -> Tensor:
-    """Count the nodes of each graph with 0, 1, 2, … neighbors, ``(G, 1 + largest degree)``; weights do not count.
-
-    The matrix is CSR, for a single hub makes it as wide as the hub's degree.
-    """
+    """Count the nodes of each graph with 0, 1, 2, … neighbors, a CSR matrix ``(G, 1 + largest degree)``."""
     check_batch(graphs)
     degree = csr_structure(graphs.edge_index, graphs.num_nodes).edge_rowptr.diff()
     return label_counts(degree[None], graphs.ptr)
 
 
 def label_counts(labels: Tensor, ptr: Tensor) -> Tensor:
-    """Count how often each graph has each label, as a CSR matrix ``(G, width)`` in float32.
-
-    The ``k`` labels ``(k, N)`` of a node, from 0 on, count in columns of their own.
-    """
+    """Count the labels ``(k, N)`` of each graph in a CSR matrix ``(G, width)``, those of each row in own columns."""
     widths = [int(each.max()) + 1 if len(each) else 0 for each in labels]
-    width, graphs = sum(widths), len(ptr) - 1
+    shape = (len(ptr) - 1, sum(widths))
     first = torch.tensor([0, *widths[:-1]], device=ptr.device).cumsum(0)
-    keys = (graph_of_nodes(ptr, labels.shape[1]) * width + labels + first[:, None]).flatten()
-    entries, counts = torch.unique_consecutive(keys.sort().values, return_counts=True)
-    row, col = entries // max(width, 1), entries % max(width, 1)
-    rowptr = torch.searchsorted(row, torch.arange(graphs + 1, device=ptr.device))
-    return csr_matrix(rowptr, col, counts.float(), (graphs, width))
+    graph = graph_of_nodes(ptr, labels.shape[1]).expand(labels.shape)
+    entries = torch.stack([graph.flatten(), (labels + first[:, None]).flatten()])
+    counts = torch.sparse_coo_tensor(entries, torch.ones_like(entries[0]), shape, check_invariants=False).coalesce()
+    row, col = counts.indices()
+    rowptr = torch.searchsorted(row, torch.arange(shape[0] + 1, device=ptr.device))
+    return csr_matrix(rowptr, col, counts.values().float(), shape)
 
 
 def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
@@ -54,13 +49,11 @@ def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
         \phi(G)_{r, c} = \big| \{ i \in G : \ell_i^{(r)} = c \} \big|, \qquad
         \ell_i^{(r+1)} = f\big( \ell_i^{(r)}, \{\!\{ \ell_j^{(r)} : j \sim i \}\!\} \big), \qquad r = 0, \dots, R
 
-    with an injective :math:`f`, the same for all graphs of the set. The inner product of two rows is the kernel. First
-    labels are the distinct rows of ``x``; edge weights do not count. The order of the nodes makes no difference, and
-    that of the graphs none but in the order of the rows.
+    with an injective :math:`f`, the same for all graphs. The first labels are the distinct rows of ``x``; edge weights
+    do not count. The inner product of two rows is the kernel.
 
     Returns:
-        A CSR matrix ``(G, F)`` in float32, with a column for each of the labels of all rounds and at most
-        ``(rounds + 1) N`` entries; with 0 ``rounds``, the histogram of the first labels.
+        A CSR matrix ``(G, F)`` in float32 with a column for each label of each round.
     """
     check_whole("rounds", rounds, 0)
     check_batch(graphs)
@@ -82,17 +75,12 @@ def distinct_rows(x: NDArray[np.floating]) -> Labels:
 
 
 def _refine(labels: Labels, rowptr: Labels, col: Labels) -> Labels:
-    """Return labels ``(n,)`` of which two are equal if the old ones are, and the neighbors' as multisets.
-
-    A node's neighbors are read one by one, in the order of their labels, and each pair of (what was read so far, the
-    next label) gets a number of its own. All nodes go in step: the work is that of sorting every edge twice, and one
-    pass for each neighbor of the largest hub.
-    """
+    """Return labels ``(n,)`` that are equal where the old ones are, and those of the neighbors as multisets."""
     degree, width = np.diff(rowptr), labels.max(initial=0) + 1
     row = np.arange(len(labels)).repeat(degree)
     neighbors = np.sort(row * width + labels[col]) % width
     read, numbers, active = labels.copy(), width, np.arange(len(labels))
-    for place in range(degree.max(initial=0)):
+    for place in range(degree.max(initial=0)):  # each pair of (read so far, next label) gets a number of its own
         active = active[degree[active] > place]
         pairs, number = np.unique(read[active] * width + neighbors[rowptr[active] + place], return_inverse=True)
         read[active] = numbers + number

@@ -1,4 +1,4 @@
-"""Edges of graphs removed, added and replaced at random, an exact number of them."""
+"""Removal, addition and replacement of an exact number of edges at random."""
 
 from __future__ import annotations
 
@@ -15,49 +15,41 @@ from sfa.graph.structure import csr_structure, sort_edges
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
-SPARE = 4, 16  # pairs drawn for each wanted, and beyond that, as some come twice; where no more are free all are taken
-
 
 def rewire(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator | None = None) -> Data:
-    """Remove so many undirected edges of each graph, ``(G,)``, and add so many that it did not have.
+    """Remove ``drop`` ``(G,)`` undirected edges of each graph, and add ``add`` ``(G,)`` that it did not have.
 
-    Every set of edges of a graph is as likely to go, and every set of its pairs of different nodes without an edge as
-    likely to come; if there are fewer such pairs, all come. The two directions of an edge go and come together, and a
-    new one has the weight of a random edge of its graph, if edges have weights.
+    Every set of edges is as likely to go, and every set of pairs of different nodes without an edge as likely to come;
+    if there are fewer such pairs, all come. A new edge has the weight of a random edge of its graph.
     """
     structure = csr_structure(batch.edge_index, batch.num_nodes)
     edge_index = structure.sorted(batch.edge_index.T).T
+    weight = None if batch.edge_weight is None else structure.sorted(batch.edge_weight)
     graph = batch.batch.index_select(0, edge_index[0])
-    number = structure.sorted(structure.undirected[0])
-    graph_of_undirected = graph.new_empty(structure.undirected[1]).index_copy_(0, number, graph)
+    number, edges = structure.sorted(structure.undirected[0]), structure.undirected[1]
+    graph_of_undirected = graph.new_empty(edges).index_copy_(0, number, graph)
     ranks = random_ranks(graph_of_undirected, graph_of_undirected.bincount(minlength=len(drop)), generator)
     kept = (ranks >= drop.index_select(0, graph_of_undirected)).index_select(0, number).nonzero().squeeze(1)
-    left = edge_index.index_select(1, kept)
-    weight = left_weight = None
-    if batch.edge_weight is not None:
-        weight = structure.sorted(batch.edge_weight)
-        left_weight = weight.index_select(0, kept)
+    left, weights = edge_index.index_select(1, kept), None if weight is None else weight.index_select(0, kept)
     if not bool(add.any()):
-        return with_edges(batch, left, left_weight)
+        return with_edges(batch, left, weights)
     new = draw_new_pairs(edge_index, batch.ptr, batch.batch, add, generator)
     row, col = torch.cat([left, new, new.flip(0)], dim=1)
     joined, given = sort_edges(row, col, batch.num_nodes)
-    if weight is None or left_weight is None:
-        return with_edges(batch, joined, None)
-    of_new, size = batch.batch.index_select(0, new[0]), graph.bincount(minlength=len(add))
-    some_edge = (size.cumsum(0) - size)[of_new] + draw_below(size[of_new], generator)
-    new_weight = weight.index_select(0, some_edge)
-    return with_edges(batch, joined, torch.cat([left_weight, new_weight, new_weight]).index_select(0, given))
+    if weight is not None and weights is not None:
+        of_new, size = batch.batch.index_select(0, new[0]), graph.bincount(minlength=len(add))
+        some_edge = (size.cumsum(0) - size)[of_new] + draw_below(size[of_new], generator)
+        weights = torch.cat([weights, *[weight.index_select(0, some_edge)] * 2]).index_select(0, given)
+    return with_edges(batch, joined, weights)
 
 
 def draw_new_pairs(
     edge_index: Tensor, ptr: Tensor, graph: Tensor, add: Tensor, generator: torch.Generator | None
 ) -> Tensor:
-    """Draw pairs ``(2, k)`` of nodes without an edge, each once with the smaller node first, so many of each graph.
+    """Draw pairs ``(2, k)`` of nodes without an edge, the smaller node first, ``add`` ``(G,)`` of each graph.
 
     The ordered pairs of different nodes are numbered through all graphs, ``n_g - 1`` a row, and those without an edge
-    are numbered among themselves: no pair is drawn in vain because it is an edge. Pairs drawn twice count once, so that
-    what is left is a random order of distinct ones.
+    are numbered among themselves, so that no draw hits an edge.
     """
     size = ptr.diff()
     width = (size - 1).clamp_min(0)
@@ -68,7 +60,7 @@ def draw_new_pairs(
     free_before = first[of_edge] + local - torch.arange(len(row), device=row.device)
     free = size * width - of_edge.bincount(minlength=len(size))
 
-    pool = free.minimum(torch.where(add > 0, SPARE[0] * add + SPARE[1], 0))
+    pool = free.minimum(torch.where(add > 0, 4 * add + 16, 0))  # more than needed, as some come twice
     of_pool = torch.arange(len(size), device=row.device).repeat_interleave(pool)
     drawn = draw_below(free[of_pool], generator)
     drawn = torch.where((pool == free)[of_pool], rank_in_group(of_pool, pool), drawn) + (free.cumsum(0) - free)[of_pool]
@@ -84,12 +76,10 @@ def draw_new_pairs(
 
 
 def replace_edges(graph: Data, share: float, seed: int) -> Data:
-    """Replace a fraction of a graph's edges by random pairs of nodes that had none.
+    """Replace a fraction of the undirected edges of a graph by random pairs of nodes that had none.
 
-    Every set of so many undirected edges is as likely to go, and every set of pairs of different nodes without an edge
-    as likely to come. An edge takes its weight with it. The draw depends on the seed and the edges alone. Features stay
-    as they are, those too that were made of the edges. The result says what was done to it, as ``edge_noise``. The
-    share is of the undirected edges, rounded to whole ones.
+    Every set of edges is as likely to go, and every set of pairs as likely to come. An edge takes its weight with it.
+    The draw depends only on the seed and the edges. The result has the fraction as its ``edge_noise``.
     """
     check_number("share", share, at_most=1)
     n, given = graph.num_nodes, graph.edge_index.cpu()
@@ -109,14 +99,12 @@ def replace_edges(graph: Data, share: float, seed: int) -> Data:
     one_graph = torch.tensor([0, n]), torch.zeros(n, dtype=torch.int64)
     new = draw_new_pairs(structure.sorted(given.T).T, *one_graph, torch.tensor([count]), generator)
     new_of = new_of[number]
-    low, high = new[:, new_of.clamp_min(0)]
-    up = given[0] < given[1]
-    ends = torch.stack([torch.where(up, low, high), torch.where(up, high, low)])
+    ends = new[:, new_of.clamp_min(0)]
+    ends = torch.where(given[0] < given[1], ends, ends.flip(0))
     row, col = torch.where(new_of < 0, given, ends)
     joined, place = sort_edges(row, col, n)
     noisy = copy.copy(graph)
-    noisy.edge_index = joined.to(graph.edge_index.device)
+    noisy.edge_index, noisy.edge_noise = joined.to(graph.edge_index.device), share
     if graph.edge_weight is not None:
         noisy.edge_weight = graph.edge_weight[place.to(graph.edge_weight.device)]
-    noisy.edge_noise = share
     return noisy

@@ -26,88 +26,67 @@ class WeakTensorCache(Generic[T]):
         return len(self._known)
 
     def get(self, key: Tensor, make: Callable[[], T], made_of: object = None) -> T:
-        """Return the value of a tensor; make it if there is none, or if it was made of other things or has changed."""
+        """Return the value of a tensor; make it if there is none, or if the tensor or ``made_of`` has changed."""
         version = None if key.is_inference() else key._version  # a tensor made in inference mode counts no changes
         known: tuple[int | None, object, T] | None = self._known.get(key)  # type: ignore[no-untyped-call]
         if known is None or version is None or known[:2] != (version, made_of):
-            known = version, made_of, make()
-            self._known[key] = known
+            self._known[key] = known = version, made_of, make()
         return known[2]
 
 
 class CSRStructure:
-    """The places of the non-zero entries of ``A + I`` in compressed sparse rows, of an undirected graph.
+    """The positions of the non-zero entries of ``A + I`` of an undirected graph in compressed sparse rows.
 
     ``edge_index`` ``(2, m)`` has every undirected edge in both directions, no self-loop and no duplicate, in any order.
-    Sorted by row, as :func:`sfa.data.build_graph` gives it, it takes linear time.
+    ``edge_row``, ``edge_col`` and ``edge_rowptr`` are of the sorted edges, ``rowptr`` and ``col`` of ``A + I``.
     """
 
     def __init__(self, edge_index: Tensor, num_nodes: int) -> None:
         # A tensor of its own, so that a cache can forget the given one; int32 would not hold the keys.
         edge_index = edge_index.data.long()
         keys = edge_index[0] * num_nodes + edge_index[1]
-        self.order = None if bool((keys.diff() > 0).all()) else keys.argsort()
-        self._edges = edge_index if self.order is None else edge_index[:, self.order]
         self.num_nodes = num_nodes
+        self.order = None if bool((keys.diff() > 0).all()) else keys.argsort()
         if not (bool((self.sorted(keys).diff() > 0).all()) and bool((edge_index[0] != edge_index[1]).all())):
             raise InputError("The edges hold a self-loop or a duplicate: make the graph with sfa.data.as_graph.")
-
-    @cached_property
-    def edge_rowptr(self) -> Tensor:
-        """``(n + 1,)``: the sorted edges of row ``i`` are those from ``edge_rowptr[i]`` to ``edge_rowptr[i + 1]``."""
-        counts = torch.bincount(self._edges[0], minlength=self.num_nodes)
-        return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-
-    @property
-    def edge_col(self) -> Tensor:
-        """``(m,)`` columns of the sorted edges, without the self-loops."""
-        return self._edges[1]
-
-    @cached_property
-    def rowptr(self) -> Tensor:
-        """``(n + 1,)`` row pointers with one self-loop a node."""
-        return self.edge_rowptr + torch.arange(self.num_nodes + 1, device=self._edges.device)
+        edges = edge_index if self.order is None else edge_index[:, self.order]
+        self.edge_row, self.edge_col = edges.unbind()
+        counts = torch.bincount(self.edge_row, minlength=num_nodes)
+        self.edge_rowptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        self.rowptr = self.edge_rowptr + torch.arange(num_nodes + 1, device=keys.device)
 
     @cached_property
     def col(self) -> Tensor:
-        """``(m + n,)`` columns of all entries of ``A + I``."""
-        col = self.rowptr.new_empty(len(self.edge_col) + self.num_nodes)
+        """Columns ``(m + n,)`` of all entries of ``A + I``."""
+        col = self.rowptr.new_full((len(self.edge_col) + self.num_nodes,), -1)
         col[self.place] = self.edge_col
-        col[self.loop] = torch.arange(self.num_nodes, device=col.device)
+        col[col < 0] = torch.arange(self.num_nodes, device=col.device)
         return col
 
     @cached_property
     def place(self) -> Tensor:
-        """``(m,)``: where the sorted edges stand among the entries of ``A + I``."""
-        row, col = self._edges
-        place: Tensor = torch.arange(len(row), device=row.device) + row + (col > row)
-        return place
-
-    @cached_property
-    def loop(self) -> Tensor:
-        """``(n,)``: where the self-loops stand there."""
-        row, col = self._edges
-        return self.rowptr[:-1] + torch.zeros_like(self.rowptr[1:]).index_add_(0, row, (col < row).long())
+        """Positions ``(m,)`` of the sorted edges among the entries of ``A + I``."""
+        upper = self.edge_col > self.edge_row
+        return torch.arange(len(upper), device=upper.device) + self.edge_row + upper
 
     @cached_property
     def edge_twin(self) -> Tensor:
-        """``(m,)``: the sorted edge that is each sorted edge's other direction."""
-        row, col = self._edges
-        twin: Tensor = col.argsort(stable=True)  # by (column, row), the edges of a symmetric matrix are its transpose's
+        """Number ``(m,)`` of the sorted edge that is the other direction of each sorted edge."""
+        row, col = self.edge_row, self.edge_col
+        twin = col.argsort(stable=True)  # by (column, row), the edges of a symmetric matrix are those of its transpose
         if not (torch.equal(row.index_select(0, twin), col) and torch.equal(col.index_select(0, twin), row)):
             raise InputError("Some edges are given in one direction only: make the graph with sfa.data.as_graph.")
         return twin
 
     @cached_property
     def undirected(self) -> tuple[Tensor, int]:
-        """``(m,)``: the number of each given edge's undirected edge, by (smaller, larger) node; how many there are."""
-        row, col = self._edges
-        upper = row < col
+        """Number ``(m,)`` of the undirected edge, by (smaller, larger) node, of each given edge; how many there are."""
+        upper = self.edge_row < self.edge_col
         rank = upper.cumsum(0) - 1
         number = torch.where(upper, rank, rank[self.edge_twin])
         if self.order is not None:
             number = torch.empty_like(number).index_copy_(0, self.order, number)
-        return number, len(row) // 2
+        return number, len(upper) // 2
 
     def sorted(self, values: Tensor) -> Tensor:
         """Return values of the given edges in sorted order."""
@@ -118,7 +97,7 @@ _STRUCTURES: WeakTensorCache[CSRStructure] = WeakTensorCache()
 
 
 def csr_structure(edge_index: Tensor, num_nodes: int) -> CSRStructure:
-    """Return the structure of these edges, worked out once while the tensor lives and is not written to."""
+    """Return the structure of these edges, cached while the tensor lives and is not written to."""
     return _STRUCTURES.get(edge_index, lambda: CSRStructure(edge_index, num_nodes), made_of=num_nodes)
 
 
@@ -131,13 +110,13 @@ def sort_edges(row: Tensor, col: Tensor, num_nodes: int) -> tuple[Tensor, Tensor
 
 
 def expand_rowptr(rowptr: Tensor, entries: int | None = None) -> Tensor:
-    """Return the row of each entry of a CSR matrix, of which there are so many if that is known."""
+    """Return the row of each entry of a CSR matrix with this many ``entries``, if known."""
     rows = torch.arange(len(rowptr) - 1, device=rowptr.device)
     return rows.repeat_interleave(rowptr.diff(), output_size=entries)
 
 
 def row_entries(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Find where the entries of ``k`` rows stand, one row after the other, and their row pointers ``(k + 1,)``."""
+    """Return the positions of the entries of ``k`` rows, row by row, and their row pointers ``(k + 1,)``."""
     start = rowptr[rows]
     counts = rowptr[rows + 1] - start
     picked = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
@@ -147,7 +126,7 @@ def row_entries(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def take_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Return ``x[rows]`` of dense or CSR features, in the layout of ``x``; of a mapped file, no others are read."""
+    """Return ``x[rows]`` of dense or CSR features in the layout of ``x``; of a mapped file, no other rows are read."""
     if x.layout != torch.sparse_csr:
         return x.index_select(0, rows)  # several times as fast as x[rows]
     entries, rowptr = row_entries(x.crow_indices(), rows)
@@ -156,7 +135,7 @@ def take_rows(x: Tensor, rows: Tensor) -> Tensor:
 
 
 def some_rows(x: Tensor, start: int, stop: int) -> Tensor:
-    """Return rows of a dense or CSR matrix, without a copy of their values."""
+    """Return rows ``start`` to ``stop`` of a dense or CSR matrix, without a copy of their values."""
     if x.layout != torch.sparse_csr:
         return x[start:stop]
     rowptr = x.crow_indices()[start : stop + 1]

@@ -1,4 +1,4 @@
-"""Random walks on a graph: of the first order, and node2vec's of the second."""
+"""Random walks on a graph: of the first order, and of the second order as in node2vec."""
 
 from __future__ import annotations
 
@@ -13,29 +13,27 @@ from sfa.errors import InputError
 from sfa.graph.draws import draw_below, draw_uniform
 from sfa.graph.structure import CSRStructure, WeakTensorCache, csr_structure, expand_rowptr, row_entries
 
-ROUNDS = 10  # proposals that a second-order walker makes before its probabilities are worked out in full
-CHUNK = 1 << 18  # neighbors that are looked at together then, or as many as the graph has edges
+ROUNDS = 10  # proposals of a second-order walker before its probabilities are computed in full
+CHUNK = 1 << 18  # neighbors that are then looked at together, or as many as the graph has edges
 
 
 class Transitions:
-    r"""Where a walk goes from a node ``v``: to its neighbor ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
+    r"""Walk from a node ``v`` to its neighbor ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
 
-    The weights ``(m,)`` are those of the sorted edges, 1 if not given. Memory is a few numbers an edge.
+    The weights ``(m,)`` are those of the sorted edges, 1 if not given.
     """
 
     def __init__(self, structure: CSRStructure, weight: Tensor | None = None) -> None:
         self.num_nodes = structure.num_nodes
         self.rowptr, self.col = structure.edge_rowptr, structure.edge_col
-        self.weight = self._cumulative = None
         if weight is not None and not bool((weight.isfinite() & (weight >= 0)).all()):
             raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
-        if weight is not None:
-            self.weight = weight.detach()
-            self._cumulative = _cumulate(self.weight, self.rowptr)
+        self.weight = None if weight is None else weight.detach()
+        self._cumulative = None if self.weight is None else _cumulate(self.weight, self.rowptr)
 
     @classmethod
     def of(cls, graph: Data) -> Transitions:
-        """Return those of a graph with its edge weights, worked out once while its edges and weights stay unchanged."""
+        """Return the transitions of a graph, cached while its edges and weights stay unchanged."""
         structure, weight = csr_structure(graph.edge_index, graph.num_nodes), graph.edge_weight
         if weight is None:
             return _TRANSITIONS.get(graph.edge_index, lambda: cls(structure), made_of=structure)
@@ -53,38 +51,36 @@ class Transitions:
         return torch.where(moves, self.col[entry.clamp_max(len(self.col) - 1)], here)
 
     def joins(self, one: Tensor, other: Tensor) -> Tensor:
-        """Tell whether there is an edge between each of the nodes ``(k,)`` and its partner."""
+        """Tell for each of the pairs of nodes ``(k,)`` whether there is an edge between them."""
         keys = one * self.num_nodes + other
-        if len(self.col) == 0:
-            return torch.zeros_like(keys, dtype=torch.bool)
-        place = torch.searchsorted(self._keys, keys).clamp_max(len(self._keys) - 1)
-        return self._keys[place] == keys
+        return self._keys[torch.searchsorted(self._keys, keys)] == keys
 
     @cached_property
     def strength(self) -> Tensor:
-        """``(n,)`` sums of the weights of each node's edges: its degree, if they have none."""
+        """Sums ``(n,)`` of the weights of the edges of each node: its degree, if they have none."""
         if self.weight is None:
             return self.rowptr.diff().double()
         return torch.segment_reduce(self.weight.double(), "sum", offsets=self.rowptr)
 
     @cached_property
     def digest(self) -> Tensor:
-        """``(32,)`` bytes by which a graph's nodes, edges and weights are known again."""
+        """SHA-256 ``(32,)`` of the number of nodes, the edges and the weights."""
         content = hashlib.sha256(f"{self.num_nodes} nodes".encode())
-        for part in (self.rowptr, self.col, *([] if self.weight is None else [self.weight])):
-            content.update(part.cpu().contiguous().numpy().data)
+        for part in (self.rowptr, self.col, self.weight):
+            content.update(b"" if part is None else part.cpu().contiguous().numpy().data)
         return torch.tensor(list(content.digest()), dtype=torch.uint8)
 
     @cached_property
     def _keys(self) -> Tensor:
-        return expand_rowptr(self.rowptr) * self.num_nodes + self.col
+        keys = expand_rowptr(self.rowptr) * self.num_nodes + self.col
+        return torch.cat([keys, keys.new_full((1,), self.num_nodes**2)])  # one that is larger than those of all pairs
 
 
 _TRANSITIONS: WeakTensorCache[Transitions] = WeakTensorCache()
 
 
 def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> Transitions:
-    """Return the transitions of the graph that a method has weights for: one of this digest, or any if that is zero."""
+    """Return the transitions of a graph; raise if it has not this digest, unless that is zero."""
     if graph.num_nodes == num_nodes:
         transitions = Transitions.of(graph)
         if not bool(digest.any()) or torch.equal(digest, transitions.digest.to(digest.device)):
@@ -106,19 +102,18 @@ def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator
 def second_order_walks(
     transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None, *, p: float, q: float
 ) -> Tensor:
-    r"""Draw walks that remember where they came from (node2vec: Grover and Leskovec, 2016, Section 3.2).
+    r"""Draw walks that depend on the last two nodes.
 
-    A walk that came from ``t`` to ``v`` goes on to the neighbor ``x`` of ``v`` with probability proportional to
+    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
+    2016). A walk that came from ``t`` to ``v`` goes on to the neighbor ``x`` of ``v`` with probability proportional to
 
     .. math::
         \alpha_{pq}(t, x) \cdot w_{vx}, \qquad
         \alpha_{pq}(t, x) = \begin{cases}
             1/p & x = t \\ 1 & t \text{ and } x \text{ are joined} \\ 1/q & \text{otherwise.} \end{cases}
 
-    so that a walk goes straight back the less, the larger ``p`` is, and stays the closer to where it came from, the
-    larger ``q`` is. A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; a
-    walker that was refused :data:`ROUNDS` times draws from the probabilities themselves. Either way they are exact, and
-    no table of all pairs of edges is made: memory is linear in the walks and the edges.
+    A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; after
+    :data:`ROUNDS` rejections it is drawn from the probabilities themselves. Memory is linear in walks and edges.
 
     Returns:
         ``(length + 1, k)`` nodes, from ``seeds`` ``(k,)`` on.
@@ -143,11 +138,14 @@ def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: torch.Generato
 def _second_order_step(
     transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
 ) -> Tensor:
+    def bias(before: Tensor, there: Tensor) -> Tensor:
+        alpha = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
+        return torch.where(there == before, 1 / p, alpha)
+
     there, waiting = here.clone(), torch.arange(len(here), device=here.device)
-    largest = max(1 / p, 1.0, 1 / q)
     for _ in range(ROUNDS):
         proposed = transitions.step(here[waiting], generator)
-        accepted = draw_uniform(waiting, generator) * largest < _bias(transitions, before[waiting], proposed, p, q)
+        accepted = draw_uniform(waiting, generator) * max(1 / p, 1.0, 1 / q) < bias(before[waiting], proposed)
         there[waiting[accepted]] = proposed[accepted]
         waiting = waiting[~accepted]
         if len(waiting) == 0:
@@ -155,31 +153,17 @@ def _second_order_step(
     degree = transitions.rowptr.diff()[here[waiting]]
     part = degree.cumsum(0) // max(CHUNK, len(transitions.col))
     for walkers in torch.split(waiting, part.bincount().tolist()):
-        there[walkers] = _exact_second_order_step(transitions, before[walkers], here[walkers], p, q, generator)
+        entry, rowptr = row_entries(transitions.rowptr, here[walkers])
+        weight = bias(before[walkers][expand_rowptr(rowptr)], transitions.col[entry])
+        if transitions.weight is not None:
+            weight = weight * transitions.weight[entry]
+        drawn, moves = _draw_entries(_cumulate(weight, rowptr), rowptr[:-1], rowptr[1:], generator)
+        there[walkers[moves]] = transitions.col[entry[drawn[moves]]]
     return there
-
-
-def _exact_second_order_step(
-    transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
-) -> Tensor:
-    entry, rowptr = row_entries(transitions.rowptr, here)
-    weight = _bias(transitions, before[expand_rowptr(rowptr)], transitions.col[entry], p, q)
-    if transitions.weight is not None:
-        weight = weight * transitions.weight[entry]
-    drawn, moves = _draw_entries(_cumulate(weight, rowptr), rowptr[:-1], rowptr[1:], generator)
-    there = here.clone()
-    there[moves] = transitions.col[entry[drawn[moves]]]
-    return there
-
-
-def _bias(transitions: Transitions, before: Tensor, there: Tensor, p: float, q: float) -> Tensor:
-    """Compute ``α_pq`` of each step from where a walker was before to where it would go."""
-    bias = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
-    return torch.where(there == before, 1 / p, bias)
 
 
 def _cumulate(weight: Tensor, rowptr: Tensor) -> Tensor:
-    """Sum all entries before each, ``(m + 1,)``, every row scaled to 1, so that a light row keeps its digits."""
+    """Sum all entries before each, ``(m + 1,)``, every row scaled to 1 so that a light row keeps its digits."""
     weight = weight.double()
     total = torch.segment_reduce(weight, "sum", offsets=rowptr)
     scale = total.where(total > 0, 1).repeat_interleave(rowptr.diff(), output_size=len(weight))

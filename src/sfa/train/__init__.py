@@ -8,14 +8,15 @@ from sfa.train.callbacks import (
     LambdaCallback,
     LoggerCallback,
     OnlineProbeCallback,
+    Progress,
     RestoreBest,
+    TrainingState,
 )
 from sfa.train.checkpoint import CheckpointCallback, Interrupted, load_checkpoint, load_tensors, save_tensors
 from sfa.train.fabric import make_fabric
 from sfa.train.loop import train
 from sfa.train.optim import LARS
 from sfa.train.run_folder import RunFolder, versions
-from sfa.train.state import Progress, TrainingState
 
 __all__ = [
     "LARS",

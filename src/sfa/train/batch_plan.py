@@ -18,20 +18,17 @@ from sfa.tasks import task_of
 
 
 class Part(NamedTuple):
-    """What a process sees at once of a step."""
+    """The part of a step that a process sees at once, and its share of the seeds of all processes."""
 
     batch: Data
     share: float
-    """Of the step's seeds, those of all processes."""
     is_last: bool
 
 
 class BatchPlan:
-    """Deterministic batches and generators, derived from (seed, epoch, step, rank).
+    """Deterministic batches and generators, derived from (seed, epoch, step, rank), so that nothing needs saving.
 
-    A step has one part, or several one after another whose gradients are added up. Several processes share a part: each
-    has some of its seeds, and a batch around them. Nothing here needs saving: a resumed run sees what an uninterrupted
-    one would have seen.
+    A step has one part, or several whose gradients are added up. Several processes share the seeds of a part.
 
     Args:
         data: The whole graph, or set of graphs or images; the caller's stays where it is.
@@ -55,14 +52,10 @@ class BatchPlan:
         self.sampler = (sampler or (Images if task_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
             self.sampler.data = copy.copy(data).to(device)
-        is_cut = self.sampler.seeds_are == "clusters"
-        self._at_least = self.count if is_cut else max(2, self.count)
-        if self.sampler.num_seeds < self._at_least:
-            more = ", or cut the graph into more clusters" if is_cut else ""
-            raise InputError(
-                f"{self.sampler.num_seeds} {self.sampler.seeds_are} cannot be shared by {self.count} processes: "
-                f"train with fewer of them{more}."
-            )
+        num_seeds, seeds = self.sampler.num_seeds, self.sampler.seeds_are
+        self._at_least = self.count if seeds == "clusters" else max(2, self.count)
+        if num_seeds < self._at_least:
+            raise InputError(f"{num_seeds} {seeds} cannot be shared by {self.count} processes: train with fewer.")
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
         self._data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
 
@@ -79,7 +72,7 @@ class BatchPlan:
         return steps
 
     def parts(self, epoch: int, step: int, seeds: Tensor) -> Iterator[Part]:
-        """Yield what this process sees of a step with these seeds, one part after another, on the device."""
+        """Yield the parts that this process sees of a step with these seeds, on the device."""
         generator = batch_generator(self.seed, epoch, step, rank=self.rank)
         parts = seeds.tensor_split(max(1, min(self.accumulate, len(seeds) // self._at_least)))
         for number, part in enumerate(parts, start=1):
@@ -89,12 +82,12 @@ class BatchPlan:
             yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
-        """Yield the batches of an epoch once more, those of each step with a generator that none of the steps has."""
+        """Yield the batches of an epoch once more, with generators that none of its steps has."""
         for step, seeds in enumerate(plan):
             generator = self.generator(epoch, len(plan) + step)
             for part in self.parts(epoch, step, seeds):
                 yield part.batch, generator
 
     def generator(self, epoch: int, step: int) -> torch.Generator:
-        """Return what the views and the spectral map of a step draw from, its parts one after another."""
+        """Return the generator that the views and the spectral map of a step draw from, part after part."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)

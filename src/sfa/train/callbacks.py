@@ -1,14 +1,15 @@
-"""Callbacks: hooks at each stage of training, and those that come with the package."""
+"""Callbacks: hooks at each stage of training, the state that they are given, and those that come with the package."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
@@ -16,12 +17,92 @@ from sfa.evaluate import diagnose
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.methods.base import FeatureMaps, Method
 from sfa.train.loggers import Logger, Loggers
-from sfa.train.state import TrainingState
 
 if TYPE_CHECKING:
     from lightning_fabric.plugins import Precision
 
-Hook = Literal["on_train_start", "on_step_start", "on_step_end", "on_epoch_end", "on_train_end"]
+HOOKS = ("on_train_start", "on_step_start", "on_step_end", "on_epoch_end", "on_train_end")
+WINDOW = 10  # epochs that the running average of the loss spans: random views make single losses too noisy
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: completed epochs, and completed steps of the current epoch with the sum of their losses.
+
+    ``loss`` is a running average over epochs, ``best_loss`` its lowest value, and ``stale`` counts epochs since then.
+    """
+
+    epoch: int = 0
+    loss: float = math.inf
+    best_loss: float = math.inf
+    stale: int = 0
+    finished: bool = False
+    step: int = 0
+    step_losses: float = 0.0
+
+    def after_step(self, loss: float) -> Progress:
+        """Return the progress after one more step of this loss in the epoch."""
+        return replace(self, step=self.step + 1, step_losses=self.step_losses + loss)
+
+    def after(self, loss: float) -> Progress:
+        """Return the progress after an epoch with this mean loss."""
+        share = 1 / min(self.epoch + 1, WINDOW)
+        average = loss if self.epoch == 0 else (1 - share) * self.loss + share * loss
+        done = replace(self, epoch=self.epoch + 1, loss=average, step=0, step_losses=0.0)
+        if self.epoch < WINDOW or average < self.best_loss:  # before, a chance-low first loss could not be beaten
+            return replace(done, best_loss=average, stale=0)
+        return replace(done, stale=self.stale + 1)
+
+
+@dataclass
+class TrainingState:
+    """Where training is. Every hook gets it, and may add to :attr:`metrics` or call :meth:`stop`.
+
+    ``epoch`` and ``step`` count completed epochs and completed steps of the current one. ``metrics`` are those of the
+    last epoch: ``epoch``, ``loss``, ``lr``, ``seconds``, and what callbacks add.
+    """
+
+    method: nn.Module
+    optimizer: torch.optim.Optimizer
+    data: Data  # all data that the method is trained on
+    epochs: int  # planned
+    callbacks: Sequence[Callback]
+    progress: Progress = field(default_factory=Progress)
+    num_steps: int = 1  # of the current epoch
+    loss: float = math.nan  # of the last step
+    metrics: dict[str, Any] = field(default_factory=dict)
+    should_stop: bool = False
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def epoch(self) -> int:
+        return self.progress.epoch
+
+    @property
+    def step(self) -> int:
+        return self.progress.step
+
+    @property
+    def epochs_done(self) -> float:
+        """Completed epochs, as a fraction within one."""
+        return self.epoch + self.step / self.num_steps
+
+    def stop(self) -> None:
+        """Make this epoch the last one."""
+        self.should_stop = True
+
+    def end_epoch(self, rate: float) -> None:
+        """Count the current epoch as completed, and begin its row of metrics."""
+        mean_loss = self.progress.step_losses / self.progress.step
+        self.progress = self.progress.after(mean_loss)
+        self.should_stop = self.should_stop or self.epoch >= self.epochs
+        seconds = round(time.perf_counter() - self.started, 3)
+        self.metrics = {"epoch": self.epoch, "loss": mean_loss, "lr": rate, "seconds": seconds}
+
+    def call(self, hook: str) -> None:
+        """Call a hook of every callback, in their order."""
+        for callback in self.callbacks:
+            getattr(callback, hook)(self)
 
 
 class Callback:
@@ -45,7 +126,7 @@ class Callback:
         """Called before each step, with its learning rate set."""
 
     def needs_feature_maps(self, state: TrainingState) -> bool:
-        """Return whether :meth:`on_feature_maps` is to be called in the next step. The method must then observe."""
+        """Return whether to call :meth:`on_feature_maps` in the next step; the method must then take ``observe``."""
         return False
 
     def on_feature_maps(self, state: TrainingState, maps: FeatureMaps, batch: Data) -> None:
@@ -76,8 +157,8 @@ class LambdaCallback(Callback):
 
     def __init__(self, **hooks: Callable[[TrainingState], Any]) -> None:
         for name, function in hooks.items():
-            if name not in get_args(Hook):
-                raise unknown_name("hook", name, get_args(Hook))
+            if name not in HOOKS:
+                raise unknown_name("hook", name, HOOKS)
             setattr(self, name, function)
 
 
@@ -93,10 +174,7 @@ class EarlyStopping(Callback):
 
 
 class RestoreBest(Callback):
-    """Keep the weights at the end of the epoch with the lowest mean loss, and restore them when training ends.
-
-    A checkpoint on the way has both the current and the best weights; the final one has the best as the model's.
-    """
+    """Keep the weights of the epoch with the lowest mean loss, and restore them when training ends."""
 
     state_key = "best"
 
@@ -123,11 +201,7 @@ class RestoreBest(Callback):
 
 
 class DiagnosticsCallback(Callback):
-    """Add ``diagnostics`` of the feature maps (:class:`~sfa.evaluate.Diagnostics`) of an epoch's last step.
-
-    Args:
-        every: Epochs between two of them. The first and the last planned epoch always have some.
-    """
+    """Add :class:`~sfa.evaluate.Diagnostics` of the last step of every so many epochs, the first and the last."""
 
     def __init__(self, every: int) -> None:
         self.every = every
@@ -182,11 +256,7 @@ class LoggerCallback(Callback):
 
 
 class GradientScale(Callback):
-    """Keep the scale of the loss under ``16-mixed``, and how long it has held; nothing in other precisions.
-
-    Float16 gradients would vanish without it. It is halved when one overflows, whose step is then left out, and doubled
-    after many that do not: a resumed run needs it.
-    """
+    """Keep the scale of the loss under ``16-mixed`` in checkpoints; other precisions have none."""
 
     state_key = "precision"
 

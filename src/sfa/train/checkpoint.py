@@ -1,7 +1,4 @@
-"""Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step.
-
-:class:`CheckpointCallback` writes them during training, and ends it cleanly on Ctrl-C or SIGTERM.
-"""
+"""Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step."""
 
 from __future__ import annotations
 
@@ -10,11 +7,9 @@ import shlex
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -26,15 +21,17 @@ from torch.optim import Optimizer
 from sfa import distributed
 from sfa.atomic import atomic_path
 from sfa.errors import InputError, SfaError, TrainingError
-from sfa.train.callbacks import Callback
+from sfa.train.callbacks import Callback, Progress, TrainingState
 from sfa.train.run_folder import RunFolder
-from sfa.train.state import Progress, TrainingState
+
+SECONDS = 600.0
+"""Save within a long epoch after so many seconds without a checkpoint."""
 
 
 def save_checkpoint(
     path: Path, model: nn.Module, optimizer: Optimizer, progress: Progress, callbacks: Sequence[Callback] = ()
 ) -> None:
-    """Write everything that is needed to go on from here; names of a callback's tensors begin with its state_key."""
+    """Write everything that a resumed run needs; names of the tensors of a callback begin with its ``state_key``."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
@@ -56,8 +53,18 @@ def load_checkpoint(
                 callback.load_state_dict(state)
     except (RuntimeError, TypeError, KeyError) as error:
         raise InputError(f"The checkpoint {path} does not fit this recipe and data: {_first_line(error)}") from error
-    if optimizer is not None:
-        _restore(optimizer, _beginning_with("optimizer", tensors))
+    if optimizer is None:
+        return progress
+    states: dict[int, dict[str, Tensor]] = {}
+    for name, value in _beginning_with("optimizer", tensors).items():
+        index, key = name.split(".")
+        states.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
+    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
+    for weights, kept in optimizer.state.items():
+        for key, value in kept.items():
+            if value.shape == weights.shape:
+                kept[key] = torch.empty_like(weights, dtype=value.dtype).copy_(value)
     return progress
 
 
@@ -75,11 +82,9 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"There is no checkpoint at {path}.")
     try:
         with safe_open(path, framework="pt") as file:
-            meta = json.loads((file.metadata() or {})["sfa"])
-            if not isinstance(meta, dict):
-                raise ValueError("its metadata are no mapping")
+            meta = dict(json.loads((file.metadata() or {})["sfa"]).items())
             return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
+    except (SafetensorError, OSError, KeyError, ValueError, AttributeError) as error:
         raise InputError(f"The checkpoint {path} is truncated or is not one of sfa's: {_first_line(error)}") from error
 
 
@@ -88,25 +93,8 @@ def _beginning_with(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor
     return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
 
 
-def _restore(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        index, key = name.split(".")
-        state.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
-    for weights, kept in optimizer.state.items():
-        for key, value in kept.items():
-            if value.shape == weights.shape:
-                kept[key] = torch.empty_like(weights, dtype=value.dtype).copy_(value)
-
-
 def _first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
-
-
-SECONDS = 600.0
-"""Save within a long epoch after so many seconds without a checkpoint."""
 
 
 class Interrupted(SfaError):
@@ -118,109 +106,75 @@ class Interrupted(SfaError):
 class CheckpointCallback(Callback):
     """Write metrics and checkpoints to the run folder (rank 0 only).
 
-    After Ctrl-C or SIGTERM it saves at the end of the current step and raises :class:`Interrupted`, in all processes at
-    the same step.
+    The first Ctrl-C or SIGTERM makes it save at the end of the current step and raise :class:`Interrupted`, in all
+    processes at the same step; a second one acts as usual.
 
     Args:
-        folder: Of the run.
+        folder: The run folder.
         every: Epochs between checkpoints.
-        resume: Start from the folder's checkpoint, if there is one, and drop metrics of later epochs.
+        resume: Start from the checkpoint of the folder, if there is one, and drop metrics of later epochs.
     """
 
     def __init__(self, folder: RunFolder, *, every: int = 25, resume: bool = False) -> None:
-        self.folder = folder
-        self.every = every
-        self.resume = resume
-        self._signals = ExitStack()
+        self.folder, self.every, self.resume = folder, every, resume
+        self._stop_requested = False
+        self._handlers: dict[int, Any] = {}
+        self._go_on = f"go on with: sfa train --resume --out {shlex.quote(str(folder.path))}"
 
     def setup(self, state: TrainingState) -> None:
         keys = [each.state_key for each in state.callbacks if type(each).state_dict is not Callback.state_dict]
         if len({"model", "optimizer", *keys}) < len(keys) + 2:
-            raise InputError(
-                "Callbacks that have a state need a state_key each, other than model and optimizer, and these are "
-                f"{', '.join(keys)}."
-            )
+            named = ", ".join(keys)
+            raise InputError(f"Callbacks need a state_key each, other than model and optimizer, and have {named}.")
         if self.resume:
             if self.folder.checkpoint.exists():
                 state.progress = load_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.callbacks)
             if distributed.rank() == 0:
                 state.started -= self.folder.rewind(state.epoch)
         self._saved_at = time.monotonic()
-        self._stop_requested = self._signals.enter_context(stop_requests())
+        if threading.current_thread() is threading.main_thread():
+            numbers = (signal.SIGINT, signal.SIGTERM)
+            self._handlers = {number: signal.signal(number, self._request_stop) for number in numbers}
 
     def on_step_end(self, state: TrainingState) -> None:
-        if state.step == state.num_steps:
-            return
-        stopping = distributed.any_of(self._stop_requested())
-        if stopping or time.monotonic() - self._saved_at > SECONDS:
-            self._save(state)
-        if stopping:
-            raise self._interrupted(f"within epoch {state.epoch + 1}", state)
+        if state.step < state.num_steps:
+            is_due = time.monotonic() - self._saved_at > SECONDS
+            self._save_or_stop(state, is_due, f"within epoch {state.epoch + 1}")
 
     def on_epoch_end(self, state: TrainingState) -> None:
         is_last = distributed.any_of(state.should_stop)
-        stopping = distributed.any_of(self._stop_requested()) and not is_last
-        if distributed.rank() == 0:
-            with self._translate_disk_errors():
-                self.folder.append(state.metrics)
-        if stopping or (state.epoch % self.every == 0 and not is_last):
-            self._save(state)
-        if stopping:
-            raise self._interrupted(f"after epoch {state.epoch}", state)
+        self._write(lambda: self.folder.append(state.metrics))
+        if not is_last:
+            self._save_or_stop(state, state.epoch % self.every == 0, f"after epoch {state.epoch}")
 
     def on_train_end(self, state: TrainingState) -> None:
         self._save(state)
 
     def teardown(self, state: TrainingState) -> None:
-        self._signals.close()
-
-    def _save(self, state: TrainingState) -> None:
-        if distributed.rank() == 0:
-            with self._translate_disk_errors():
-                save_checkpoint(self.folder.checkpoint, state.method, state.optimizer, state.progress, state.callbacks)
-        self._saved_at = time.monotonic()
-
-    def _interrupted(self, when: str, state: TrainingState) -> Interrupted:
-        return Interrupted(f"Stopped {when} of {state.epochs}; {self._go_on()}")
-
-    @contextmanager
-    def _translate_disk_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise TrainingError(
-                f"Cannot write to {self.folder.path} ({error.strerror or error}); what was written before is whole. "
-                f"Once it can be written, {self._go_on()}"
-            ) from error
-
-    def _go_on(self) -> str:
-        return f"go on with: sfa train --resume --out {shlex.quote(str(self.folder.path))}"
-
-
-@contextmanager
-def stop_requests() -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C and SIGTERM as a request to stop after the current step, not in the middle of one.
-
-    Inside, the first of them makes the yielded function return True; a second one acts as usual.
-    """
-    requested = False
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def request(number: int, frame: FrameType | None) -> None:
-        nonlocal requested
-        requested = True
-        restore()
-
-    def restore() -> None:
-        for number, handler in previous.items():
+        for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
-    for number in previous:
-        signal.signal(number, request)
-    try:
-        yield lambda: requested
-    finally:
-        restore()
+    def _request_stop(self, number: int, frame: object) -> None:
+        self._stop_requested = True
+        for each, handler in self._handlers.items():
+            signal.signal(each, handler)
+
+    def _save_or_stop(self, state: TrainingState, is_due: bool, when: str) -> None:
+        stopping = distributed.any_of(self._stop_requested)
+        if stopping or is_due:
+            self._save(state)
+        if stopping:
+            raise Interrupted(f"Stopped {when} of {state.epochs}; {self._go_on}")
+
+    def _save(self, state: TrainingState) -> None:
+        progress, path = state.progress, self.folder.checkpoint
+        self._write(lambda: save_checkpoint(path, state.method, state.optimizer, progress, state.callbacks))
+        self._saved_at = time.monotonic()
+
+    def _write(self, write: Callable[[], None]) -> None:
+        try:
+            if distributed.rank() == 0:
+                write()
+        except OSError as error:
+            reason = f"Cannot write to {self.folder.path} ({error.strerror or error})"
+            raise TrainingError(f"{reason}; once it can be written, {self._go_on}") from error

@@ -1,4 +1,4 @@
-"""Where training runs: on which device, in which precision, and in how many processes."""
+"""The device, precision and processes of training."""
 
 from __future__ import annotations
 
@@ -20,11 +20,7 @@ PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
 def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") -> Fabric:
     """Make Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
 
-    In ``bf16-mixed`` or ``16-mixed`` precision the forward pass runs in autocast, and weights stay in float32; the
-    latter is for GPUs.
-
-    In a process that ``torchrun`` started it joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
-    A Fabric that was made before is returned as it is.
+    A process that ``torchrun`` started joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
     """
     from lightning_fabric import Fabric  # slow to import, and embedding needs none
 
@@ -48,6 +44,4 @@ def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") 
         fabric.launch()
         return fabric
     except (ValueError, RuntimeError, ImportError) as error:
-        raise InputError(
-            f"The device {device!r} cannot be used here (`sfa doctor` lists those that can): {error}"
-        ) from error
+        raise InputError(f"The device {device!r} cannot be used here (see `sfa doctor`): {error}") from error

@@ -1,4 +1,4 @@
-"""Where a run's metrics can be watched, beside its own folder: TensorBoard, Weights & Biases, or one's own logger."""
+"""Loggers that show the metrics of a run outside its folder: TensorBoard, Weights & Biases, or one's own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,20 +21,16 @@ from sfa.errors import InputError
 from sfa.registry import register, resolve
 
 Row = Mapping[str, Any]
-"""Metrics of an ``epoch``, as the training loop gives them: numbers, lists of them, ``None``, or mappings of these."""
+"""Metrics of an ``epoch``: numbers, lists of them, ``None``, or mappings of these."""
 
 
 class Logger:
-    """Takes a run's metrics as they come and shows them in a place of its own below the run's folder.
-
-    :class:`~sfa.train.LoggerCallback` gives it the metrics of each epoch. Of a run that goes on, the log is written
-    anew with the rows that are there: it is whole and has no step twice, whatever an interruption left of the old one.
-    A logger is a subclass that overrides :meth:`log`, and what else it needs.
+    """Base class of loggers: override :meth:`log`, and pass a :class:`~sfa.train.LoggerCallback` to training.
 
     Args:
-        folder: Of the run.
-        settings: What decided the run, such as the sections of a recipe: its hyperparameters.
-        rows: Metrics of the epochs that are done already.
+        folder: The run folder, below which the logger writes to a place of its own.
+        settings: Hyperparameters, such as the sections of a recipe.
+        rows: Metrics of completed epochs, from which a resumed run writes its log anew.
     """
 
     package: ClassVar[str | None] = None
@@ -45,7 +41,7 @@ class Logger:
             self.log(row)
 
     def log(self, row: Row) -> None:
-        """Add the metrics of an epoch; those of one that is there already join it."""
+        """Add metrics of an epoch, which may have some already."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it logs: give it a method log(row).")
 
     def close(self) -> None:
@@ -55,81 +51,52 @@ class Logger:
         """Return the command that shows the log, or its address; ``None`` if there is nothing to show."""
         return None
 
-    @classmethod
-    def check(cls) -> None:
-        """Raise unless its package is installed."""
-        try:
-            import_module(cls.package or "sfa")
-        except ImportError as error:
-            raise InputError(
-                f"Logging to {cls.package} needs the extra `{cls.package}`: pip install 'sfa[{cls.package}]'."
-            ) from error
 
+class Loggers(AbstractContextManager["Loggers"]):
+    """Use several loggers as one, in a ``with`` block, which closes them; only the first process logs.
 
-class Loggers:
-    """Use the loggers of some names as one; one that fails is told of and left out, and training goes on.
-
-    Of several processes the first alone logs. Use it in a ``with`` block, which closes them however it ends.
-
-    Args:
-        names: See ``sfa list loggers``. Each is taken once.
-        tell: Is given a sentence on each that fails.
-
-    Raises:
-        InputError: A name is unknown, or its package is not installed.
+    A logger that fails is reported to ``tell`` and left out, and training goes on.
     """
 
     def __init__(self, names: Sequence[str], tell: Callable[[str], None]) -> None:
         self._classes = {name: resolve("logger", name) for name in names}
-        for logger in self._classes.values():
-            logger.check()
         self._tell = tell
         self._open: dict[str, Logger] = {}
-
-    def __enter__(self) -> Loggers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        for name in (logger.package for logger in self._classes.values() if logger.package):
+            if find_spec(name) is None:
+                raise InputError(f"Logging to {name} needs the extra `{name}`: pip install 'sfa[{name}]'.")
 
     def open(self, folder: Path, settings: Mapping[str, Any], rows: Sequence[Row] = ()) -> None:
         """Begin, or go on; see :class:`Logger`."""
         for name, logger in self._classes.items() if distributed.rank() == 0 else ():
-            with self._left_out_if_it_fails(name):
-                self._open[name] = logger(folder, settings, rows)
+            if (opened := self._try(name, logger, folder, settings, rows)) is not None:
+                self._open[name] = opened
 
     def log(self, row: Row) -> None:
-        """Add the metrics of an epoch."""
-        self._call("log", row)
+        """Add metrics of an epoch."""
+        for name, logger in list(self._open.items()):
+            self._try(name, logger.log, row)
 
     def hints(self) -> list[str]:
-        """Return the commands that show what the loggers have, of those that work and have something to show."""
-        return [hint for hint in self._call("hint") if hint is not None]
+        """Return the commands that show the logs."""
+        hints = [self._try(name, logger.hint) for name, logger in list(self._open.items())]
+        return [hint for hint in hints if hint is not None]
 
-    def close(self) -> None:
-        """Write what is still to be written."""
-        self._call("close")
+    def __exit__(self, *_: object) -> None:
+        for name, logger in list(self._open.items()):
+            self._try(name, logger.close)
         self._open.clear()
 
-    def _call(self, method: str, *args: Any) -> list[Any]:
-        results = []
-        for name, logger in list(self._open.items()):
-            with self._left_out_if_it_fails(name):
-                results.append(getattr(logger, method)(*args))
-        return results
-
-    @contextmanager
-    def _left_out_if_it_fails(self, name: str) -> Iterator[None]:
+    def _try(self, name: str, action: Callable[..., Any], *args: Any) -> Any:
         try:
-            yield
-        except Exception as error:  # whatever another's program may raise
+            return action(*args)
+        except Exception as error:  # whatever the program of another may raise
             with suppress(Exception):
                 self._open.pop(name).close()
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             shown = " ".join(reason.split())[:200].rstrip(".")
-            self._tell(
-                f"Logging to {name} has ended ({shown}); the run goes on, and its metrics.jsonl has every epoch."
-            )
+            goes_on = "the run goes on, and its metrics.jsonl has every epoch"
+            self._tell(f"Logging to {name} has ended ({shown}); {goes_on}.")
 
 
 def flatten(nested: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,26 +113,17 @@ def flatten(nested: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def split_row(row: Row) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Return the numbers of a row but for its epoch, and its lists, such as singular values, by their paths.
-
-    >>> split_row({"epoch": 3, "loss": 0.5, "diagnostics": {"sigma": [2.0, 1.0], "uniformity": -1.5}})
-    ({'loss': 0.5, 'diagnostics/uniformity': -1.5}, {'diagnostics/sigma': [2.0, 1.0]})
-    """
+    """Return the numbers of a row except its epoch, and its lists, such as singular values, by their paths."""
     values = {path: value for path, value in flatten(row).items() if path != "epoch"}
     numbers = {path: value for path, value in values.items() if isinstance(value, int | float)}
     return numbers, {path: value for path, value in values.items() if isinstance(value, list)}
-
-
-BINS = 30
-"""Of a histogram; a feature map has as many singular values as it has columns, some hundred."""
 
 
 @register("logger", "tensorboard")
 class TensorBoard(Logger):
     """Curves and histograms in RUN/tensorboard, for `tensorboard --logdir`; no network.
 
-    The recipe is in the tabs of text and of hyperparameters, whose metric is the loss. Events are written as they come
-    and not by a thread of their own, as ``SummaryWriter`` would: what a full disk says is heard where it happens.
+    Unlike those of ``SummaryWriter``, events are written at once, so that a full disk is noticed where it happens.
     """
 
     package = "tensorboard"
@@ -180,23 +138,20 @@ class TensorBoard(Logger):
         self._place = folder / "tensorboard"
         self._place.mkdir(exist_ok=True)
         before = list(self._place.glob("events.out.tfevents.*"))
-        # The relative time of TensorBoard is then that of training, whatever time lay between two parts of it.
+        # The relative time of TensorBoard is that of training, whatever time passed between two parts of it.
         self._seconds = 0.0
         self._begun = time.time() - (float(rows[-1]["seconds"]) if rows else 0.0)
         self._file = (self._place / f"events.out.tfevents.{time.time_ns():020d}.sfa").open("xb")
         self._records = RecordWriter(self._file)
-        try:
-            self._write(0, file_version="brain.Event:2")
-            # A TensorBoard that is open on the old file forgets what it has read of it.
-            self._write(0, session_log=SessionLog(status=SessionLog.START))
-            self._describe(settings)
-            for row in rows:
-                self.log(row)
-        except BaseException:
-            with suppress(OSError):
-                self.close()
-            raise
-        for file in before:  # one that a TensorBoard may be open on is emptied: it would wait for it if it went
+        self._write(0, file_version="brain.Event:2")
+        self._write(0, session_log=SessionLog(status=SessionLog.START))  # so that an open TensorBoard reads anew
+        chosen = {path: value for path, value in flatten(settings).items() if value is not None}
+        chosen |= {k: json.dumps(v, default=str) for k, v in chosen.items() if not isinstance(v, int | float | str)}
+        text = "\n".join(f"    {line}" for line in json.dumps(settings, indent=2, default=str).splitlines())
+        for part in (*self._summary.hparams(chosen, {"loss": 0.0})[:2], self._summary.text("recipe", text)):
+            self._write(0, summary=part)
+        super().__init__(folder, settings, rows)
+        for file in before:  # an open TensorBoard would wait for a file that is gone, but not for an empty one
             if file.stat().st_size:
                 os.truncate(file, 0)
             else:
@@ -206,7 +161,7 @@ class TensorBoard(Logger):
         self._seconds = row.get("seconds", self._seconds)
         numbers, lists = split_row(row)
         parts = [self._summary.scalar(_tag(path), number) for path, number in numbers.items()]
-        parts += [self._summary.histogram(_tag(path), np.asarray(one, float), BINS) for path, one in lists.items()]
+        parts += [self._summary.histogram(_tag(path), np.asarray(one, float), 30) for path, one in lists.items()]
         for part in parts:
             self._write(row["epoch"], summary=part)
         self._file.flush()
@@ -217,21 +172,12 @@ class TensorBoard(Logger):
     def hint(self) -> str:
         return f"tensorboard --logdir {shlex.quote(str(self._place))}"
 
-    def _describe(self, settings: Mapping[str, Any]) -> None:
-        chosen = {path: value for path, value in flatten(settings).items() if value is not None}
-        chosen |= {k: json.dumps(v, default=str) for k, v in chosen.items() if not isinstance(v, int | float | str)}
-        text = "\n".join(f"    {line}" for line in json.dumps(settings, indent=2, default=str).splitlines())
-        parts = [*self._summary.hparams(chosen, {"loss": 0.0})[:2], self._summary.text("recipe", text)]
-        for part in parts:
-            self._write(0, summary=part)
-
     def _write(self, step: int, **content: Any) -> None:
         event = self._event(wall_time=self._begun + self._seconds, step=step, **content)
         self._records.write(event.SerializeToString())
 
 
 def _tag(path: str) -> str:
-    """Return a path in the letters that TensorBoard has."""
     return re.sub(r"[^a-zA-Z0-9/._-]", "_", path)
 
 
@@ -239,9 +185,8 @@ def _tag(path: str) -> str:
 class WeightsAndBiases(Logger):
     """Curves and histograms in RUN/wandb, for `wandb sync`; offline, unless WANDB_MODE says otherwise.
 
-    Its own environment variables hold as usual: ``WANDB_MODE=online`` sends metrics as they come, to an account that
-    ``wandb login`` was called for; ``WANDB_PROJECT``, ``WANDB_ENTITY`` and ``WANDB_NAME`` say where to and under which
-    name. Nothing is ever asked for at the keyboard.
+    ``WANDB_MODE=online`` sends metrics as they come, to an account that ``wandb login`` was called for;
+    ``WANDB_PROJECT``, ``WANDB_ENTITY`` and ``WANDB_NAME`` are read as usual.
     """
 
     package = "wandb"
@@ -249,7 +194,7 @@ class WeightsAndBiases(Logger):
     def __init__(self, folder: Path, settings: Mapping[str, Any], rows: Sequence[Row] = ()) -> None:
         mode: Any = os.environ.get("WANDB_MODE", "offline")
         if mode == "offline":
-            os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # of its own faults, by network; read on import
+            os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # of its own errors, by network; read on import
         import wandb
 
         place = folder / "wandb"
@@ -258,9 +203,9 @@ class WeightsAndBiases(Logger):
             raise PermissionError(f"{place} cannot be written to")
         if mode == "online" and not _is_logged_in(wandb):
             raise InputError("WANDB_MODE is online, and nobody is logged in: run `wandb login` first")
-        # What was logged of this run before, the oldest first: run-TIME-ID or offline-run-TIME-ID.
+        # Logs of this run, the oldest first: run-TIME-ID or offline-run-TIME-ID.
         logged = {path.name.removeprefix("offline-"): path for path in place.glob("*run-*-*") if path.is_dir()}
-        self._histogram: Any = wandb.Histogram
+        self._histogram = wandb.Histogram
         self._run: Any = wandb.init(
             dir=str(folder),
             mode=mode,
@@ -269,11 +214,10 @@ class WeightsAndBiases(Logger):
             id=max(logged).split("-", 2)[2] if logged else None,
             resume="allow" if mode == "online" else None,
             config=dict(settings),
-            settings=wandb.Settings(silent=True, console="off", init_timeout=60),  # also where no network answers
+            settings=wandb.Settings(silent=True, console="off", init_timeout=60),
         )
         self._begin = int(self._run.step)  # a server has the steps before, and takes none of them again
-        for row in rows:
-            self.log(row)
+        super().__init__(folder, settings, rows)
         for old in logged.values() if mode == "offline" else ():
             shutil.rmtree(old)
 
@@ -294,8 +238,7 @@ class WeightsAndBiases(Logger):
 
 
 def _is_logged_in(wandb: Any) -> bool:
-    """Tell whether there is an account to send to, without a question at the keyboard."""
     try:
         return bool(wandb.login(prompt=False))
-    except TypeError:  # a version that cannot be told not to ask
+    except TypeError:  # a version that cannot be told not to ask at the keyboard
         return wandb.api.api_key is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -19,12 +20,19 @@ from sfa.errors import TrainingError
 from sfa.methods.base import FeatureMaps, TrainingHooks
 from sfa.sampling import Sampler
 from sfa.train.batch_plan import BatchPlan, Part
-from sfa.train.callbacks import Callback, DiagnosticsCallback, EarlyStopping, GradientScale, RestoreBest
+from sfa.train.callbacks import (
+    Callback,
+    DiagnosticsCallback,
+    EarlyStopping,
+    GradientScale,
+    Progress,
+    RestoreBest,
+    TrainingState,
+)
 from sfa.train.checkpoint import CheckpointCallback
 from sfa.train.fabric import PrecisionName, make_fabric
 from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
 from sfa.train.run_folder import RunFolder
-from sfa.train.state import Progress, TrainingState
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -58,38 +66,30 @@ def train(
     """Train a method on a graph, or on a set of graphs or images, in place.
 
     Args:
-        method: A module that gives the loss of one step: ``method(data, generator)``. For diagnostics and probes it
+        method: A module that returns the loss of one step, ``method(data, generator)``. For diagnostics and probes it
             also takes ``observe``, as a :class:`~sfa.methods.Method` does.
         data: The whole graph, or set of graphs or images.
         epochs: Passes over the nodes, graphs or images at most.
-        optimizer: ``adam``; ``adamw``, which decays the weights themselves; ``sgd``; or :class:`LARS`, ``lars``.
+        optimizer: ``adam``, ``adamw``, ``sgd`` or ``lars`` (:class:`LARS`).
         lr: Peak learning rate.
         weight_decay: L2 penalty, or decay of AdamW.
         momentum: Of SGD and LARS.
         warmup: Epochs of linear rise to ``lr``.
         warmup_from: The rate that the rise begins at; see :func:`learning_rate`.
         cosine: Let the rate fall to zero along a cosine after the warm-up.
-        precision: Of the forward pass: ``32``, or autocast to half precision, ``bf16-mixed`` or, on a GPU,
-            ``16-mixed``; weights stay in float32.
-        accumulate: Parts that a step's batch is taken in, one after another, where memory does not hold it at once.
-            Their gradients are added up, each by its share of the batch: of a loss that is a mean over rows, it is the
-            gradient of the whole batch. But batch normalization, spectral maps and negatives see their part alone.
+        precision: ``32``, or autocast to ``bf16-mixed`` or, on a GPU, ``16-mixed``; weights stay in float32.
+        accumulate: Parts of the batch of a step whose gradients are added up to save memory; batch normalization,
+            spectral maps and negatives see their part alone.
         patience: Epochs without progress before :class:`EarlyStopping`; never, if ``None``.
         restore_best: End with the weights of the epoch of lowest loss (:class:`RestoreBest`), not of the last.
         seed: Source of all randomness of the steps.
-        checkpoint_every: Epochs between checkpoints, when there is a folder.
-        diagnose_every: Epochs between two looks at the feature maps (:class:`DiagnosticsCallback`); never, if 0.
-            Training is the same to the bit.
+        checkpoint_every: Epochs between checkpoints.
+        diagnose_every: Epochs between two diagnostics (:class:`DiagnosticsCallback`); never, if 0.
         device: See :func:`make_fabric`.
-        sampler: Cuts an epoch into batches; see :class:`BatchPlan`. Several processes (under ``torchrun``) share the
-            seeds of each batch and act as one.
+        sampler: Cuts an epoch into batches; see :class:`BatchPlan`. Processes started by ``torchrun`` share each batch.
         folder: Where metrics and checkpoints go (:class:`CheckpointCallback`); nowhere, if ``None``.
-        resume: Go on from the folder's checkpoint, if it has one. The result is the same to the bit.
-        callbacks: Called at each stage of training, in their order: after the built-in ones, but before metrics and
-            checkpoints are written, so that what they add to the metrics is kept.
-
-    Returns:
-        How far training came and its best loss.
+        resume: Continue from the checkpoint of the folder, if it has one. The result is the same to the bit.
+        callbacks: Called after the built-in ones, but before metrics and checkpoints are written.
     """
     fabric = make_fabric(device, precision)
     if fabric.world_size > 1:
@@ -110,7 +110,10 @@ def train(
     ]
     state = TrainingState(method, base_optimizer, data, epochs, every_callback)
 
-    with state.active_callbacks(), distributed.translate_connection_errors():
+    with ExitStack() as stack, distributed.translate_connection_errors():
+        for callback in every_callback:
+            stack.callback(callback.teardown, state)
+            callback.setup(state)
         was_finished = state.progress.finished  # as a resumed run may be
         if was_finished:
             return state.progress
@@ -126,8 +129,7 @@ def train(
 
                 fabric_optimizer.zero_grad()
                 parts = batches.parts(state.epoch, state.step, seeds)
-                generator = batches.generator(state.epoch, state.step)
-                state.loss = add_gradient(fabric, model, parts, generator, state.observers())
+                state.loss = add_gradient(fabric, model, parts, batches.generator(state.epoch, state.step), state)
                 require_finite(state.loss, f"The loss is {state.loss}", state.epoch, folder)
                 hooks.after_backward()
                 fabric_optimizer.step()
@@ -146,36 +148,26 @@ def train(
 
 
 def add_gradient(
-    fabric: Fabric,
-    model: Any,
-    parts: Iterable[Part],
-    generator: torch.Generator,
-    observers: Sequence[Callable[[FeatureMaps, Data], None]] = (),
+    fabric: Fabric, model: Any, parts: Iterable[Part], generator: torch.Generator, state: TrainingState
 ) -> float:
-    r"""Add the gradient of a step to that of the weights of a model that Fabric has set up, and return the loss.
+    r"""Add the gradient of a step, and return its loss :math:`\sum_i s_i \mathcal{L}_i` over parts with shares ``s_i``.
 
-    .. math::
-        \mathcal{L} = \sum_i s_i \mathcal{L}_i
-
-    over its parts with their shares :math:`s_i`, one after another: memory holds one at a time. Observers are shown the
-    feature maps of a part when its gradient is done, outside of autocast. Processes meet at the last part alone.
+    Memory holds one part at a time. Callbacks see its feature maps outside of autocast. Processes meet at the last one.
     """
-    loss = 0.0
+    loss, observers = 0.0, [callback for callback in state.callbacks if callback.needs_feature_maps(state)]
     for part in parts:
         seen: list[FeatureMaps] = []
         with fabric.no_backward_sync(model, enabled=not part.is_last):
             part_loss = part.share * model(part.batch, generator, **({"observe": seen.append} if observers else {}))
             fabric.backward(part_loss)
         loss += part_loss.item()
-        for observe, maps in product(observers, seen):
-            observe(maps, part.batch)
+        for callback, maps in product(observers, seen):
+            callback.on_feature_maps(state, maps, part.batch)
     return loss
 
 
 def require_finite(number: float, what: str, epoch: int, folder: RunFolder | None = None) -> None:
-    """Raise, with what is wrong, unless a number of a step in this epoch (counted from 0) is finite."""
+    """Raise a sentence about ``what`` in this epoch, counted from 0, unless the number is finite."""
     if not math.isfinite(number):
         kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
-        raise TrainingError(
-            f"{what} at epoch {epoch + 1}: try a smaller learning rate, a longer warm-up or a larger tau.{kept}"
-        )
+        raise TrainingError(f"{what} at epoch {epoch + 1}: try a smaller learning rate or a larger tau.{kept}")

@@ -1,4 +1,4 @@
-"""Optimizers, the LARS optimizer, and the learning rate as a function of the epoch."""
+"""Optimizers, among them LARS, and the learning rate as a function of the epoch."""
 
 from __future__ import annotations
 
@@ -14,44 +14,31 @@ from sfa.methods.base import TrainingHooks
 
 OptimizerName = Literal["adam", "adamw", "sgd", "lars"]
 
-EPSILON = 1e-8
-"""Beside the norms in the denominator of LARS, as implementations have it."""
-
 
 def make_optimizer(
     name: OptimizerName, method: nn.Module, *, lr: float, weight_decay: float, momentum: float
 ) -> torch.optim.Optimizer:
-    """Make the optimizer of a method's trained weights, all in one group unless some are treated apart.
+    """Make the optimizer of the trained weights of a method.
 
-    Weights whose rate is to stay at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked
-    ``constant``, after the others. Under LARS those of at most one dimension (biases, and the weights of batch
-    normalization) have neither its adaptive rate nor weight decay.
-
-    Args:
-        name: ``adam``, ``adamw``, ``sgd`` or ``lars``.
-        method: What is trained.
-        lr: Peak learning rate.
-        weight_decay: L2 penalty of Adam, SGD and LARS, or decay of AdamW.
-        momentum: Of SGD and LARS.
+    Weights whose rate stays at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked ``constant``,
+    after the others. Under LARS those of at most one dimension (biases, and the weights of batch normalization) have
+    neither its adaptive rate nor weight decay.
     """
     if name not in get_args(OptimizerName):
         raise unknown_name("optimizer", name, get_args(OptimizerName))
     constant = set(method.constant_rate()) if isinstance(method, TrainingHooks) else set()
-    weights_of: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    group_of: dict[tuple[bool, bool], dict[str, Any]] = {}
     for weights in method.parameters():
         if weights.requires_grad:
-            kind = (weights in constant, name == "lars" and weights.ndim <= 1)
-            weights_of.setdefault(kind, []).append(weights)
-    groups: list[dict[str, Any]] = []
-    for is_constant, is_plain in sorted(weights_of):
-        own = {"constant": True} if is_constant else {}
-        plain = {"adaptive": False, "weight_decay": 0.0} if is_plain else {}
-        groups.append({"params": weights_of[is_constant, is_plain], **own, **plain})
-    if name in ("adam", "adamw"):
-        adam = torch.optim.Adam if name == "adam" else torch.optim.AdamW
-        return adam(groups, lr=lr, weight_decay=weight_decay)
-    sgd: Any = torch.optim.SGD if name == "sgd" else LARS
-    return sgd(groups, lr=lr, weight_decay=weight_decay, momentum=momentum)  # type: ignore[no-any-return]
+            is_constant, is_plain = weights in constant, name == "lars" and weights.ndim <= 1
+            own = {"constant": True} if is_constant else {}
+            plain = {"adaptive": False, "weight_decay": 0.0} if is_plain else {}
+            group_of.setdefault((is_constant, is_plain), {"params": [], **own, **plain})["params"].append(weights)
+    groups = [group_of[kind] for kind in sorted(group_of)]
+    classes = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "lars": LARS}
+    options = {"momentum": momentum} if name in ("sgd", "lars") else {}
+    made: torch.optim.Optimizer = classes[name](groups, lr=lr, weight_decay=weight_decay, **options)
+    return made
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -66,8 +53,8 @@ def learning_rate(
 ) -> float:
     """Compute the rate at ``epoch`` (from 0): a linear rise over ``warmup`` epochs, then constant or a cosine to 0.
 
-    Steps within an epoch are fractions of it. The rise begins at ``warmup_from`` and is at its peak when the warm-up
-    ends; if that is not given, it begins one epoch in and is at its peak for the warm-up's last epoch.
+    The rise begins at ``warmup_from`` and ends after the warm-up; if that is not given, it begins one epoch in and ends
+    with the last epoch of the warm-up.
 
     >>> [round(learning_rate(e, peak=1.0, epochs=6, warmup=2, cosine=True), 3) for e in range(6)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
@@ -88,27 +75,24 @@ class LARS(torch.optim.Optimizer):
     r"""Layer-wise adaptive rate scaling: SGD whose step suits the size of the weights.
 
     From `"Large Batch Training of Convolutional Networks" <https://arxiv.org/abs/1708.03888>`_ (You et al., 2017). For
-    the weights :math:`w` of a layer, their gradient :math:`g`, the weight decay :math:`\beta`, the momentum
-    :math:`\mu` and the learning rate :math:`\gamma`,
+    weights :math:`w`, gradient :math:`g`, learning rate :math:`\gamma`, momentum :math:`\mu` and weight decay
+    :math:`\beta`,
 
     .. math::
         \lambda = \frac{\eta \lVert w \rVert}{\lVert g \rVert + \beta \lVert w \rVert + \epsilon}, \qquad
         v \leftarrow \mu v + \min(\lambda / \gamma, 1) (g + \beta w), \qquad
         w \leftarrow w - \gamma v.
 
-    The minimum clips the local rate at :math:`\gamma` itself, so that no layer moves faster than SGD would move it;
-    without clipping (the paper's form) :math:`\lambda` stands in its place. Weights that are zero, as new biases are,
-    and gradients that are zero have no ratio: there :math:`v \leftarrow \mu v + g`, as in the implementations of which
-    results are published.
+    Without clipping (the paper's form) :math:`\lambda` stands in place of the minimum. Where weights or gradients are
+    zero, :math:`v \leftarrow \mu v + g`.
 
     Args:
-        params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum, as biases and
-            the weights of batch normalization are: :math:`v \leftarrow \mu v + g + \beta w`.
+        params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum.
         lr: The learning rate :math:`\gamma`; 0 moves nothing.
         momentum: :math:`\mu`.
         weight_decay: :math:`\beta`.
         eta: The trust coefficient :math:`\eta`.
-        clip: Whether the local rate is clipped.
+        clip: Whether the local rate is clipped at :math:`\gamma`.
     """
 
     def __init__(
@@ -142,12 +126,12 @@ class LARS(torch.optim.Optimizer):
 
 
 def _direction(w: Tensor, g: Tensor, group: dict[str, Any]) -> Tensor:
-    """Compute what is added to the momentum, relative to the learning rate; nothing leaves the device."""
+    """Compute the addition to the momentum, relative to the learning rate, without leaving the device."""
     beta = group["weight_decay"]
     if not group["adaptive"]:
         return g.add(w, alpha=beta)
     w_norm, g_norm = torch.linalg.vector_norm(w), torch.linalg.vector_norm(g)
-    rate = group["eta"] * w_norm / (g_norm + beta * w_norm + EPSILON)
+    rate = group["eta"] * w_norm / (g_norm + beta * w_norm + 1e-8)
     if group["clip"]:
         rate = (rate / group["lr"]).clamp(max=1)
     has_ratio = (w_norm > 0) & (g_norm > 0)

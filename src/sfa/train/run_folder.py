@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -24,7 +24,7 @@ FORMAT = 3
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Paths and small files of one run. The heavy part, the checkpoint, is written by the training loop."""
+    """Paths and small files of one run. The checkpoint is written by the training loop."""
 
     path: Path
 
@@ -36,30 +36,26 @@ class RunFolder:
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
 
+    @property
+    def recipe_file(self) -> Path:
+        return self.path / "recipe.yaml"
+
     @classmethod
     def create(cls, path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> RunFolder:
-        """Make a new run folder; refuses one that already holds something."""
+        """Make a new run folder in one step; raise if it already holds something."""
         cls.check_creatable(path)
-        if path.is_dir():  # it may be a mount point or a link, over which nothing can be renamed
-            cls._write(path, recipe, record)
-            return cls(path)
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-        try:
-            cls._write(staging, recipe, record)
-            staging.chmod(0o777 & ~umask())
-            staging.replace(target)
-        except BaseException:
-            shutil.rmtree(staging, ignore_errors=True)
-            raise
+        exists = path.is_dir()  # maybe as a mount point or a link, over which nothing can be renamed
+        staging = nullcontext(path) if exists else TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.")
+        with staging as name:
+            write_text(Path(name, "recipe.yaml"), yaml.safe_dump(dict(recipe), sort_keys=False))
+            described = {"format": FORMAT, **record, "versions": versions(), "command": sys.argv}
+            write_text(Path(name, "run.json"), json.dumps(described, indent=2) + "\n")
+            if not exists:
+                Path(name).chmod(0o777 & ~umask())
+                Path(name).replace(target)
         return cls(path)
-
-    @staticmethod
-    def _write(path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-        write_text(path / "recipe.yaml", yaml.safe_dump(dict(recipe), sort_keys=False))
-        described = {"format": FORMAT, **record, "versions": versions(), "command": sys.argv}
-        write_text(path / "run.json", json.dumps(described, indent=2) + "\n")
 
     @staticmethod
     def check_creatable(path: Path) -> None:
@@ -77,33 +73,23 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """An existing run folder; says so if it is none, or one of another version."""
+        """Return an existing run folder; raise if there is none, or one of another version."""
         folder = cls(path)
         found = folder.record.get("format")
         if found != FORMAT:
-            raise InputError(
-                f"{path} was written by another version of sfa (folder format {found}; this is {version('sfa')} with "
-                f"format {FORMAT}): train again, or install that version."
-            )
+            raise InputError(f"{path} was written by another version of sfa (format {found}): train again.")
         return folder
 
     @property
     def record(self) -> dict[str, Any]:
-        """What ``run.json`` says: versions, seed, data."""
+        """Content of ``run.json``: versions, seed, data."""
         file = self.path / "run.json"
         if not file.is_file():
             raise InputError(f"{self.path} is not a run folder: it has no run.json (made by `sfa train`).")
         try:
-            record = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(record, dict):
-                raise TypeError("not a JSON object")
-        except (OSError, TypeError, ValueError, RecursionError) as error:
+            return dict(json.loads(file.read_text(encoding="utf-8")).items())
+        except (OSError, AttributeError, ValueError, RecursionError) as error:
             raise InputError(f"{file} cannot be read: {error}.") from error
-        return record
-
-    @property
-    def recipe_file(self) -> Path:
-        return self.path / "recipe.yaml"
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Add one line to the metrics."""
@@ -111,16 +97,13 @@ class RunFolder:
             file.write(json.dumps(dict(row)) + "\n")
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """All complete lines of the metrics; a last line torn by a crash is left out."""
-        if not self.metrics.exists():
-            return []
+        """Return all complete lines of the metrics; a last line torn by a crash is left out."""
         try:
-            text = self.metrics.read_text(encoding="utf-8")
+            lines = self.metrics.read_text(encoding="utf-8").splitlines() if self.metrics.exists() else []
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InputError(f"{self.metrics} cannot be read: {reason}.") from error
+            raise InputError(f"{self.metrics} cannot be read or is not text: {error}.") from error
         rows = []
-        for line in text.splitlines():
+        for line in lines:
             try:
                 row = json.loads(line)
             except ValueError:
@@ -131,7 +114,7 @@ class RunFolder:
         return rows
 
     def rewind(self, epoch: int) -> float:
-        """Forget metrics of epochs after the checkpoint's, which are to be written again; returns the seconds spent."""
+        """Remove metrics of epochs after this one, and return the seconds spent until then."""
         for torn in self.path.glob(f".{self.checkpoint.name}.*"):  # left by a process killed while it wrote
             torn.unlink()
         kept = [row for row in self.read_metrics() if row["epoch"] <= epoch]
@@ -140,6 +123,6 @@ class RunFolder:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what decides a result's bits."""
+    """Return the versions of the packages that decide the bits of a result."""
     packages = ["sfa", "torch", "torch_geometric", "lightning-fabric", "numpy", "scipy", "scikit-learn"]
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
