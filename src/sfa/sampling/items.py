@@ -56,9 +56,7 @@ class Graphs(GraphSampler):
         super().__init__(data, batch_size=batch_size)
         self.num_seeds = len(data.ptr) - 1
         if self.num_seeds < 2:
-            raise InputError(
-                "Only one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder."
-            )
+            raise InputError("Only one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder.")
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         """Return the union of these graphs, in the order of the seeds; ``graphs`` are their numbers in the set."""

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification
-from sfa.evaluate.inputs import labels_of, rarest_class
+from sfa.evaluate.inputs import labeled_items, labels_of, names_of
 from sfa.evaluate.masked_splits import stratified_parts
 from sfa.evaluate.splits import FewPerClass, RandomSplits, Split, Splits, StratifiedFolds, class_parts
 from sfa.tasks import Task, item_word
@@ -45,12 +45,7 @@ class ValidationSplits(Splits):
         if self.folds:
             return StratifiedFolds(self.folds, SEED).of(graph, count)
         y = labels_of(graph)
-        labeled = np.flatnonzero(y >= 0)
-        _, fewest, rarest = rarest_class(y[labeled], getattr(graph, "class_names", None))
-        if fewest < 2:
-            raise InputError(
-                f"Class {rarest} has 1 {item_word(graph)[:-1]} to search with; training and validation need one each."
-            )
+        labeled = labeled_items(y, 2, "training and validation need one each", **names_of(graph))
         splits = []
         for number in range(count):
             rng = np.random.default_rng([SEED, number])
