@@ -25,7 +25,7 @@ from sfa.run import Recipe
 from sfa.run.identity import recipe_hash, run_key
 from sfa.run.run import describe
 from sfa.run.source import Source
-from sfa.sweep import starting_recipe
+from sfa.sweep.settings import starting_recipe
 from sfa.tasks import DATA, Task, task_of
 from sfa.train import make_fabric
 

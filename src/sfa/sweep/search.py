@@ -263,9 +263,8 @@ def open_search(
     compared = None if ablate is None else parse_range(ablate)
     source = Source(data, data_root)
     loaded = source.load(display)
-    # Diagnostics change no result, and take time.
-    changes = {"training.diagnose_every": 0, **(set or {}), **({} if epochs is None else {"training.epochs": epochs})}
-    start = starting_recipe(loaded, method, recipe).updated(changes)
+    changes = {**(set or {}), **({} if epochs is None else {"training.epochs": epochs})}
+    start = starting_recipe(str(loaded.name), task_of(loaded), method=method, recipe=recipe, changes=changes)
     settings = Settings(
         source=source.as_dict(),
         fingerprint=fingerprint(loaded),

@@ -19,7 +19,7 @@ from sfa.run.train import folder_name
 from sfa.sweep.ranges import Range, parse_range, shipped_ranges
 from sfa.sweep.space import Space, with_values
 from sfa.sweep.trials import PrunerName, SamplerName
-from sfa.tasks import task_of
+from sfa.tasks import Task
 
 FILE = "search.json"
 
@@ -142,17 +142,21 @@ def default_folder(data: Data, recipe: Recipe) -> Path:
     return Path("sweeps") / folder_name(folder_name(str(data.name)) or "graph", recipe.method["name"])
 
 
-def starting_recipe(data: Data, method: str | None, recipe: str | None) -> Recipe:
-    """Return the recipe that a search starts from: the one named, or the method's own for these data, with SFA."""
-    name = str(data.name)
+def starting_recipe(
+    dataset: str, task: Task, *, method: str | None = None, recipe: str | None = None, changes: Mapping[str, Any]
+) -> Recipe:
+    """Return the recipe to start from: the one named, or the method's own for this data set, with SFA."""
     if method is not None:
         resolve("method", method)
+    chosen = method or DEFAULTS[task]
     if recipe is not None:
-        found = load_recipe(recipe, name, method)
-        return found if method is None else found.updated({"method.name": method})
-    chosen = method or DEFAULTS[task_of(data)]
-    own = f"{chosen}/{name}".lower()
-    return load_recipe(own) if own in shipped_recipes() else Recipe.parse({"method": chosen, "spectral": "sfa"})
+        found = load_recipe(recipe, dataset, method)
+        found = found if method is None else found.updated({"method.name": method})
+    elif f"{chosen}/{dataset}".lower() in shipped_recipes():
+        found = load_recipe(f"{chosen}/{dataset}".lower())
+    else:
+        found = Recipe.parse({"method": chosen, "spectral": "sfa"})
+    return found.updated({"training.diagnose_every": 0, **changes})  # diagnostics change no result, and take time
 
 
 def method_ranges(recipe: Recipe, ablate: Range | None) -> list[Range]:
