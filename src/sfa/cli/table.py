@@ -81,6 +81,7 @@ def table(
     * `sfa table 10 --out table_10.tex`
     * `sfa table all --format md --out tables`
     """
+    from sfa.paper.tables.definition import NUMBERS, read
     from sfa.run.display import Display
 
     if number in (None, "list"):
@@ -88,7 +89,10 @@ def table(
 
         listing.run("tables", data_root)
         return
-    numbers, display = parse_number(str(number)), Display(quiet)
+    if number != "all" and not str(number).isdecimal():
+        raise InputError(f"A table is asked for by its number, 1 to {NUMBERS[-1]}, or `all`, not by {number!r}.")
+    numbers, display = list(NUMBERS) if number == "all" else [int(str(number))], Display(quiet)
+    read(numbers[0])  # raises if there is none of this number
     if len(numbers) > 1 and (datasets or method):
         raise InputError("Data sets and methods are named for one table: leave out --datasets and --method.")
     if missing and (run or dry_run):
@@ -134,18 +138,6 @@ def table(
     )
     if could_not:
         raise typer.Exit(1)
-
-
-def parse_number(which: str) -> list[int]:
-    """Return the numbers of the tables that are asked for."""
-    from sfa.paper.tables.definition import NUMBERS, read
-
-    if which == "all":
-        return list(NUMBERS)
-    if not which.isdecimal():
-        raise InputError(f"A table is asked for by its number, 1 to {NUMBERS[-1]}, or `all`, not by {which!r}.")
-    read(int(which))
-    return [int(which)]
 
 
 def output_files(numbers: Sequence[int], out: Path | None, format: str | None) -> tuple[str, dict[int, Path]]:

@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
@@ -43,8 +43,8 @@ def to_markdown(table: Table) -> str:
     """Return a page for GitHub: heading, caption, table, explanations, notes and commands."""
     text = text_of(table)
     frame = _frame(table, [_md(label) for label in text.labels], [[_md_cell(one) for one in row] for row in text.cells])
-    heads = [_md(head) for head in (table.row_header, *table.columns)]
-    blocks = [f"# Table {table.number}: {_md(table.title)}", _md_prose(table.caption)]
+    heads = [_md(one_line(head)) for head in (table.row_header, *table.columns)]
+    blocks = [f"# Table {table.number}: {_md(one_line(table.title))}", _md_prose(table.caption)]
     blocks.append(str(frame.to_markdown(index=False, headers=heads, tablefmt="github", disable_numparse=True)))
     blocks.append("  \n".join(map(_md_prose, text.legend)))
     if text.marks:
@@ -59,11 +59,7 @@ def to_markdown(table: Table) -> str:
 
 
 def _md(text: str) -> str:
-    return one_line(text).translate(str.maketrans(_MARKDOWN))
-
-
-def _md_prose(text: str) -> str:
-    return with_code(text, lambda plain: plain.translate(str.maketrans(_MARKDOWN)), _md_code)
+    return text.translate(str.maketrans(_MARKDOWN))
 
 
 def _md_cell(cell: CellText) -> str:
@@ -78,6 +74,9 @@ def _md_code(text: str) -> str:
     """Quote code by more backticks than it has in a row."""
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{ticks}{text}{ticks}" if len(ticks) == 1 else f"{ticks} {text} {ticks}"
+
+
+_md_prose = partial(with_code, plain=_md, code=_md_code)
 
 
 def to_csv(table: Table) -> str:
@@ -148,12 +147,8 @@ def _tex_cell(cell: CellText) -> str:
     return rf"\begin{{tabular}}[t]{{@{{}}l@{{}}}}{stacked}\end{{tabular}}" if len(lines) > 1 else stacked
 
 
-def _tex_named(text: str) -> str:
-    return subscripted(text, _tex, lambda below: rf"\textsubscript{{{_tex(below)}}}")
-
-
-def _tex_prose(text: str) -> str:
-    return with_code(text, _tex_named, lambda code: rf"\texttt{{{_tex(code)}}}")
+_tex_named = partial(subscripted, plain=_tex, subscript=lambda below: rf"\textsubscript{{{_tex(below)}}}")
+_tex_prose = partial(with_code, plain=_tex_named, code=lambda code: rf"\texttt{{{_tex(code)}}}")
 
 
 def to_html(table: Table) -> str:
@@ -165,15 +160,11 @@ def to_html(table: Table) -> str:
 @cache
 def _template() -> Template:
     environment = Environment(loader=PackageLoader("sfa.paper.tables", ""), autoescape=True)
-    environment.filters["named"] = lambda text: Markup(_html_named(one_line(text)))
-    environment.filters["prose"] = lambda text: Markup(
-        with_code(text, _html_named, lambda code: f"<code>{html.escape(code)}</code>")
-    )
+    named = partial(subscripted, plain=html.escape, subscript=lambda below: f"<sub>{html.escape(below)}</sub>")
+    prose = partial(with_code, plain=named, code=lambda code: f"<code>{html.escape(code)}</code>")
+    environment.filters["named"] = lambda text: Markup(named(one_line(text)))
+    environment.filters["prose"] = lambda text: Markup(prose(text))
     return environment.get_template("page.html")
-
-
-def _html_named(text: str) -> str:
-    return subscripted(text, html.escape, lambda below: f"<sub>{html.escape(below)}</sub>")
 
 
 def _details(cell: Cell) -> list[tuple[str, str]]:

@@ -62,9 +62,9 @@ class Budget:
         """Describe the differences from the recipe's own budget; ``None`` if there are none."""
         parts = []
         if self.epochs != own.epochs:
-            more = (self.epochs or 0) > (own.epochs or 0)
-            parts.append(f"{self.epochs} epochs in place of" if more else f"{self.epochs} of")
-            parts[0] += f" {own.epochs}" if more else f" {own.epochs} epochs"
+            longer = (self.epochs or 0) > (own.epochs or 0)
+            text = "{} epochs in place of {}" if longer else "{} of {} epochs"
+            parts.append(text.format(self.epochs, own.epochs))
         if self.sampler != own.sampler:
             size, name = self.batches.get("batch_size"), self.batches.get("name")
             parts.append("full batch" if name == "whole" else f"batches of {size} ({name})" if size else f"by {name}")

@@ -71,7 +71,7 @@ def text_of(table: Table, *, commands_below: bool = True) -> TableText:
             for i, row in enumerate(table.rows)
         ),
         legend=tuple(_legend(table, cells, ways, bool(leading), commands_below and bool(commands))),
-        marks={mark: meaning for meaning, mark in (letters | numbers).items() if mark},
+        marks={mark: meaning for meaning, mark in (*letters.items(), *numbers.items()) if mark},
         commands=tuple(map(one_line, commands)),
     )
 
