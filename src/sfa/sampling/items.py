@@ -20,9 +20,7 @@ from sfa.tasks import Task, task_of
 
 @register("sampler", "starts")
 class Starts(GraphSampler):
-    """The whole graph with ``seeds`` ``(k,)``, the nodes that a step starts from; every node once an epoch.
-
-    It is for methods that walk (DeepWalk, node2vec). The batch has the graph's own tensors and nodes: no ``roots``.
+    """The whole graph with ``seeds`` ``(k,)``, the nodes that a method starts walks from; every node once an epoch.
 
     Args:
         batch_size: Starts of a step at most.
@@ -56,9 +54,7 @@ class Graphs(GraphSampler):
         super().__init__(data, batch_size=batch_size)
         self.num_seeds = len(data.ptr) - 1
         if self.num_seeds < 2:
-            raise InputError(
-                "Only one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder."
-            )
+            raise InputError("Only one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder.")
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         """Return the union of these graphs, in the order of the seeds; ``graphs`` are their numbers in the set."""
