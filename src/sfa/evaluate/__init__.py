@@ -29,6 +29,7 @@ __all__ = [
     "label_signal",
     "paired_difference",
     "pool_seeds",
+    "possible",
     "relative_view_distance",
     "score_difference",
     "singular_values",

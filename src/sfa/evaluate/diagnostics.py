@@ -18,7 +18,7 @@ NEGLIGIBLE = 4  # directions whose singular value is that of so many times the r
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Numbers of one training step; ``tilde`` marks those after the spectral map. Of one view, where one is enough.
+    """Numbers of one training step, of the first view; ``tilde`` marks those after the spectral map.
 
     Singular values ``sigma`` fall; ``alignment`` (:func:`view_distance`) is ``None`` if the method has a single view.
     """
@@ -114,8 +114,7 @@ def uniformity(h: Tensor, *, rows: int = UNIFORMITY_ROWS) -> float:
 def singular_values(h: Tensor) -> Tensor:
     r"""Compute the singular values of ``h`` ``(n, d)`` in falling order, float64, on the CPU; NaN if it is not finite.
 
-    They are the roots of the eigenvalues of the smaller of :math:`H^\top H` and :math:`H H^\top`, which costs one
-    product and no decomposition of the long side. Values below some ``1e-8 σ₁`` are rounding.
+    They are roots of eigenvalues of :math:`H^\top H` or :math:`H H^\top`; those below some ``1e-8 σ₁`` are rounding.
     """
     h = _to_float64(h)
     largest = h.abs().amax() if h.numel() else h.new_zeros(())

@@ -44,10 +44,7 @@ def names_of(data: Data) -> dict[str, Any]:
 def labeled_items(
     y: Labels, needed: int = 1, why: str = "", *, class_names: Sequence[str] | None = None, items: str = "nodes"
 ) -> Labels:
-    """Return the numbers of the items with a label (``y ≥ 0``); raise unless two or more classes have ``needed`` each.
-
-    The error ends with ``why`` so many are needed.
-    """
+    """Return the numbers of the items with a label (``y ≥ 0``); raise unless 2 or more classes have ``needed``."""
     known = np.flatnonzero(y >= 0)
     classes, members = np.unique(y[known], return_counts=True)
     if len(classes) < 2:
@@ -67,8 +64,7 @@ def class_name(label: int, names: Sequence[str] | None) -> str:
 def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
     """Return an embedding ``(count, d)``, dense or sparse, as a dense tensor on the CPU, float32 or float64.
 
-    Sparse rows too wide for that are returned as ``(count, count)`` with the same inner products: lengths, angles and
-    distances stay, and with them nearest neighbors, k-means and classifiers with an L2 penalty.
+    Sparse rows too wide for that are returned as ``(count, count)`` with the same inner products.
     """
     if is_sparse(z) and 4 * z.shape[0] * z.shape[1] > MOST_BYTES and z.shape[0] < z.shape[1]:
         rows = sparse_rows(z, count, items)

@@ -78,9 +78,6 @@ def logistic_regression(
         tolerance: Largest relative distance from the optimum, ``1e-10`` or more.
         max_steps: Newton steps before giving up with an error; a dozen is usual.
         on_part: Called after each part.
-
-    Returns:
-        One path of classifiers a part, in order; those of a path in the order of ``cs``.
     """
     z, y = z.detach(), y.detach()
     classes = _check(z, y, parts, cs, tolerance)

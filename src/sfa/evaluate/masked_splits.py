@@ -24,8 +24,7 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 class PublicSplits(Splits):
     """``train_mask``, ``val_mask`` and ``test_mask`` of the graph, each ``(n,)`` or with a column a split ``(n, s)``.
 
-    Planetoid's and ogbn's sets have one split; WikiCS has 20, with one test part for all. Nodes without a label are
-    left out.
+    Planetoid's and ogbn's sets have one split; WikiCS has 20, with one test part for all.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("node",)
@@ -87,10 +86,7 @@ class HeldOutSplits(Splits):
 
 
 def stratified_parts(y: Labels, items: Labels, shares: Sequence[float], rng: np.random.Generator) -> list[Labels]:
-    """Deal some items into random parts, ascending: one for each share of every class, at least one item, and the rest.
-
-    The shares are at most half of a class in all, and no class has fewer items than there are parts.
-    """
+    """Deal items into random ascending parts: one for each share of every class, at least one item, and the rest."""
     return class_parts(y, items, lambda members: [max(1, round(share * members)) for share in shares], rng)
 
 

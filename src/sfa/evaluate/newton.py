@@ -91,8 +91,8 @@ def search_line(data: PaddedParts, problems: Problems, value: Tensor, gradient: 
 def update_intercepts_(data: PaddedParts, problems: Problems) -> None:
     """Take a Newton step on the intercepts alone, in place.
 
-    It lowers the objective, however far it goes: where the largest shift exceeds the smallest by no more than 1, third
-    derivatives are too small to spoil a whole step. (``+ 1`` stands for the one direction without curvature.)
+    Shifts that differ by no more than 1 lower the objective, as third derivatives are too small to spoil such a step.
+    (``+ 1`` stands for the one direction without curvature.)
     """
     p = problems.scores.softmax(1).mul_(data.valid[problems.part].unsqueeze(1))
     expected = p.sum(2)

@@ -13,7 +13,7 @@ from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
-from sfa.evaluate.probes.gradient import LinearClassifiers
+from sfa.evaluate.probes.linear import LinearClassifiers
 from sfa.methods.base import FeatureMaps, Method
 from sfa.modes import evaluating, full_precision
 from sfa.ranges import check_number, check_whole
@@ -30,10 +30,9 @@ class OnlineProbe:
     <https://arxiv.org/abs/2108.01775>`_ (da Costa et al., 2022). Its rate in epoch ``e`` is
     :math:`\tfrac12 (1 + \cos(\pi e / \text{epochs})) \, \eta`.
 
-    It learns from the training part of the first split of :class:`HeldOutSplits`, the one that ``image-linear`` uses,
-    and is looked at on that split's validation part; the test part it never sees. Features are detached, and nothing is
-    drawn from any generator after the first weights: the encoder is trained to the same bits with it or without.
-    Several processes train one classifier: each has its rows of a batch, and all must make the same calls.
+    It learns from the training part of the first split of ``image-linear`` and is looked at on its validation part; the
+    test part it never sees. The encoder is trained to the same bits with it or without. Several processes train one
+    classifier: each has its rows of a batch, and all must make the same calls.
 
     Args:
         width: Width of the features.
@@ -86,8 +85,8 @@ class OnlineProbe:
     def end_of_epoch(self, method: Method, data: Data) -> dict[str, float]:
         """Return top-1 accuracies of an epoch in per cent, of a method and the image set that the probe was made for.
 
-        ``train`` is that of the views, each before the step that learns from it, unless there were none; ``validation``
-        that of the plain embeddings, when it is due; and then ``validation_top5``, if there are more than 5 classes.
+        ``train`` is that of the views, each before the step that learns from it; ``validation`` that of the plain
+        embeddings, when it is due, and ``validation_top5``, if there are more than 5 classes.
         """
         self.epochs_done += 1
         found = {"train": 100 * self.right / self.seen} if self.seen > 0 else {}

@@ -107,8 +107,7 @@ class Difference:
 def paired_difference(score: Score, baseline: Score, metric: str | None = None) -> Difference:
     """Compute how much better ``score`` is than ``baseline``, split by split.
 
-    Interval and p-value speak of the choice of splits alone, not of the training seed; and as random splits overlap,
-    they are somewhat too sure of themselves.
+    Interval and p-value are of the choice of splits, not of the training seed, and too narrow as random splits overlap.
     """
     values, others = score.of(metric), baseline.of(metric)
     if score.protocol != baseline.protocol or len(values) != len(others) or len(values) < 2:

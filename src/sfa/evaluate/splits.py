@@ -31,8 +31,7 @@ class Splits(ABC):
     Split ``i`` depends on the data's labels and masks, on the settings and on ``i`` alone: all embeddings get the same.
     """
 
-    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")
-    """The tasks whose data it can split."""
+    tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")  # whose data it can split
 
     @abstractmethod
     def of(self, data: Data, count: int) -> list[Split]:
@@ -61,11 +60,7 @@ def random_splits(
     class_names: Sequence[str] | None = None,
     items: str = "nodes",
 ) -> list[Split]:
-    """Draw ``count`` uniformly random splits of the items with a label (``y ≥ 0``); the rest is the test part.
-
-    Split ``i`` depends on the labels' positions and on ``(seed, i)`` alone. A draw whose training part lacks a class is
-    drawn again.
-    """
+    """Draw random splits of the items with a label (``y ≥ 0``); a training part that lacks a class is drawn again."""
     needed, parts = (3, "training, validation and test") if validation > 0 else (2, "training and test")
     why = f"a split needs at least {needed}, one for each of {parts}"
     known = labeled_items(y, needed, why, class_names=class_names, items=items)
@@ -129,8 +124,8 @@ class StratifiedFolds(Splits):
 def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any) -> list[Labels]:
     """Return the numbers of the items with a label (``y ≥ 0``) in each fold, ascending.
 
-    The shuffled items are put in order of their classes and dealt out in turn, like cards: of any class, and in all, no
-    fold has two items more than another. (scikit-learn's ``StratifiedKFold`` deals other folds.)
+    The shuffled items are put in order of their classes and dealt out in turn: of any class, and in all, no fold has
+    two items more than another. (The folds of scikit-learn's ``StratifiedKFold`` are others.)
     """
     known = labeled_items(y, folds, f"{folds} folds need at least {folds} of each class", **names)
     shuffled = np.random.default_rng(seed).permutation(known)
@@ -141,10 +136,7 @@ def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any)
 def class_parts(
     y: Labels, items: Labels, sizes: Callable[[int], Sequence[int]], rng: np.random.Generator
 ) -> list[Labels]:
-    """Deal some items into random parts, class by class: one for each size, and the rest; each ascending.
-
-    ``sizes`` says how many items each part but the last gets of a class of so many members; ``y`` are all labels.
-    """
+    """Deal items into random ascending parts, class by class, by the sizes for so many members, and the rest."""
     shuffled = rng.permutation(items)
     by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
     members = np.unique(y[items], return_counts=True)[1]

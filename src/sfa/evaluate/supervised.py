@@ -58,12 +58,10 @@ def supervised(
     The settings are those of `"Semi-Supervised Classification with Graph Convolutional Networks"
     <https://arxiv.org/abs/1609.02907>`_ (Kipf and Welling, 2017), but for the width (theirs is 16), the decay of both
     layers' weights (theirs is of the first's alone) and a patience of 50 of at most 500 epochs (theirs is 10 of 200).
-    The epoch chosen is that of the highest validation accuracy and, of several, the lowest validation loss. Labels of
-    the test part are read when all is chosen, and nowhere else.
+    The epoch chosen is that of the highest validation accuracy and, of several, the lowest validation loss.
 
     Args:
-        graph: Its ``x``, dense or CSR, is taken as given; its ``y`` may be -1, unknown, outside the splits. Nodes of
-            all parts, and those without a label, send messages in a ``gcn``.
+        graph: Its ``x`` is dense or CSR; its ``y`` may be -1, unknown, outside the splits.
         splits: Those of a protocol, each with a validation part.
         model: ``mlp``, which is blind to edges, or ``gcn``.
         hidden: Width of the first layer.

@@ -31,10 +31,8 @@ class Sampler(ABC):
     """
 
     seeds_are = "nodes"
-    task: ClassVar[Task] = "node"
-    """Whether it samples from one graph, a set of graphs, or a set of images."""
-    for_walks: ClassVar[bool] = False
-    """Whether its batches are the whole graph with nodes to start from, which only methods that walk can use."""
+    task: ClassVar[Task] = "node"  # of the data that it samples from
+    for_walks: ClassVar[bool] = False  # whether its batches are the whole graph with nodes to start from
 
     def __init__(self, data: Data, *, batch_size: int, num_seeds: int) -> None:
         check_whole("batch_size", batch_size, 1)
@@ -107,8 +105,8 @@ class GraphSampler(Sampler):
 class WholeGraph(GraphSampler):
     """The whole graph, one step an epoch.
 
-    Its batch is the graph itself, the same object, without ``nodes`` and ``roots``. A part of the nodes as seeds, in
-    one of several processes, gives a graph with all nodes and edges in which these nodes come first and are the roots.
+    Its batch is the graph itself, without ``nodes`` and ``roots``. Some of the nodes as seeds, in one of several
+    processes, give a graph with all nodes and edges in which these nodes come first and are the roots.
     """
 
     def __init__(self, data: Data) -> None:

@@ -20,9 +20,7 @@ from sfa.tasks import Task, task_of
 
 @register("sampler", "starts")
 class Starts(GraphSampler):
-    """The whole graph with ``seeds`` ``(k,)``, the nodes that a step starts from; every node once an epoch.
-
-    It is for methods that walk (DeepWalk, node2vec). The batch has the graph's own tensors and nodes: no ``roots``.
+    """The whole graph with ``seeds`` ``(k,)``, the nodes that a method starts walks from; every node once an epoch.
 
     Args:
         batch_size: Starts of a step at most.

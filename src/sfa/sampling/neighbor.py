@@ -82,8 +82,7 @@ class RandomWalks(GraphSampler):
     """All nodes that random walks from the seeds visit, all of them roots, and all edges among them.
 
     The random-walk sampler of `"GraphSAINT: Graph Sampling Based Inductive Learning Method"
-    <https://arxiv.org/abs/1907.04931>`_ (Zeng et al., 2020); edge weights do not steer the walks. A step has at most
-    ``batch_size · (length + 1)`` nodes. Finding its edges costs the sum of their degrees.
+    <https://arxiv.org/abs/1907.04931>`_ (Zeng et al., 2020); edge weights do not steer the walks.
 
     Args:
         batch_size: Walks of a step at most.

@@ -11,7 +11,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from sfa.evaluate.probes import AdamProbe, Prediction
-from sfa.evaluate.probes import gradient as adam
+from sfa.evaluate.probes import linear as adam
 from sfa.evaluate.splits import Split, random_splits
 
 

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.probes import OneVsRestProbe
-from sfa.evaluate.probes import logistic as module
+from sfa.evaluate.probes import linear as module
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.probes import SgdProbe
-from sfa.evaluate.probes.gradient import LinearClassifiers
+from sfa.evaluate.probes.linear import LinearClassifiers
 from sfa.evaluate.splits import Split, random_splits
 from sfa.seeding import derive_seed
 

@@ -2,9 +2,8 @@
 
 from sfa.evaluate.probes.base import Prediction as Prediction
 from sfa.evaluate.probes.base import Probe as Probe
-from sfa.evaluate.probes.gradient import AdamProbe, SgdProbe
 from sfa.evaluate.probes.knn import KNNProbe, WeightedKNNProbe
-from sfa.evaluate.probes.logistic import LogisticProbe, OneVsRestProbe
+from sfa.evaluate.probes.linear import AdamProbe, LogisticProbe, OneVsRestProbe, SgdProbe
 from sfa.evaluate.probes.svm import SVMProbe
 
 __all__ = ["AdamProbe", "KNNProbe", "LogisticProbe", "OneVsRestProbe", "SVMProbe", "SgdProbe", "WeightedKNNProbe"]

@@ -8,16 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from sfa.evaluate.inputs import Labels as Labels
 from sfa.evaluate.splits import Split
 
-Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 OnSplit: TypeAlias = Callable[[], None]
 RANKS = 5  # labels of an item that a probe ranks at most
 

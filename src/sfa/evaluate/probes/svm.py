@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from torch import Tensor
 
 from sfa.errors import unknown_name
 from sfa.evaluate.inputs import labeled_items
-from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, Rows, ignore_warnings
+from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, ignore_warnings
 from sfa.evaluate.splits import Split
 
 Kernel = Literal["rbf", "linear"]
@@ -29,6 +28,7 @@ MOST_DISTANCES = 10_000  # up to so many rows all distances are kept, 0.8 GB; el
 CHUNK_MB = 128  # distances that are computed at a time
 CACHE_MB = 1000  # kernels of all machines that are fitted at once, in single precision
 
+Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
 Predict: TypeAlias = Callable[[float, Labels], Labels]  # from C and the labels of the training rows to those of others
 Prepare: TypeAlias = Callable[[Labels, Labels], Predict]  # from the numbers of the training rows, and of the others
 
@@ -65,9 +65,7 @@ class SVMProbe(Probe):
         for split in splits:
             labeled_items(y[split.train], self.folds, why, items=f"training {items}")
 
-    def predict(
-        self, z: Tensor | sparse.csr_array, y: Labels, splits: Sequence[Split], on_split: OnSplit
-    ) -> Iterator[Prediction]:
+    def predict(self, z: Any, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         used = np.unique(np.concatenate([part for split in splits for part in (split.train, split.test)]))
         rows: Rows = (z.double().numpy() if isinstance(z, Tensor) else z)[used]
         prepare = rbf_machines(rows) if self.kernel == "rbf" else linear_machines(rows)
@@ -122,8 +120,7 @@ def rbf_machines(rows: Rows) -> Prepare:
         for values in (x, queries):
             values *= -gamma
             np.exp(values, out=values)
-        machine = partial(SVC, kernel="precomputed", cache_size=cache)
-        return lambda c, labels: machine(C=c).fit(x, labels).predict(queries)
+        return lambda c, labels: SVC(C=c, kernel="precomputed", cache_size=cache).fit(x, labels).predict(queries)
 
     return prepare
 

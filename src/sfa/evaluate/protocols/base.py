@@ -38,9 +38,7 @@ BY_NAME = {
 }
 """Protocols that are not meant by "all", and why."""
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
-
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
-
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
 
@@ -108,15 +106,11 @@ class Protocol(ABC):
         return sha.hexdigest()
 
 
-_DRAWN: WeakTensorCache[dict[str, Any]] = WeakTensorCache()
-"""Splits of each protocol, as long as a tensor of the data lives and is not written to."""
+_DRAWN: WeakTensorCache[dict[str, Any]] = WeakTensorCache()  # splits of each protocol, by the labels or edges
 
 
 def draw_once(protocol: Protocol, data: Data, key: Any, draw: Callable[[], S]) -> S:
-    """Return the splits that ``draw`` makes for these data: the same ones as long as no tensor of the data changes.
-
-    They are forgotten with ``key``, the labels or edges that are split.
-    """
+    """Return the splits that ``draw`` makes; the same while ``key`` lives and no tensor of the data changes."""
     tensors = [value for value in data.to_dict().values() if isinstance(value, Tensor)]
     if not isinstance(key, Tensor) or any(value.is_inference() for value in tensors):  # they count no changes
         return draw()
@@ -209,8 +203,7 @@ class UnsupervisedProtocol(Protocol):
 class Clustering(UnsupervisedProtocol):
     """k-means with as many clusters as there are classes, ``repeats`` times from other starts; none is preferred.
 
-    Of the labels the clustering sees how many there are and which items have one, nothing else. The solver is part of
-    the digest, as another k-means starts elsewhere.
+    Of the labels it sees only how many there are and which items have one. The solver is part of the digest.
     """
 
     unit_rows: bool = True

@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -29,11 +30,7 @@ STRUCTURAL = ("degree", "spectral")  # features that sfa.data.build_graph makes 
 
 @dataclass(frozen=True)
 class LinkPrediction(Protocol):
-    """Area under the ROC curve and average precision on edges that nothing has seen.
-
-    It takes a function that embeds, not embeddings: they are to be computed, and trained, on the graph without the
-    edges held out.
-    """
+    """Area under the ROC curve and average precision on edges held out of the graph that is embedded and trained on."""
 
     repeats: int = 3
     validation: float = 0.05  # share of the edges held out to choose by
@@ -47,13 +44,8 @@ class LinkPrediction(Protocol):
     def draw(self, data: Data) -> list[LinkSplit]:
         """Return the splits of the edges."""
         generators = (np.random.default_rng([self.seed, number]) for number in range(self.repeats))
-        shares = self.validation, self.test
-        return draw_once(
-            self,
-            data,
-            data.edge_index,
-            lambda: [hold_out(data, *shares, most=self.most, rng=rng) for rng in generators],
-        )
+        draw = partial(hold_out, data, self.validation, self.test, most=self.most)
+        return draw_once(self, data, data.edge_index, lambda: [draw(rng=rng) for rng in generators])
 
     def check(self, data: Data) -> None:
         self.check_task(data)
@@ -73,7 +65,7 @@ class LinkPrediction(Protocol):
     def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
         if not callable(embedding):
             raise InputError(
-                f"{self.name} takes a function that embeds, as embeddings have seen the edges that are to be predicted."
+                f"{self.name} takes a function that embeds: embeddings have seen the edges that are to be predicted."
             )
         self.check(data)
         found = []
@@ -107,8 +99,7 @@ class LinkSplit:
 def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.random.Generator) -> LinkSplit:
     """Draw the held-out edges of an undirected graph uniformly, these shares of all.
 
-    Of the training edges ``most``, or fewer on a graph with few pairs to set against them, are among the pairs to learn
-    from; all stay in the graph.
+    Of the other edges ``most`` are among the pairs to learn from, or as many as there are pairs without an edge.
     """
     n, (edge_of, count) = graph.num_nodes, csr_structure(graph.edge_index, graph.num_nodes).undirected
     sizes = held_out_sizes(graph, validation, test)
