@@ -253,7 +253,7 @@ def test_run_times_are_measured_by_their_study(
 ) -> None:
     asked: dict[str, Any] = {}
     monkeypatch.setattr("sfa.cli.study.study", lambda context, *names, **options: asked.update(options, names=names))
-    monkeypatch.setattr("sfa.cli.figure.available", lambda names, *_: dict.fromkeys(list(names)[:2]))
+    monkeypatch.setattr("sfa.paper.figures.show.available", lambda names, *_: dict.fromkeys(list(names)[:2]))
     monkeypatch.setattr("sfa.paper.figures.material.shipped_entries", tuple)
     result = run_sfa("figure", 4, "--run", ledger=workplace / "l.sqlite")
     assert (asked["names"], asked["ledger"]) == (("run-time-k", ["cora", "citeseer"]), workplace / "l.sqlite")
@@ -289,7 +289,7 @@ def test_where_it_cannot_go(
 ) -> None:
     (workplace / "taken.png").mkdir()
     (workplace / "file").touch()
-    monkeypatch.setattr("sfa.cli.figure.read_runs", None)  # refused before any work
+    monkeypatch.setattr("sfa.paper.figures.show.read_runs", None)  # refused before any work
     assert reason in refuses("figure", "spectrum", trained_run, out=out)
 
 

@@ -37,6 +37,6 @@ def root(
 
 
 # In the order of the help.
-COMMANDS = "train evaluate compare report embed table commands.figure study ledger sweep listing doctor demo"
+COMMANDS = "train evaluate compare report embed table figure study ledger sweep listing doctor demo"
 for command in COMMANDS.split():
     import_module(f"sfa.cli.{command}")

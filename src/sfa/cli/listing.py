@@ -44,7 +44,7 @@ class Kind(str, Enum):
 
 
 FILE = "lists.json"
-QUICK = ("recipes", "tables", "figures", "datasets")
+QUICK = ("recipes", "tables", "datasets")
 """Lists that are made at once, or that depend on the machine."""
 
 

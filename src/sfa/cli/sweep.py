@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import PAIR, DataRoot, Device, ManyValues, Quiet, Threads
+from sfa.cli.options import (
+    METHOD,
+    OUTPUT,
+    PAIR,
+    TRAINING,
+    DataRoot,
+    Device,
+    ManyValues,
+    Quiet,
+    Threads,
+    flag,
+    option,
+)
+
+SEARCH = "Search"
 
 
 class SamplerName(str, Enum):
@@ -27,46 +41,36 @@ class PrunerName(str, Enum):
     median = "median"
 
 
+Text, Integer, Integers = str | None, int | None, list[int] | None
+
+
 @app.command(cls=ManyValues, no_args_is_help=True)
 def sweep(
     context: typer.Context,
     data: Annotated[str, typer.Argument(help="A data set's name or a file; or `report`, then the folder of a search.")],
     folder: Annotated[Path | None, typer.Argument(help="The folder of a search, for `sfa sweep report`.")] = None,
-    method: Annotated[str | None, typer.Option(help="Method. Default: the task's first, or the recipe's.")] = None,
     range_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--range",
-            metavar="KEY=RANGE",
-            help="What to choose from: `LOW..HIGH`, `LOW..HIGH:log`, `LOW..HIGH:STEP` or `A,B,C`; may be repeated.",
-        ),
+        option(SEARCH, "LOW..HIGH, LOW..HIGH:log, LOW..HIGH:STEP or A,B.", "--range", metavar="KEY=RANGE"),
     ] = None,
-    ranges: Annotated[
-        Path | None, typer.Option(help="A YAML file of ranges. Default, with no --range either: the method's shipped.")
-    ] = None,
-    ablate: Annotated[
-        str | None, typer.Option(metavar="KEY=A,B", help="Search for each of these on its own, and compare.")
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials of each arm. Default: 20, or all of a grid.")
-    ] = None,
-    seeds: Annotated[list[int] | None, typer.Option(min=0, help="Seeds of training to average. Default: 0.")] = None,
+    ranges: Annotated[Path | None, option(SEARCH, "YAML file. Default: the method's own.", metavar="FILE")] = None,
+    ablate: Annotated[Text, option(SEARCH, "Search for each alone, and compare.", metavar="KEY=A,B")] = None,
+    trials: Annotated[Integer, option(SEARCH, "Trials of each arm. Default: 20.", metavar="N", min=1)] = None,
+    timeout: Annotated[float | None, option(SEARCH, "Begin no trial after this time.", metavar="X", min=0)] = None,
+    sampler: Annotated[SamplerName, option(SEARCH, "tpe, random or grid.")] = SamplerName.tpe,
+    pruner: Annotated[PrunerName, option(SEARCH, "median stops trials below the median.")] = PrunerName.none,
+    seeds: Annotated[Integers, option(SEARCH, "Training seeds to average. Default: 0.", metavar="N", min=0)] = None,
+    seed: Annotated[int, option(SEARCH, "Seed of the search.", metavar="N", min=0)] = 0,
     report_seeds: Annotated[
-        list[int] | None,
-        typer.Option(min=0, help="Then train the winner with these fresh seeds and read the test labels, once."),
+        Integers, option(SEARCH, "Then test the winner with fresh seeds, once.", metavar="N", min=0)
     ] = None,
-    sampler: Annotated[SamplerName, typer.Option(help="What proposes trials.")] = SamplerName.tpe,
-    pruner: Annotated[
-        PrunerName, typer.Option(help="median: give up a trial whose first seeds are below the median of the others.")
-    ] = PrunerName.none,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
-    timeout: Annotated[float | None, typer.Option(min=0, help="Seconds after which no further trial is begun.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="Recipe, such as `paper`. Default: the method's own.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar=PAIR, help="Any other key of the recipe.")] = None,
-    protocol: Annotated[str | None, typer.Option(help="Protocol of the report. Default: the task's.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the search. Default: sweeps/DATA-METHOD.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the ranges and what is there; run nothing.")] = False,
+    method: Annotated[Text, option(METHOD, "Method. Default: the task's, or the recipe's.")] = None,
+    recipe: Annotated[Text, option(METHOD, "Recipe, such as paper. Default: the method's.")] = None,
+    set_: Annotated[list[str] | None, option(METHOD, "Any other key of the recipe.", "--set", metavar=PAIR)] = None,
+    epochs: Annotated[Integer, option(TRAINING, "Epochs. Default: the recipe's.", metavar="N")] = None,
+    protocol: Annotated[Text, option(OUTPUT, "Protocol of the report. Default: the task's.")] = None,
+    out: Annotated[Path | None, option(OUTPUT, "Folder. Default: sweeps/DATA-METHOD.", metavar="FOLDER")] = None,
+    dry_run: Annotated[bool, flag(OUTPUT, "Show the ranges; run nothing.", "--dry-run")] = False,
     data_root: DataRoot = None,
     device: Device = "auto",
     threads: Threads = None,
