@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment.base import Augmentation
-from sfa.errors import InputError, unknown_name
+from sfa.errors import unknown_name
 from sfa.graph import batches
 from sfa.graph.draws import draw_below
 from sfa.graph.rewiring import rewire
@@ -85,8 +85,6 @@ class RandomChoice(Augmentation):
         """
         batches.check_batch(data)
         nodes, graph = data.ptr.diff(), data.batch
-        if choices.dtype != torch.int64 or choices.shape != nodes.shape or bool(((choices < 0) | (choices > 4)).any()):
-            raise InputError(f"Choices are an int64 number from 0 to 4 for each of the {len(nodes)} graphs.")
         chosen = choices.bincount(minlength=5).tolist()
 
         def counts_of(kind: int, rate: float, sizes: Tensor) -> Tensor:

@@ -41,20 +41,17 @@ class Strengths:
         for name in ("brightness", "contrast", "saturation"):
             check_number(name, getattr(self, name))
         check_number("hue", self.hue, at_most=0.5)
-        if self.crop is not None:
-            _check_range("crop", self.crop, at_most=1)
-        _check_range("sigma", self.sigma)
+        for name, pair, most in (("crop", (1, 1) if self.crop is None else self.crop, 1), ("sigma", self.sigma, None)):
+            for bound in pair if isinstance(pair, tuple) else ():
+                check_number(name, bound, above=0, at_most=most)
+            if not isinstance(pair, tuple) or len(pair) != 2 or pair[0] > pair[1]:
+                raise InputError(
+                    f"{name} must be a pair of numbers, the least number and then the greatest, not {pair!r}."
+                )
 
     @property
     def changes_nothing(self) -> bool:
         return self.crop is None and not (self.flip or self.jitter or self.grey or self.blur or self.solarise)
-
-
-def _check_range(name: str, bounds: tuple[float, float], at_most: float | None = None) -> None:
-    for bound in bounds if isinstance(bounds, tuple) else ():
-        check_number(name, bound, above=0, at_most=at_most)
-    if not isinstance(bounds, tuple) or len(bounds) != 2 or bounds[0] > bounds[1]:
-        raise InputError(f"{name} must be a pair of numbers, the least number and then the greatest, not {bounds!r}.")
 
 
 _STRONG = Strengths()

@@ -76,14 +76,10 @@ class Method(TrainingHooks, nn.Module, ABC):
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Its authors' settings by recipe section, ``{"training": {"lr": 1e-3}}``, where they are not the task's."""
     takes_augmentation: ClassVar[bool] = False
-    samplers: ClassVar[tuple[str, ...]] = ()
-    """The names of the samplers it works with; if empty, any."""
-    transductive: ClassVar[bool] = False
-    """Whether it has weights for each node in place of an encoder, so that it embeds no other graph."""
-    requires_row_identity: ClassVar[bool] = False
-    """Whether each row of a feature map must stay one node or graph, so that no spectral map may mix rows."""
-    spans_processes: ClassVar[bool] = False
-    """Whether the nodes, graphs or images of a step may be spread over several processes."""
+    samplers: ClassVar[tuple[str, ...]] = ()  # the names of the samplers it works with; if empty, any
+    transductive: ClassVar[bool] = False  # it has weights for each node, no encoder, and embeds no other graph
+    requires_row_identity: ClassVar[bool] = False  # no spectral map may mix rows, each of which is one node or graph
+    spans_processes: ClassVar[bool] = False  # the rows of a step may be spread over several processes
 
     encoder: Any
     augmentation: Any

@@ -118,9 +118,8 @@ class WrappedGraphEncoder(GraphEncoder):
     def layer_outputs(self, batch: Data, generator: torch.Generator | None = None) -> Iterator[Tensor]:
         h = _call_on_view(self, batch, generator, batch.num_nodes, len(batch.ptr) - 1)
         if len(h) != batch.num_nodes:
-            raise InputError(
-                f"{type(self.module).__name__} embeds graphs and not their nodes, which this method needs."
-            )
+            name = type(self.module).__name__
+            raise InputError(f"{name} embeds graphs and not their nodes, which this method needs.")
         yield h
 
     def forward(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
