@@ -188,7 +188,7 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
         ({"edges": [[0], [6]]}, "holds node 6, but there are 6 nodes"),
         ({"edges": [[0], [-1]]}, "holds node -1"),
         ({"edges": EDGES.T[:, :1]}, r"edge index has shape \[3, 1\]"),
-        ({"edges": EDGES / 1}, "must be integers"),
+        ({"edges": EDGES / 1}, "hold integers"),
         ({"edge_weight": [1, 2]}, r"edge weights have shape \[2\]"),
         ({"edge_weight": [1, 2, -1]}, "negative"),
         ({"y": [0, 1]}, r"labels of shape \[2\] for 3 graphs; one for each"),
