@@ -3,7 +3,7 @@
 from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph, as_graphs
 from sfa.data.downloads import NamedDataset as DatasetInfo
-from sfa.data.files import data_root
+from sfa.data.downloads import data_root
 from sfa.data.fingerprint import fingerprint
 from sfa.data.graph import build_graph, build_graphs
 from sfa.data.images import as_images, build_images

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset
-from sfa.data.files import PathLike
+from sfa.data.downloads import NamedDataset, PathLike
 from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits, ImageNet100
 from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
 from sfa.data.readers.graph import read_graph
@@ -32,36 +31,26 @@ class Bundled(NamedDataset):
         return read_graph(place)
 
 
-def _geom_gcn(name: str, folder: str, file: str | None = None) -> PygSet:
-    splits = (f"{file or name}_split_0.6_0.2_{i}.npz" for i in range(10))
-    files = ("out1_node_feature_label.txt", "out1_graph_edges.txt", *splits)
-    return PygSet(name, folder, files, {} if folder == "Actor" else {"name": name})
-
-
-PLANETOID = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-HETEROPHILOUS = ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")
 TU = (
     *("NCI1", "NCI109", "PROTEINS", "DD", "ENZYMES", "PTC_MR"),
     *("IMDB-BINARY", "IMDB-MULTI", "REDDIT-BINARY", "REDDIT-MULTI-5K", "COLLAB"),
 )
 _DATASETS: tuple[NamedDataset, ...] = (
     Bundled("cora"),
-    *(
-        PygSet(name.lower(), f"Planetoid/{name}", [f"ind.{name.lower()}.{part}" for part in PLANETOID], {"name": name})
-        for name in ("CiteSeer", "PubMed")
-    ),
-    PygSet("photo", "Amazon/Photo", ["amazon_electronics_photo.npz"], {"name": "Photo"}),
-    PygSet("computers", "Amazon/Computers", ["amazon_electronics_computers.npz"], {"name": "Computers"}),
-    PygSet("wikics", "WikiCS", ["data.json"], {"is_undirected": True}),
-    PygSet("coauthor-cs", "Coauthor/CS", ["ms_academic_cs.npz"], {"name": "CS"}),
-    PygSet("coauthor-physics", "Coauthor/Physics", ["ms_academic_phy.npz"], {"name": "Physics"}),
+    PygSet("citeseer", "Planetoid/CiteSeer", {"name": "CiteSeer"}),
+    PygSet("pubmed", "Planetoid/PubMed", {"name": "PubMed"}),
+    PygSet("photo", "Amazon/Photo", {"name": "Photo"}),
+    PygSet("computers", "Amazon/Computers", {"name": "Computers"}),
+    PygSet("wikics", "WikiCS", {"is_undirected": True}),
+    PygSet("coauthor-cs", "Coauthor/CS", {"name": "CS"}),
+    PygSet("coauthor-physics", "Coauthor/Physics", {"name": "Physics"}),
     OgbSet("ogbn-arxiv", "time"),
-    _geom_gcn("actor", "Actor", "film"),
-    *(_geom_gcn(key, f"WikipediaNetwork/{key}/geom_gcn") for key in ("chameleon", "squirrel")),
-    *(_geom_gcn(key, f"WebKB/{key}") for key in ("cornell", "texas", "wisconsin")),
+    PygSet("actor", "Actor"),
+    *(PygSet(name, f"WikipediaNetwork/{name}/geom_gcn", {"name": name}) for name in ("chameleon", "squirrel")),
+    *(PygSet(name, f"WebKB/{name}", {"name": name}) for name in ("cornell", "texas", "wisconsin")),
     *(
-        PygSet(name, f"HeterophilousGraphDataset/{own}", [f"{own}.npz"], {"name": name})
-        for name, own in ((name, name.replace("-", "_")) for name in HETEROPHILOUS)
+        PygSet(name, f"HeterophilousGraphDataset/{name.replace('-', '_')}", {"name": name})
+        for name in ("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions")
     ),
     Bundled("mutag", "graph"),
     *(TuSet(name.lower().replace("_", "-"), name) for name in TU),

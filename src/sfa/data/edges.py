@@ -23,14 +23,11 @@ def check_edges(edges: Any, weight: Any, num_nodes: int) -> tuple[Edges, Weights
     edges = to_numpy(edges)
     if edges.size == 0:
         edges = np.empty((2, 0), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[0] != 2:
+    if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
         raise InputError(
-            f"The edge index has shape {list(edges.shape)}, but it must be [2, number of edges] "
-            "(row 0 the sources, row 1 the targets); transpose it if each row is one edge."
-        )
-    if edges.dtype.kind not in "iu":
-        raise InputError(
-            f"The edge index holds {edges.dtype} values, but node positions must be integers from 0 to {num_nodes - 1}."
+            f"The edge index has shape {list(edges.shape)} and {edges.dtype} values, but it must be [2, number of "
+            "edges] (row 0 the sources, row 1 the targets; transpose it if each row is one edge) and hold integers "
+            f"from 0 to {num_nodes - 1}."
         )
     strange = [edges.min(initial=0), edges.max(initial=0)]
     wrong = next((node for node in strange if not 0 <= node < max(num_nodes, 1)), None)
@@ -97,20 +94,18 @@ def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[Edges, NDArray[Any]
 def _check_weight(weight: NDArray[Any], num_edges: int) -> NDArray[np.float32]:
     if weight.ndim == 2 and weight.shape[1] == 1:
         weight = weight[:, 0]
-    if weight.shape != (num_edges,):
+    if weight.shape != (num_edges,) or weight.dtype.kind not in "fiub":
         raise InputError(
-            f"The edge weights have shape {list(weight.shape)}, but there are {num_edges} edges; "
-            "give one number an edge, in the same order."
+            f"The edge weights have shape {list(weight.shape)} and {weight.dtype} values, but there are {num_edges} "
+            "edges and they must be numbers: give one an edge, in the same order."
         )
-    if weight.dtype.kind not in "fiub":
-        raise InputError(f"The edge weights hold {weight.dtype} values, but they must be numbers.")
     with np.errstate(over="ignore"):  # a weight beyond float32 becomes inf and is reported as such below
         as_float = weight.astype(np.float32)
-    for wrong, what in ((~np.isfinite(as_float), "NaN or infinite"), (as_float < 0, "negative")):
-        if wrong.any():
-            first = int(wrong.argmax())
-            raise InputError(
-                f"{int(wrong.sum())} of the {num_edges} edge weights are {what} (the first at edge {first}: "
-                f"{weight[first]}); weights must be finite and not negative."
-            )
+    wrong = ~np.isfinite(as_float) | (as_float < 0)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise InputError(
+            f"{int(wrong.sum())} of the {num_edges} edge weights are negative, NaN or infinite (the first at edge "
+            f"{first}: {weight[first]}); weights must be finite and not negative."
+        )
     return as_float

@@ -115,14 +115,13 @@ def build_graphs(
         node, and `graph_ids` in place of `node_ids`. The edges of a graph lie side by side too.
     """
     ptr = to_numpy(ptr)
-    if ptr.ndim != 1 or ptr.size == 0 or ptr.dtype.kind not in "iu":
+    is_1d = ptr.ndim == 1 and ptr.size > 0 and ptr.dtype.kind in "iu"
+    ptr = ptr.astype(np.int64) if is_1d else ptr
+    if not is_1d or ptr[0] != 0 or (np.diff(ptr) < 0).any():
         raise InputError(
-            f"ptr has shape {list(ptr.shape)} and {ptr.dtype} values, but integers [graphs + 1] are needed that say "
-            "where each graph's nodes begin."
+            f"ptr has shape {list(ptr.shape)} and {ptr.dtype} values, but integers [graphs + 1] are needed that begin "
+            "with 0 and ascend: where each graph's nodes begin."
         )
-    ptr = ptr.astype(np.int64)
-    if ptr[0] != 0 or (np.diff(ptr) < 0).any():
-        raise InputError("ptr must begin with 0 and ascend: it says where each graph's nodes begin.")
     num_graphs, num_nodes = len(ptr) - 1, int(ptr[-1])
     if num_graphs == 0:
         raise InputError(NO_GRAPH)

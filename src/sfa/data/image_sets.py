@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset, fetch_archive
-from sfa.data.files import PathLike, explain_damage, find_place
+from sfa.data.downloads import NamedDataset, PathLike, explain_damage, fetch_archive, find_place
 from sfa.data.images import build_images
 from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.data.readers.image_folder import read_image_folder

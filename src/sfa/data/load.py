@@ -13,8 +13,7 @@ from torch_geometric.data import Data
 
 import sfa.data.builtin  # noqa: F401  (registers them)
 from sfa.data.convert import as_graph, as_graphs, is_one_graph
-from sfa.data.downloads import NamedDataset
-from sfa.data.files import PathLike, data_root, existing
+from sfa.data.downloads import NamedDataset, PathLike, data_root, existing
 from sfa.data.image_sets import ImageNet100
 from sfa.data.images import as_images
 from sfa.data.pyg_sets import PREFIX, TuSet

@@ -8,7 +8,7 @@ import pickle
 import re
 import shutil
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset, processed, quiet
-from sfa.data.files import PathLike
+from sfa.data.downloads import NamedDataset, PathLike, processed, quiet
 from sfa.data.graph import build_graph, build_graphs
 from sfa.data.labels import MASKS, given_masks
 from sfa.errors import InputError
@@ -34,13 +33,11 @@ class PygSet(NamedDataset):
     Args:
         name: Our name of it.
         folder: Where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`.
-        files: The names of the raw files, which are in `raw/` there.
         options: Further arguments of the class.
     """
 
     name: str
     folder: str
-    files: Sequence[str]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -48,15 +45,21 @@ class PygSet(NamedDataset):
         self.class_name = Path(self.folder).parts[0]
 
     def read(self, place: Path) -> Data:
-        for name in self.files:
-            if self.class_name == "Planetoid" and not name.endswith(".index"):
-                check_pickle(place / name)
-        data = self.processed(place, [place / name for name in self.files])[0]
+        if self.class_name == "Planetoid":
+            for path in sorted(place.glob("ind.*")):
+                if path.suffix != ".index":
+                    check_pickle(path)
+        data = self.processed(place)[0]
         return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.name)
 
-    def processed(self, raw: Path, files: Sequence[Path]) -> Any:
+    def processed(self, raw: Path) -> Any:
         """Return the torch_geometric data set from the cache, made there first if it is new or a file has changed."""
         import torch_geometric
+
+        def refuse(dataset: Any) -> None:
+            needed = [Path(path).name for path in dataset.raw_paths]
+            missing = next(name for name in needed if not (raw / name).exists())
+            raise InputError(f"The folder {raw} has no file {missing}; {self.name} needs {', '.join(needed)}.")
 
         def make(shadow: Path) -> None:
             (shadow / self.folder).mkdir(parents=True)
@@ -64,8 +67,9 @@ class PygSet(NamedDataset):
                 (shadow / self.place).symlink_to(raw.resolve(), target_is_directory=True)
             except OSError:  # a system without symbolic links
                 shutil.copytree(raw, shadow / self.place)
-            self.open(shadow)
+            self.open(shadow, download=refuse)
 
+        files = sorted(path for path in raw.iterdir() if path.is_file())
         return self.open(processed(self.name, files, f"torch_geometric {torch_geometric.__version__}", make))
 
     def open(self, root: Path, **changes: Any) -> Any:
@@ -130,8 +134,8 @@ class TuSet(PygSet):
     instead = "mutag"
 
     def __init__(self, name: str, own_name: str) -> None:
-        files = (f"{own_name}_A.txt", f"{own_name}_graph_indicator.txt")
-        super().__init__(name, f"TUDataset/{own_name}", files, {"name": own_name, "use_node_attr": True})
+        super().__init__(name, f"TUDataset/{own_name}", {"name": own_name, "use_node_attr": True})
+        self.files = (f"{own_name}_A.txt", f"{own_name}_graph_indicator.txt")
 
     @classmethod
     def parse(cls, text: str) -> TuSet:
@@ -144,14 +148,13 @@ class TuSet(PygSet):
         return cls(text, name)
 
     def read(self, place: Path) -> Data:
-        name = self.options["name"]
         indicator = place / self.files[1]
         graph = pd.read_csv(indicator, header=None).to_numpy(dtype=np.int64).ravel() - 1
         # torch_geometric takes it for granted that these ascend, and would mix graphs up if they did not.
         if graph.size == 0 or graph[0] < 0 or (np.diff(graph) < 0).any():
             raise InputError(f"{indicator} does not list the nodes graph by graph, beginning with graph 1.")
         ptr = np.cumsum([0, *np.bincount(graph)], dtype=np.int64)
-        data = self.processed(place, sorted(place.glob(f"{name}_*.txt")))
+        data = self.processed(place)
         x, y = data._data.x, data._data.y
         if x is not None and data.num_node_labels:
             x = x[:, data.num_node_attributes :]  # torch_geometric has attributes in the columns before labels

@@ -7,7 +7,7 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from sfa.data.arrays import with_shape
-from sfa.data.files import PathLike, existing, explain_damage
+from sfa.data.downloads import PathLike, existing, explain_damage
 from sfa.data.graph import count_nodes
 from sfa.data.labels import check_ids
 from sfa.data.raw import build, in_graph, join_graphs
@@ -15,7 +15,7 @@ from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
 from sfa.data.readers.graph_tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.graph_tables import join_features, read_edge_list, read_features
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
-from sfa.data.readers.tables import read_labeled_nodes, read_labels
+from sfa.data.readers.tables import read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 from sfa.tasks import Task
@@ -129,7 +129,7 @@ def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features
             return READERS[path.suffix.lower()](path)
     if table is None and node_features is None:
         raise _no_features(path)
-    others = [] if labels is None or table is not None else read_labeled_nodes(labels)
+    others = [] if labels is None or table is not None else read_pairs(labels)[0]
     with explain_damage(path):
         if table is None:
             return read_edge_list(path, others=others)

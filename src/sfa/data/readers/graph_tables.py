@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ import pandas as pd
 from torch_geometric.data import Data
 
 from sfa.data.arrays import open_npy
-from sfa.data.files import explain_damage
-from sfa.data.readers.tables import ID_NAMES, TextTable, is_integer, is_number, parse_ids, parse_labels
+from sfa.data.downloads import explain_damage
+from sfa.data.readers.tables import ID_NAMES, TextTable, is_number, parse_ids, parse_labels
 from sfa.errors import InputError
 
 SOURCE = {"source", "src", "from", "u", "node1", "sourcenodeid", "citing"}
 TARGET = {"target", "dst", "to", "v", "node2", "targetnodeid", "cited"}
+INTEGER = r"-?\d+"
 WEIGHT = {"weight", "w", "value"}
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
 LABEL = "label"
@@ -69,8 +71,8 @@ def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
     names = {cell.lower() for cell in first}
     if names & SOURCE and names & TARGET:
         return True
-    integers = [is_integer(cell) for cell in first[:2]]
-    if not any(integers) and len(ends) and all(ends[column].str.fullmatch(r"-?\d+").all() for column in ends):
+    integers = [re.fullmatch(INTEGER, cell) is not None for cell in first[:2]]
+    if not any(integers) and len(ends) and all(ends[column].str.fullmatch(INTEGER).all() for column in ends):
         return True
     if nodes is not None:
         return False

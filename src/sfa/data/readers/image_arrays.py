@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.files import PathLike, existing, explain_damage
+from sfa.data.downloads import PathLike, existing, explain_damage
 from sfa.data.images import build_images
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.graph_formats import check_keys, read_arrays

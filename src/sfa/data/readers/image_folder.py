@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.files import PathLike, existing
+from sfa.data.downloads import PathLike, existing
 from sfa.data.images import build_images
 from sfa.data.readers.graph import LABELS, READERS
 from sfa.data.readers.image_arrays import holds_image_arrays

@@ -19,8 +19,7 @@ import numpy as np
 from filelock import FileLock
 
 from sfa.data.arrays import is_large
-from sfa.data.downloads import processed
-from sfa.data.files import explain_damage, writable_cache
+from sfa.data.downloads import explain_damage, processed, writable_cache
 from sfa.data.readers.image_file import CorruptImage, Pixels, read_image, read_size
 from sfa.errors import InputError
 

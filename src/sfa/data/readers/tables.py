@@ -6,7 +6,7 @@ import csv
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sfa.data.files import explain_damage
+from sfa.data.downloads import explain_damage
 from sfa.data.labels import is_unknown
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.errors import InputError
@@ -82,10 +82,6 @@ class TextTable:
         return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=self.separator), [])]
 
 
-def is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
-
-
 def is_number(text: str) -> bool:
     try:
         float(text)
@@ -117,7 +113,7 @@ def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[
     An image may be listed without the suffix of its file, if there is no other of that name.
     """
     position = {str(one): i for i, one in enumerate(ids)}
-    named, texts = _read_pairs(path, position, item)
+    named, texts = read_pairs(path, position, item)
     stems = _stems(ids) if item == "image" else {}
     labels = np.full(len(ids), None, dtype=object)
     seen: set[int] = set()
@@ -134,13 +130,8 @@ def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[
     return labels
 
 
-def read_labeled_nodes(path: Path) -> list[str]:
-    """Return the nodes that a table (id, label) names, as text."""
-    return _read_pairs(path, (), "node")[0]
-
-
-def _read_pairs(path: Path, known: Iterable[str], item: Task) -> tuple[list[str], list[str]]:
-    """Return the columns of a table (id, label) without its header."""
+def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> tuple[list[str], list[str]]:
+    """Return the columns of a table (id, label) without its header, which begins with no known id."""
     with explain_damage(path):
         frame = TextTable(path).read_text()
     if frame.shape[1] != 2:
