@@ -182,18 +182,12 @@ class _Loader:
 
 
 class SpectralDiagnostics(Callback):
-    """Log the spectrum, effective rank, uniformity and alignment of the feature maps before and after each layer.
+    """Log :class:`~sfa.evaluate.Diagnostics` of the feature maps before and after each spectral map of a model.
 
-    The last batch of the first epoch, of every multiple and of the last epoch is observed; training is the same to the
-    bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
-    :class:`~sfa.evaluate.Diagnostics`), with the name of the layer if there are several, and singular values as
-    histograms where the logger is TensorBoard or Weights & Biases. Two calls of a layer in a step are two views.
-
-    Args:
-        every: Epochs between two observations.
-
-    Attributes:
-        history: Rows with the ``epoch`` counted from 1, the name of the ``layer`` and its diagnostics.
+    The last batch of the first epoch, of each epoch divisible by ``every`` and of the last epoch is observed. Numbers
+    are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on, with the name of the layer
+    if there are several, and singular values as histograms in TensorBoard or Weights & Biases. Two calls of a layer in
+    a step are two views. The attribute ``history`` has a row for each ``epoch``, counted from 1, and ``layer``.
     """
 
     def __init__(self, every: int = 10) -> None:
