@@ -194,26 +194,28 @@ class SpectralDiagnostics(Callback):
         check_whole("every", every, 1)
         self.every = every
         self.history: list[dict[str, Any]] = []
-        self._looking = False
+        self._observing = False
         self._calls: dict[str, list[FeatureMaps]] = {}
         self._handles: list[RemovableHandle] = []
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if isinstance(pl_module, LightningMethod):  # it knows what its views are
-            pl_module.observe = partial(self._see, "")
+            pl_module.observe = partial(self._record, "")
             return
         layers = {name: part for name, part in pl_module.named_modules() if isinstance(part, SpectralMap)}
         if not layers:
             raise InputError(f"{type(pl_module).__name__} has no spectral map to look at: add one to the model.")
-        self._handles = [layer.register_forward_hook(partial(self._see_call, name)) for name, layer in layers.items()]
+        self._handles = [
+            layer.register_forward_hook(partial(self._record_call, name)) for name, layer in layers.items()
+        ]
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         epoch = trainer.current_epoch + 1
-        self._looking = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
+        self._observing = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
-        self._looking, self._calls = False, {}
+        self._observing, self._calls = False, {}
         for name, maps in seen.items():
             diagnostics = diagnose(*maps)
             if diagnostics is None:
@@ -238,13 +240,13 @@ class SpectralDiagnostics(Callback):
         if isinstance(pl_module, LightningMethod):
             pl_module.observe = None
 
-    def _see(self, name: str, maps: FeatureMaps) -> None:
-        if self._looking:
+    def _record(self, name: str, maps: FeatureMaps) -> None:
+        if self._observing:
             self._calls.setdefault(name, []).append(maps)
 
-    def _see_call(self, name: str, layer: nn.Module, given: tuple[Any, ...], h_tilde: Tensor) -> None:
+    def _record_call(self, name: str, layer: nn.Module, given: tuple[Any, ...], h_tilde: Tensor) -> None:
         h, h_tilde = (one.detach().flatten(0, -2) for one in (given[0], h_tilde))
-        self._see(name, FeatureMaps(h, None, h_tilde, None))
+        self._record(name, FeatureMaps(h, None, h_tilde, None))
 
 
 def _join_views(calls: list[FeatureMaps]) -> FeatureMaps:
