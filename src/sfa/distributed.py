@@ -37,8 +37,6 @@ def rank() -> int:
 
 
 class _AllReduceSum(torch.autograd.Function):
-    """Sum over processes; backward is the same sum, and can itself be differentiated."""
-
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         half = x.dtype in (torch.float16, torch.bfloat16)
@@ -52,14 +50,9 @@ class _AllReduceSum(torch.autograd.Function):
 
 
 def all_reduce_sum(x: Tensor) -> Tensor:
-    r"""Sum a tensor that has one shape on all processes, differentiably any number of times.
+    """Sum a tensor that has one shape on all processes, in float32 if it has half precision.
 
-    .. math::
-        y = \sum_i x_i, \qquad
-        \frac{\partial \mathcal{L}}{\partial x_i} = \sum_j \frac{\partial \mathcal{L}_j}{\partial y}, \qquad
-        \mathcal{L} = \sum_j \mathcal{L}_j
-
-    Half precision is summed in float32. All processes must run backward, too.
+    Backward sums the gradients of all processes, which must all run it, and can itself be differentiated.
     """
     return x if world_size() == 1 else _AllReduceSum.apply(x)  # type: ignore[no-untyped-call]
 

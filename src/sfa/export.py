@@ -77,8 +77,7 @@ def _write_parquet(path: Path, table: Table) -> None:
 
     content: dict[str, Any] = dict(zip(table.features, table.z.T, strict=False))
     if table.features == ["embedding"]:
-        starts = pyarrow.array(np.arange(len(table.z) + 1) * table.z.shape[1], pyarrow.int32())
-        content = {"embedding": pyarrow.ListArray.from_arrays(starts, pyarrow.array(table.z.reshape(-1)))}
+        content = {"embedding": pyarrow.array(list(table.z), pyarrow.list_(pyarrow.float32()))}
     texts = {name: pyarrow.array(list(values), pyarrow.string()) for name, values in table.columns.items()}
     with path.open("wb") as file:  # written by Python, so that a full disk is the OSError that it is
         pyarrow.parquet.write_table(pyarrow.table({table.id_name: table.ids, **content, **texts}), file)

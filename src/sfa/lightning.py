@@ -182,44 +182,40 @@ class _Loader:
 
 
 class SpectralDiagnostics(Callback):
-    """Log the spectrum, effective rank, uniformity and alignment of the feature maps before and after each layer.
+    """Log :class:`~sfa.evaluate.Diagnostics` of the feature maps before and after each spectral map of a model.
 
-    The last batch of the first epoch, of every multiple and of the last epoch is observed; training is the same to the
-    bit. Numbers are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on (see
-    :class:`~sfa.evaluate.Diagnostics`), with the name of the layer if there are several, and singular values as
-    histograms where the logger is TensorBoard or Weights & Biases. Two calls of a layer in a step are two views.
-
-    Args:
-        every: Epochs between two observations.
-
-    Attributes:
-        history: Rows with the ``epoch`` counted from 1, the name of the ``layer`` and its diagnostics.
+    The last batch of the first epoch, of each epoch divisible by ``every`` and of the last epoch is observed. Numbers
+    are logged as ``spectral/effective_rank``, ``spectral/effective_rank_tilde`` and so on, with the name of the layer
+    if there are several, and singular values as histograms in TensorBoard or Weights & Biases. Two calls of a layer in
+    a step are two views. The attribute ``history`` has a row for each ``epoch``, counted from 1, and ``layer``.
     """
 
     def __init__(self, every: int = 10) -> None:
         check_whole("every", every, 1)
         self.every = every
         self.history: list[dict[str, Any]] = []
-        self._looking = False
+        self._observing = False
         self._calls: dict[str, list[FeatureMaps]] = {}
         self._handles: list[RemovableHandle] = []
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if isinstance(pl_module, LightningMethod):  # it knows what its views are
-            pl_module.observe = partial(self._see, "")
+            pl_module.observe = partial(self._record, "")
             return
         layers = {name: part for name, part in pl_module.named_modules() if isinstance(part, SpectralMap)}
         if not layers:
             raise InputError(f"{type(pl_module).__name__} has no spectral map to look at: add one to the model.")
-        self._handles = [layer.register_forward_hook(partial(self._see_call, name)) for name, layer in layers.items()]
+        self._handles = [
+            layer.register_forward_hook(partial(self._record_call, name)) for name, layer in layers.items()
+        ]
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         epoch = trainer.current_epoch + 1
-        self._looking = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
+        self._observing = trainer.is_last_batch and (epoch in (1, trainer.max_epochs) or epoch % self.every == 0)
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
-        self._looking, self._calls = False, {}
+        self._observing, self._calls = False, {}
         for name, maps in seen.items():
             diagnostics = diagnose(*maps)
             if diagnostics is None:
@@ -244,13 +240,13 @@ class SpectralDiagnostics(Callback):
         if isinstance(pl_module, LightningMethod):
             pl_module.observe = None
 
-    def _see(self, name: str, maps: FeatureMaps) -> None:
-        if self._looking:
+    def _record(self, name: str, maps: FeatureMaps) -> None:
+        if self._observing:
             self._calls.setdefault(name, []).append(maps)
 
-    def _see_call(self, name: str, layer: nn.Module, given: tuple[Any, ...], h_tilde: Tensor) -> None:
+    def _record_call(self, name: str, layer: nn.Module, given: tuple[Any, ...], h_tilde: Tensor) -> None:
         h, h_tilde = (one.detach().flatten(0, -2) for one in (given[0], h_tilde))
-        self._see(name, FeatureMaps(h, None, h_tilde, None))
+        self._record(name, FeatureMaps(h, None, h_tilde, None))
 
 
 def _join_views(calls: list[FeatureMaps]) -> FeatureMaps:

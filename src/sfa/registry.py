@@ -120,12 +120,7 @@ def is_ready(part: Any, kind: str) -> bool:
 
 
 def name_of(kind: str, part: Any) -> str:
-    """Return a name by which a class or function can be resolved; register it if it has none and cannot be imported.
-
-    >>> from sfa.spectral import Whiten
-    >>> name_of("spectral", Whiten)
-    'whiten'
-    """
+    """Return a name by which a class or function can be resolved; register it if it has none and cannot be imported."""
     for name, known in _load(kind).items():
         if known is part:
             return name

@@ -84,10 +84,10 @@ def test_a_pattern_is_remembered_while_its_edges_live_and_stay() -> None:
     assert csr_structure(edges, 8) is not changed
 
     gc.collect()
-    known = len(_STRUCTURES)
+    known = len(_STRUCTURES._known)
     del edges
     gc.collect()
-    assert len(_STRUCTURES) == known - 1
+    assert len(_STRUCTURES._known) == known - 1
 
 
 def as_csr(dense: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -39,8 +39,7 @@ def rate_counts(rate: float, sizes: Tensor) -> Tensor:
 def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Draw the rank ``(k,)``, from 0, of each element in a uniformly random order of its group.
 
-    The groups ``(k,)`` of the elements ascend from 0; ``sizes`` ``(G,)`` has their sizes. The sort keys are the group
-    followed by as many random bits as fit.
+    Groups ``(k,)`` ascend from 0 and have ``sizes`` ``(G,)``. Sort keys are the group and as many random bits as fit.
     """
     bits = min(62, 63 - len(sizes).bit_length())
     keys = torch.randint(2**bits, group.shape, generator=generator, device=group.device).add_(group << bits)
@@ -85,8 +84,7 @@ def make_batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: T
 def sum_pool(h: Tensor, ptr: Tensor) -> Tensor:
     r"""Sum the rows of each graph, :math:`g_k = \sum_{i \in \text{graph } k} h_i`; zeros for a graph without nodes.
 
-    The nodes of graph ``k`` are the rows ``ptr[k]`` to ``ptr[k + 1]`` of ``h`` ``(N, d)``. Half precision is summed
-    and returned in float32.
+    Graph ``k`` has the rows ``ptr[k]`` to ``ptr[k + 1]`` of ``h`` ``(N, d)``. Half precision is summed in float32.
     """
     wide = h.to(torch.promote_types(h.dtype, torch.float32))
     return wide.new_zeros(len(ptr) - 1, *h.shape[1:]).index_add(0, graph_of_nodes(ptr, len(h)), wide)

@@ -22,9 +22,6 @@ class WeakTensorCache(Generic[T]):
     def __init__(self) -> None:
         self._known: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
-    def __len__(self) -> int:
-        return len(self._known)
-
     def get(self, key: Tensor, make: Callable[[], T], made_of: object = None) -> T:
         """Return the value of a tensor; make it if there is none, or if the tensor or ``made_of`` has changed."""
         version = None if key.is_inference() else key._version  # a tensor made in inference mode counts no changes

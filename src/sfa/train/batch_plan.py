@@ -35,7 +35,7 @@ class BatchPlan:
         sampler: Makes the sampler of the data; by default :class:`~sfa.sampling.Images` of images, and else
             :class:`~sfa.sampling.WholeGraph`.
         seed: Source of all randomness.
-        device: Where batches go.
+        device: Device of the batches.
         accumulate: Parts of a step at most; fewer where they would have less than two seeds, or less than a process.
     """
 

@@ -100,11 +100,7 @@ class Loggers(AbstractContextManager["Loggers"]):
 
 
 def flatten(nested: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by the path of their keys.
-
-    >>> flatten({"method": {"name": "grace", "tau": 0.4}, "feature_norm": "row"})
-    {'method/name': 'grace', 'method/tau': 0.4, 'feature_norm': 'row'}
-    """
+    """Return values by the path of their keys, such as ``method/tau``."""
     found: dict[str, Any] = {}
     for key, value in nested.items():
         inner = flatten(value) if isinstance(value, Mapping) else {"": value}

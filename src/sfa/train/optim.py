@@ -58,8 +58,6 @@ def learning_rate(
 
     >>> [round(learning_rate(e, peak=1.0, epochs=6, warmup=2, cosine=True), 3) for e in range(6)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146]
-    >>> [round(learning_rate(e, peak=1.0, epochs=6, warmup=2, warmup_from=0.2), 3) for e in (0, 0.5, 1, 2)]
-    [0.2, 0.4, 0.6, 1.0]
     """
     if epoch < warmup:
         if warmup_from is None:
