@@ -356,7 +356,7 @@ def test_ctrl_c_while_scoring(trained_run: Path, run_sfa: RunSfa, monkeypatch: p
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfa.run.evaluate.score_all", interrupt)
+    monkeypatch.setattr("sfa.run.score_cache.score_all", interrupt)
     result = run_sfa("evaluate", trained_run)
     assert result.code == 130
     assert "Traceback" not in result.err

@@ -188,8 +188,9 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 for key in [key for key in changes if key.startswith("spectral.")]:
                     del changes[key]
         seed = self.random_state
-        is_seed = isinstance(seed, int | np.integer)
-        given["training.seed"] = int(seed if is_seed else check_random_state(seed).randint(2**31 - 1))
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        given["training.seed"] = int(seed)
         if options.get("training.online_probe"):
             raise InputError("An online probe needs labels, which no embedder uses: try `sfa train --online-probe`.")
         sections, parts = self._parts()
@@ -201,11 +202,12 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the named sections of the recipe, and the parts that are objects: those are not in a recipe."""
-        if not isinstance(self.method, Method):
-            if not isinstance(self.method, str) and not inspect.isclass(self.method):
+        method: Any = self.method
+        if not isinstance(method, Method):
+            if not isinstance(method, str) and not inspect.isclass(method):
                 kinds = "a name, a subclass of sfa.methods.Method or an object of one"
-                raise InputError(f"A method is {kinds}, not {self.method!r}.")
-            given = {"method": self.method, **{kind: getattr(self, kind) for kind in KINDS}}
+                raise InputError(f"A method is {kinds}, not {method!r}.")
+            given = {"method": method, **{kind: getattr(self, kind) for kind in KINDS}}
             given["spectral"] = "none" if self.spectral is None else self.spectral
             pairs = {kind: section_of(kind, part) for kind, part in given.items() if part is not None}
             sections = {kind: section for kind, (section, _) in pairs.items()}
@@ -216,7 +218,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if part is not None and part is not defaults[kind] and part != defaults[kind]:
                 this = f"The method was given as an object, which has its own {kind}"
                 raise InputError(f"{this}: leave out {kind}, or give the method by its name or class.")
-        return sections_of_method(self.method), {"method": self.method}
+        return sections_of_method(method), {"method": method}
 
     @classmethod
     def _check_task(cls, recipe: Recipe) -> None:

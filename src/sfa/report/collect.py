@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,7 +20,7 @@ from sfa.evaluate.inputs import labels_of
 from sfa.evaluate.protocols.base import no_news
 from sfa.evaluate.splits import Split
 from sfa.report.facts import facts, history
-from sfa.report.page import encode_array
+from sfa.report.page import encode_array, finite
 from sfa.report.planar_map import planar_map, turned_like
 from sfa.tasks import item_word, num_items, task_of
 
@@ -81,7 +80,7 @@ def report_data(
         points, how = planar_map(z.numpy(), items=items, seed=seed)
         maps.append((turned_like(points, maps[0][0]) if maps else points, how))  # all lie as the first does
     several = len(runs) > 1
-    return {
+    found = {
         "title": f"{first.data.name}, {f'{len(runs)} runs' if several else first.name}",
         "made": (made or datetime.now(timezone.utc)).astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "sfa": version("sfa"),
@@ -107,6 +106,7 @@ def report_data(
         ],
         **({"comparison": _comparison_rows(runs), "comparison_note": note or ""} if several else {}),
     }
+    return dict(finite(found))
 
 
 def _score_rows(scores: Sequence[Score]) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def _score_rows(scores: Sequence[Score]) -> list[dict[str, Any]]:
             "metric": metric,
             "values": list(values),
             "mean": score.mean(metric),
-            "std": _or_none(score.std(metric)),
+            "std": score.std(metric),
             "own": score is scores[-1],
         }
         for score in scores
@@ -128,21 +128,15 @@ def _score_rows(scores: Sequence[Score]) -> list[dict[str, Any]]:
 
 def _comparison_rows(runs: Sequence[ReportedRun]) -> list[dict[str, Any]]:
     """Return a row for each run and metric, with the paired difference from the first run; none for it itself."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for reported in [one for one in runs if one.scores and runs[0].scores]:
         score = reported.scores[-1]
         for metric in score.values:
-            row = {"run": reported.name, "metric": metric, "mean": score.mean(metric)}
-            rows.append({**row, "std": _or_none(score.std(metric)), "difference": None, "p": None})
-            if reported is not runs[0]:
-                found = score_difference(score, runs[0].scores[-1], metric)
-                rows[-1]["difference"] = [_or_none(value) for value in (found.mean, found.low, found.high)]
-                rows[-1]["p"] = _or_none(found.p_value)
+            found = score_difference(score, runs[0].scores[-1], metric)
+            difference = {"difference": [found.mean, found.low, found.high], "p": found.p_value}
+            row = {"run": reported.name, "metric": metric, "mean": score.mean(metric), "std": score.std(metric)}
+            rows.append({**row, **(dict.fromkeys(difference) if reported is runs[0] else difference)})
     return rows
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value  # JSON has no NaN
 
 
 def _items(data: Data) -> dict[str, Any]:

@@ -57,9 +57,13 @@ def _style_and_script() -> tuple[str, str]:
 
 def as_json(data: Any) -> str:
     """Return JSON that can stand inside a ``script`` element; numbers that are not finite become ``null``."""
-    finite = json.loads(json.dumps(data), parse_constant=lambda _: None)
-    text = json.dumps(finite, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(finite(data), allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def finite(data: Any) -> Any:
+    """Return plain values with ``None`` for numbers that are not finite, which JSON does not have."""
+    return json.loads(json.dumps(data), parse_constant=lambda _: None)
 
 
 def encode_array(values: ArrayLike, dtype: Literal["float32", "int32", "uint8"]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sfa.evaluate.supervised import SupervisedModel, can_be_supervised, supervis
 from sfa.registry import registered, resolve
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.score_cache import baselines_of, keep_scores, score_all, score_run, tell_if_trained_anew, usual_protocol
+from sfa.run.score_cache import keep_scores, score_with_baselines, tell_if_trained_anew, usual_protocol
 from sfa.tasks import ITEMS, item_word, task_of
 
 ALL = "all"
@@ -144,10 +144,7 @@ def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: b
 
 def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> list[Score]:
     """Score the baselines, the untrained encoder, the run itself and, if asked for, supervised networks."""
-    if protocol.needs == "edges":
-        scores = [*score_all(baselines_of(run), run.data, protocol, display), score_run(run, protocol, display)]
-    else:
-        scores = score_all({**baselines_of(run), run.name: run.method.embed}, run.data, protocol, display)
+    scores = score_with_baselines(run, protocol, display, {})
     if supervised and isinstance(protocol, Classification) and can_be_supervised(protocol, run.data):
         with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(run.data)) as tracker:
             models: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}

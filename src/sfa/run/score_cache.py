@@ -93,6 +93,18 @@ def score_run(run: Run, protocol: Protocol, display: Display) -> Score:
     return score_all({run.name: run.method.embed}, run.data, protocol, display)[0]
 
 
+def score_with_baselines(run: Run, protocol: Protocol, display: Display, known: Mapping[str, Score]) -> list[Score]:
+    """Return the scores of the baselines, of the untrained encoder and, last, of the run; known ones are used again."""
+    wanted = baselines_of(run)
+    if protocol.needs != "edges":
+        wanted[run.name] = run.method.embed
+    lacking = {name: embed for name, embed in wanted.items() if name not in known}
+    scores = {**known, **{one.name: one for one in score_all(lacking, run.data, protocol, display)}}
+    if run.name not in scores:
+        scores[run.name] = score_run(run, protocol, display)
+    return [scores[name] for name in {**wanted, run.name: None}]
+
+
 def tell_if_trained_anew(run: Run, protocol: Protocol, display: Display) -> None:
     """Say before anything starts that a run is trained anew, which takes as long as the run took, several times."""
     if protocol.needs == "edges":
@@ -138,25 +150,17 @@ def score_together(runs: Sequence[Run], protocol: Protocol, display: Display) ->
     scores are kept in the run folders, beside the old ones.
     """
     kept = [kept_scores(run, protocol) for run in runs]
-    if protocol.needs == "edges":  # each split embeds another graph
-        result = [_score_apart(run, protocol, known, display) for run, known in zip(runs, kept, strict=True)]
-    else:
+    if protocol.needs != "edges":
         result = _score_shared(runs, protocol, kept, display)
+    else:  # each split embeds another graph
+        for run in [run for run, known in zip(runs, kept, strict=True) if run.name not in known]:
+            tell_if_trained_anew(run, protocol, display)
+        result = [score_with_baselines(run, protocol, display, known) for run, known in zip(runs, kept, strict=True)]
     for run, before, scores in zip(runs, kept, result, strict=True):
         new = {one.name for one in scores}
         if not new <= before.keys():
             keep_scores(run, protocol, [*scores, *(before[name] for name in before if name not in new)], display)
     return result
-
-
-def _score_apart(run: Run, protocol: Protocol, known: Known, display: Display) -> list[Score]:
-    baselines = baselines_of(run)
-    lacking = {name: embed for name, embed in baselines.items() if name not in known}
-    scores = {**known, **{one.name: one for one in score_all(lacking, run.data, protocol, display)}}
-    if run.name not in known:
-        tell_if_trained_anew(run, protocol, display)
-        scores[run.name] = score_run(run, protocol, display)
-    return [scores[name] for name in (*baselines, run.name)]
 
 
 def _score_shared(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -157,13 +155,11 @@ def _check_out(path: Path) -> None:
     """Raise unless a run folder can be made at ``path``, leaving no trace; all processes wait for the first to look."""
     with translate_connection_errors():
         if rank() == 0:
-            nearest = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
-            if nearest != path.absolute() and nearest.is_dir():
-                try:
-                    os.rmdir(tempfile.mkdtemp(dir=nearest, prefix=f".{path.name}."))
-                except OSError as error:
-                    raise InputError(f"Cannot make the folder {path}: {error.strerror or error}.") from error
-            RunFolder.check_creatable(path)
+            try:
+                RunFolder.check_creatable(path)
+            except InputError as error:
+                folder = f"Cannot make the folder {path}: cannot write"
+                raise InputError(str(error).replace("Cannot write", folder)) from error
         broadcast_object(path)
 
 
