@@ -20,6 +20,7 @@ OLD = {
     "sfa.graph.weisfeiler_lehman": ["weisfeiler_lehman"],
     "sfa.ledger": ["Ledger", "Entry", "default_path"],
     "sfa.levels": ["Level"],
+    "sfa.paper.cells": ["Dataset", "Variant"],
     "sfa.processes": ["count", "synchronise"],
     "sfa.recipes": ["Recipe", "load_recipe"],
     "sfa.recipes.run": ["record_of", "train_recipe"],

@@ -46,7 +46,7 @@ BAD_GRAPHS: dict[str, tuple[dict[str, Any], str]] = {
     "self-loops alone": ({"x": x(), "edge_index": np.array([[0, 1], [0, 1]])}, "no edges"),
     "one node": ({"x": x(1), "edge_index": np.array([[0], [0]])}, "1 node"),
     "features that are text": ({"x": np.full((4, 3), "a"), "edge_index": EDGES}, "numbers"),
-    "labels of another length": ({"x": x(), "edge_index": EDGES, "y": np.zeros(3, dtype=int)}, "3 labels"),
+    "labels of another length": ({"x": x(), "edge_index": EDGES, "y": np.zeros(3, dtype=int)}, "labels of shape"),
     "negative labels": ({"x": x(), "edge_index": EDGES, "y": np.array([0, 1, -7, 0])}, "-7"),
     "weights of another length": ({"x": x(), "edge_index": EDGES, "edge_weight": np.ones(2)}, "weight"),
 }

@@ -161,7 +161,7 @@ def test_the_papers_recipe_of_another_method_is_that_methods_own_with_sfa() -> N
         (["train", "cora", "--online-probe"], "image"),
         (["train", "digits", "--precision", "16-mixed", "--device", "cpu"], "16-mixed"),
         (["study", "methods", "--datasets", "digits", "mutag"], "A study is of one kind of data"),
-        (["study", "noisy-features", "--datasets", "digits"], "have no features to normalise or to add noise to"),
+        (["study", "noisy-features", "--datasets", "digits"], "have no features to normalize"),
         (["study", "noisy-edges", "--datasets", "digits"], "edge_noise replaces edges of one graph, and simclr embeds"),
     ],
 )

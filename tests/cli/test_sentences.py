@@ -130,7 +130,7 @@ def test_a_resumed_run_says_where_it_goes_on(trained_run: Path, run_sfa: RunSfa,
 def test_help_and_the_doctor_tell_of_images(run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     told = run_sfa("train", "--help").out
-    for words in ("CIFAR's layout", "a folder's graphs or images", "4<=x<=2048"):
+    for words in ("--data-root", "--image-size", "4<=x<=2048"):
         assert words in told
     doctor = run_sfa("doctor").out
     rows = dict(line.split(maxsplit=1) for line in doctor.splitlines() if len(line.split()) == 2)

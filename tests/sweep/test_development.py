@@ -188,7 +188,7 @@ def test_a_class_that_is_too_rare(blocks: Data) -> None:
     with pytest.raises(InputError, match="a class is too rare"):
         development_part(protocol_of("bgrl-20-80"), blocks)
     few = hide_labels(blocks, np.array([0, 3, 4]))
-    with pytest.raises(InputError, match="Class 1 has 1 node to search with"):
+    with pytest.raises(InputError, match="Class 1 has 1"):
         replace(validation_protocol(protocol_of("honest-10-10-80"), blocks)).draw(few)
     with pytest.raises(InputError, match="2 classes"):
         validation_protocol(protocol_of("honest-10-10-80"), blocks).draw(hide_labels(blocks, np.array([3, 4])))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib.resources import files
@@ -73,8 +74,9 @@ def run(kind: str, data_root: Path | None) -> None:
 
 
 def _rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
-    """Return the rows of a list, read from a file where no installed package adds to it: PyTorch takes seconds."""
-    if kind in QUICK or registry.entry_points(group=f"sfa.{_singular(kind)}"):
+    """Return the rows of a list; from a file if nothing was added to the parts, because PyTorch takes seconds."""
+    singular = _singular(kind)
+    if kind in QUICK or registry.entry_points(group=f"sfa.{singular}") or registry.HOMES.get(singular) in sys.modules:
         return make_rows(kind, data_root)
     rows: list[list[str]] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
     return rows

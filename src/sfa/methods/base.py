@@ -10,12 +10,9 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import as_augmentation
 from sfa.errors import InputError
-from sfa.losses import bootstrap_latent
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
-from sfa.nn.momentum import cosine_momentum, make_target, update_target_
 from sfa.postprocess import Postprocess
-from sfa.ranges import Share
 from sfa.registry import build
 from sfa.spectral import SpectralMap
 from sfa.spectral.base import as_spectral
@@ -161,52 +158,3 @@ class TwoViewMethod(Method):
         h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
             return self.loss(z_alpha, z_beta)
-
-
-class BootstrappedMethod(Method):
-    """Predict, from one view, the target network's feature map of the other: BGRL, of nodes and of graphs, and BYOL.
-
-    The loss is :func:`~sfa.losses.bootstrap_latent`, a mean over both directions. After each step the target moves
-    towards the online network, with a momentum that rises to 1 along a cosine. A subclass sets its ``predictor``, and
-    its projectors if it has any.
-
-    Args:
-        momentum: Momentum of the target network at the start of training.
-    """
-
-    takes_augmentation = True
-    spans_processes = True
-    predictor: nn.Module
-
-    def __init__(
-        self, encoder: nn.Module, augmentation: Views = None, *, momentum: Share = 0.99, spectral: Spectral = None
-    ) -> None:
-        super().__init__(encoder, augmentation, spectral=spectral)
-        self.momentum = momentum
-        self.target = make_target(self.encoder)
-        self.projector: nn.Module = nn.Identity()
-        self.target_projector: nn.Module = nn.Identity()
-
-    def setup(self, data: Data) -> None:
-        super().setup(data)
-        self.target.load_state_dict(self.encoder.state_dict())
-
-    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        views = self.augmentation(data, generator)
-        online = self.encode(self.encoder, views, data, generator)
-        with torch.no_grad():
-            target = self.encode(self.target, views, data, generator)
-        h_alpha, h_beta, t_alpha, t_beta = self.apply_spectral(*online, *target, generator=generator, observe=observe)
-        return (self.loss(h_alpha, t_beta) + self.loss(h_beta, t_alpha)) / 2
-
-    def loss(self, h: Tensor, t: Tensor) -> Tensor:
-        """Compute how badly the online map ``h`` of one view predicts the target's map ``t`` of the other."""
-        with torch.no_grad():
-            z = self.target_projector(t)
-        with full_precision(self.predictor(self.projector(h)), z) as (q, z):
-            return bootstrap_latent(q, z, across_processes=self.across_processes)
-
-    def after_step(self, done: float) -> None:
-        momentum = cosine_momentum(done, self.momentum)
-        update_target_(self.target, self.encoder, momentum)
-        update_target_(self.target_projector, self.projector, momentum)

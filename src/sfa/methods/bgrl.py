@@ -4,7 +4,8 @@ from typing import Any
 
 from torch import nn
 
-from sfa.methods.base import BootstrappedMethod, Views
+from sfa.methods.base import Views
+from sfa.methods.bootstrapped import BootstrappedMethod
 from sfa.nn.heads import projection_head
 from sfa.ranges import Count
 from sfa.registry import register

@@ -4,7 +4,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from sfa.methods.base import BootstrappedMethod, Views
+from sfa.methods.base import Views
+from sfa.methods.bootstrapped import BootstrappedMethod
 from sfa.nn.heads import mlp_head
 from sfa.nn.momentum import make_target
 from sfa.ranges import Count

@@ -131,7 +131,7 @@ def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
     if sampler_class.for_walks and sampler not in method_class.samplers:
         raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
     if task == "image" and (norm != "none" or recipe.feature_noise > 0):
-        what = "no features to normalise or to add noise to"
+        what = "no features to normalize or to add noise to"
         raise InputError(f"{embeds}, which have {what}: leave out feature_norm and feature_noise.")
     if task != "node" and recipe.edge_noise > 0:
         raise InputError(f"edge_noise replaces edges of one graph, and {embeds}: leave it out.")

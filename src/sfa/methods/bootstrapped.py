@@ -1,0 +1,60 @@
+"""Methods that predict a slowly following copy of their own network."""
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.losses import bootstrap_latent
+from sfa.methods.base import Method, Observer, Spectral, Views
+from sfa.modes import full_precision
+from sfa.nn.momentum import cosine_momentum, make_target, update_target_
+from sfa.ranges import Share
+
+
+class BootstrappedMethod(Method):
+    """Predict, from one view, the target network's feature map of the other: BGRL, of nodes and of graphs, and BYOL.
+
+    The loss is :func:`~sfa.losses.bootstrap_latent`, a mean over both directions. After each step the target moves
+    towards the online network, with a momentum that rises to 1 along a cosine. A subclass sets its ``predictor``, and
+    its projectors if it has any.
+
+    Args:
+        momentum: Momentum of the target network at the start of training.
+    """
+
+    takes_augmentation = True
+    spans_processes = True
+    predictor: nn.Module
+
+    def __init__(
+        self, encoder: nn.Module, augmentation: Views = None, *, momentum: Share = 0.99, spectral: Spectral = None
+    ) -> None:
+        super().__init__(encoder, augmentation, spectral=spectral)
+        self.momentum = momentum
+        self.target = make_target(self.encoder)
+        self.projector: nn.Module = nn.Identity()
+        self.target_projector: nn.Module = nn.Identity()
+
+    def setup(self, data: Data) -> None:
+        super().setup(data)
+        self.target.load_state_dict(self.encoder.state_dict())
+
+    def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
+        views = self.augmentation(data, generator)
+        online = self.encode(self.encoder, views, data, generator)
+        with torch.no_grad():
+            target = self.encode(self.target, views, data, generator)
+        h_alpha, h_beta, t_alpha, t_beta = self.apply_spectral(*online, *target, generator=generator, observe=observe)
+        return (self.loss(h_alpha, t_beta) + self.loss(h_beta, t_alpha)) / 2
+
+    def loss(self, h: Tensor, t: Tensor) -> Tensor:
+        """Compute how badly the online map ``h`` of one view predicts the target's map ``t`` of the other."""
+        with torch.no_grad():
+            z = self.target_projector(t)
+        with full_precision(self.predictor(self.projector(h)), z) as (q, z):
+            return bootstrap_latent(q, z, across_processes=self.across_processes)
+
+    def after_step(self, done: float) -> None:
+        momentum = cosine_momentum(done, self.momentum)
+        update_target_(self.target, self.encoder, momentum)
+        update_target_(self.target_projector, self.projector, momentum)
