@@ -45,8 +45,7 @@ def diagnose(
     """
     before, after = _numbers(h_alpha, h_beta), _numbers(h_tilde_alpha, h_tilde_beta)
     result = Diagnostics(**before, **{f"{name}_tilde": value for name, value in after.items()})
-    values = asdict(result).values()
-    flat = [number for value in values for number in (value if isinstance(value, list) else [value])]
+    flat = [number for value in asdict(result).values() for number in (value if isinstance(value, list) else [value])]
     return result if all(number is None or math.isfinite(number) for number in flat) else None
 
 

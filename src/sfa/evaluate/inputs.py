@@ -15,12 +15,11 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.tasks import Task, item_word, num_items, task_of
 
-NOT_LABELED: dict[Task, tuple[str, str]] = {
+NOT_LABELED: dict[Task, tuple[str, str]] = {  # what has no labels, and where they would go
     "node": ("graph", "`y`"),
     "graph": ("graph set", "`y`, or in labels.csv (--labels)"),
     "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
 }
-"""What has no labels, and where they would go."""
 Labels: TypeAlias = NDArray[np.int64]
 MOST_BYTES = 2**30  # of dense rows
 

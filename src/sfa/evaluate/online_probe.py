@@ -59,8 +59,8 @@ class OnlineProbe:
         self.classes = torch.unique(data.y[self.learns_from])
         generator = torch.Generator().manual_seed(derive_seed(seed, 7))
         self.classifier = LinearClassifiers(width, 1, len(self.classes), momentum=0.9, generator=generator)
-        self.epochs_done = 0
-        self.right, self.seen = 0, 0  # rows of this epoch predicted rightly before the step that learns from them, all
+        # epochs, and rows of this epoch: those predicted rightly before the step that learns from them, and all
+        self.epochs_done, self.right, self.seen = 0, 0, 0
 
     @torch.no_grad()
     def observe(self, maps: FeatureMaps, batch: Data) -> None:

@@ -19,8 +19,7 @@ from sfa.registry import register
 from sfa.sampling.base import GraphSampler
 
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
-_CLUSTERS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()
-"""Results of METIS, which takes long, as long as the graph's edges live."""
+_CLUSTERS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()  # by METIS, which takes long
 
 
 @register("sampler", "neighbours")
@@ -59,10 +58,10 @@ class Neighbors(GraphSampler):
             source, target, entry = torch.cat(sampled, dim=1)
             nodes, row, col = torch.cat(hops), number.index_select(0, source), number.index_select(0, target)
         edge_index, given = sort_edges(torch.cat([row, col]), torch.cat([col, row]), len(nodes))
-        weight = None
-        if self._weight is not None:
-            weight = self._weight[torch.cat([entry, self._structure.edge_twin[entry]])[given]]
-        return self._cut(nodes, edge_index, weight, roots=len(seeds))
+        if self._weight is None:
+            return self._cut(nodes, edge_index, None, roots=len(seeds))
+        both = torch.cat([entry, self._structure.edge_twin[entry]])
+        return self._cut(nodes, edge_index, self._weight[both[given]], roots=len(seeds))
 
 
 def sample_entries(rowptr: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:

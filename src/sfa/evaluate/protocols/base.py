@@ -32,11 +32,10 @@ from sfa.registry import registered
 from sfa.tasks import DATA, ITEMS, Task, item_word, num_items, task_of
 
 Embedder = Callable[[Data], Tensor]  # from a graph, a graph set or an image set to its embeddings (n, d)
-BY_NAME = {
+BY_NAME = {  # protocols that are not meant by "all", and why
     "honest-10-10-80-sklearn": "It gives the scores of honest-10-10-80: ask for it by name.",
     "label-signal": "It is a diagnosis and no score: ask for it by name.",
 }
-"""Protocols that are not meant by "all", and why."""
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
 P = TypeVar("P", bound="Protocol")
