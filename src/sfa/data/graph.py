@@ -115,9 +115,9 @@ def build_graphs(
         node, and `graph_ids` in place of `node_ids`. The edges of a graph lie side by side too.
     """
     ptr = to_numpy(ptr)
-    is_1d = ptr.ndim == 1 and ptr.size > 0 and ptr.dtype.kind in "iu"
-    ptr = ptr.astype(np.int64) if is_1d else ptr
-    if not is_1d or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+    is_list = ptr.ndim == 1 and ptr.size > 0 and ptr.dtype.kind in "iu"
+    ptr = ptr.astype(np.int64) if is_list else ptr
+    if not is_list or ptr[0] != 0 or (np.diff(ptr) < 0).any():
         raise InputError(
             f"ptr has shape {list(ptr.shape)} and {ptr.dtype} values, but integers [graphs + 1] are needed that begin "
             "with 0 and ascend: where each graph's nodes begin."

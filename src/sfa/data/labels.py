@@ -31,7 +31,7 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     y = to_numpy(y)
     if y.shape not in ((count,), (count, 1)):
         raise InputError(
-            f"There are labels of shape {list(y.shape)} for {count} {item}s; one for each is needed ([{count}]), -1 "
+            f"There are {y.size} labels of shape {list(y.shape)} for {count} {item}s; one for each is needed ([{count}]), -1 "
             "where it is unknown."
         )
     values = [_clean_label(value) for value in y.ravel().tolist()]

@@ -96,7 +96,15 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     in its place the file given as `labels`, is a table (id, label) of the graphs; labels of nodes do not count. All
     graphs have features, equally many, or none has: then they are made of the number of neighbors.
     """
-    files = _list_files(folder)
+    try:
+        files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] != "."}
+    except OSError as error:
+        raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error
+    if any(name.endswith("_graph_indicator.txt") for name in files):
+        raise InputError(
+            f"The folder {folder} has the raw files of a TUDataset in it: load it by its name, tu:NAME, with the "
+            "folder that holds TUDataset/NAME/raw as data root."
+        )
     label_path = files.pop(LABELS, None)
     if labels is not None:
         label_path = existing(labels, "label")
@@ -142,19 +150,6 @@ def _no_features(path: Path) -> InputError:
         "column the node id) or a .npy (row i for node i), put them into the file (x or attr_data in .npz, x in .pt, "
         f"node attribute x in .gml and .graphml; an edge list has none), {OR_MAKE_THEM}."
     )
-
-
-def _list_files(folder: Path) -> dict[str, Path]:
-    try:
-        files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] != "."}
-    except OSError as error:
-        raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error
-    if any(name.endswith("_graph_indicator.txt") for name in files):
-        raise InputError(
-            f"The folder {folder} has the raw files of a TUDataset in it: load it by its name, tu:NAME, with the "
-            "folder that holds TUDataset/NAME/raw as data root."
-        )
-    return files
 
 
 def _read_member(path: Path, features: Path | None) -> Data:

@@ -46,7 +46,6 @@ class TextTable:
                 return pd.read_csv(
                     self.path,
                     sep=self.separator or r"\s+",
-                    quoting=csv.QUOTE_MINIMAL if self.separator else csv.QUOTE_NONE,
                     skiprows=self.skip,
                     names=list(range(len(self.first_row))),
                     index_col=False,
@@ -77,9 +76,8 @@ class TextTable:
                     )
 
     def _cells(self, line: str) -> list[str]:
-        if self.separator is None:
-            return line.split()
-        return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=self.separator), [])]
+        text = line.rstrip("\r\n") if self.separator else " ".join(line.split())
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=self.separator or " "), [])]
 
 
 def is_number(text: str) -> bool:
