@@ -31,8 +31,8 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     y = to_numpy(y)
     if y.shape not in ((count,), (count, 1)):
         raise InputError(
-            f"There are {y.size} labels of shape {list(y.shape)} for {count} {item}s; one for each is needed ([{count}]), -1 "
-            "where it is unknown."
+            f"There are {y.size} labels of shape {list(y.shape)} for {count} {item}s; one for each is needed "
+            f"([{count}]), -1 where it is unknown."
         )
     values = [_clean_label(value) for value in y.ravel().tolist()]
     known = {value for value in values if value is not None}

@@ -191,9 +191,9 @@ def _from_frame(frame: Any, path: Path) -> Data:
     ids = frame.iloc[:, 0]
     if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
         raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
-    if ids.duplicated().any():
-        repeated = str(ids[ids.duplicated()].iloc[0])
-        raise InputError(f"{path} has the node id {repeated!r} more than once; ids must be unique.")
+    repeated = ids[ids.astype(str).duplicated()].tolist()
+    if repeated:
+        raise InputError(f"{path} has the node id {str(repeated[0])!r} more than once; ids must be unique.")
     x = frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan)
     table = Data(x=x, node_ids=parse_ids(ids))
     if label is not None:
