@@ -8,7 +8,7 @@ Everything is timed in turns in one run, and reported as ratios of least times. 
 kornia's augmentations of the same strengths (its blur has a window of 17 pixels, ours reaches as far). Of "step",
 "encoder" is the forward and backward of
 the encoder on two views that are there already. "step" is everything that training does: a batch cut out of the set,
-two random views, the encoder on both, SFA, projector, loss, backward and the optimiser's step. Images are random, of
+two random views, the encoder on both, SFA, projector, loss, backward and the optimizer's step. Images are random, of
 CIFAR's size: what they show costs nothing.
 """
 

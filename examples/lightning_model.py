@@ -61,7 +61,7 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=30)
     epochs = parser.parse_args().epochs
     digits = load("digits")
-    rows, labels, learnt, new = digits.x.flatten(1) / 255, digits.y, digits.train_mask, digits.test_mask
+    rows, labels, learned, new = digits.x.flatten(1) / 255, digits.y, digits.train_mask, digits.test_mask
     for name, layer in {"without SFA": SpectralMap(), "with SFA": sfa.SpectralFeatureAugmentation()}.items():
         pl.seed_everything(0, verbose=False)
         model, watch = Model(rows.shape[1], layer), SpectralDiagnostics(every=10)
@@ -74,10 +74,10 @@ if __name__ == "__main__":
             enable_progress_bar=False,
             enable_model_summary=False,
         )
-        trainer.fit(model, DataLoader(rows[learnt], batch_size=256, shuffle=True, drop_last=True))
+        trainer.fit(model, DataLoader(rows[learned], batch_size=256, shuffle=True, drop_last=True))
         with torch.no_grad():
             h = model.eval().encoder(rows)
-        accuracy = 100 * LogisticRegression(max_iter=2000).fit(h[learnt], labels[learnt]).score(h[new], labels[new])
+        accuracy = 100 * LogisticRegression(max_iter=2000).fit(h[learned], labels[learned]).score(h[new], labels[new])
         last = watch.history[-1]
         print(f"{name}: accuracy {accuracy:.1f} on new rows, effective rank {effective_rank(h):.1f}")
         print(

@@ -77,12 +77,12 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=30)
     epochs = parser.parse_args().epochs
     digits = load("digits")
-    images, labels, learnt, new = to_float(digits.x), digits.y, digits.train_mask, digits.test_mask
+    images, labels, learned, new = to_float(digits.x), digits.y, digits.train_mask, digits.test_mask
     layers = {"without SFA": nn.Identity(), "with SFA": sfa.SpectralFeatureAugmentation(iterations=1)}
     for name, layer in layers.items():
-        model = train(layer, images[learnt], epochs)
+        model = train(layer, images[learned], epochs)
         with torch.no_grad():
             h = model.backbone(images).flatten(start_dim=1)
-        classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(h[learnt], labels[learnt])
+        classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(h[learned], labels[learned])
         accuracy = 100 * classifier.score(h[new], labels[new])
         print(f"{name}: accuracy {accuracy:.1f} on new images, effective rank {effective_rank(h):.1f}")

@@ -182,7 +182,7 @@ def agree() -> tuple[bool, bool, bool, str]:
 
 
 class Model(nn.Module):
-    """Linear, normalised, augmented, decorrelated: the loss of a batch of two views."""
+    """Linear, normalized, augmented, decorrelated: the loss of a batch of two views."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -209,8 +209,8 @@ def train(model: nn.Module, *views: Tensor) -> tuple[list[float], dict[str, Tens
     return losses, gradients, model.state_dict()
 
 
-def train_in_parallel(model: Model, views: Tensor, sizes: tuple[int, ...], synchronised: bool) -> Any:
-    if synchronised:
+def train_in_parallel(model: Model, views: Tensor, sizes: tuple[int, ...], synchronized: bool) -> Any:
+    if synchronized:
         distributed.enable_cross_rank(model)
     parallel: nn.Module = DistributedDataParallel(model)
     losses, gradients, state = train(parallel, *(own_rows(view, sizes) for view in views))

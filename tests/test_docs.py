@@ -58,7 +58,7 @@ def test_the_example_trains_with_and_without_the_layer(
     without, with_ = capsys.readouterr().out.splitlines()
     rank = [float(line.rsplit(" ", 1)[1]) for line in (without, with_)]
     assert without.startswith("without SFA: accuracy")
-    assert rank[0] != rank[1], "the layer changes what is learnt"
+    assert rank[0] != rank[1], "the layer changes what is learned"
 
 
 def test_the_example_embeds_many_graphs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def test_with_and_without_the_layer(
     for accuracy, rank in (without, with_):
         assert 2 * chance < accuracy <= 100
         assert 1 < rank <= width
-    assert without[1] != with_[1], "the layer changes what is learnt"
+    assert without[1] != with_[1], "the layer changes what is learned"
 
 
 def accuracies(lines: list[str]) -> dict[str, float]:
@@ -87,7 +87,7 @@ def test_a_method_of_ones_own_works_in_python_and_by_its_file(
     told = accuracies(output("own_loss.py", monkeypatch, capsys))
     assert list(told) == ["without SFA", "with SFA"]
     assert min(told.values()) > 60, "seven classes"
-    assert told["without SFA"] != told["with SFA"], "the layer changes what is learnt"
+    assert told["without SFA"] != told["with SFA"], "the layer changes what is learned"
 
 
 def test_the_commands_of_the_examples_make_their_recipes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_spectral_map_of_ones_own_is_checked_and_used(
     assert first == "RemoveMean passes all checks."
     told = accuracies(lines)
     assert list(told) == ["no map", "RemoveMean", "RemoveMean, then SFA"]
-    assert len(set(told.values())) == 3, "each map changes what is learnt"
+    assert len(set(told.values())) == 3, "each map changes what is learned"
 
 
 def test_the_lines_to_add_to_another_simclr_are_lines_of_this_one() -> None:

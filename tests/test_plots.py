@@ -34,8 +34,8 @@ def test_maps_are_coloured_by_class_and_named(tmp_path: Path) -> None:
     y[:5] = -1
     save_figure(draw_maps({"one": z, "two": z}, y, class_names=["a", "b", "c"]), tmp_path / "map.png")
     picture = matplotlib.image.imread(tmp_path / "map.png")
-    colours = {tuple(np.round(255 * pixel).astype(int)) for pixel in picture[..., :3].reshape(-1, 3)}
-    assert {(0x44, 0x77, 0xAA), (0xEE, 0x66, 0x77), (0x22, 0x88, 0x33), (0xDD, 0xDD, 0xDD)} <= colours
+    colors = {tuple(np.round(255 * pixel).astype(int)) for pixel in picture[..., :3].reshape(-1, 3)}
+    assert {(0x44, 0x77, 0xAA), (0xEE, 0x66, 0x77), (0x22, 0x88, 0x33), (0xDD, 0xDD, 0xDD)} <= colors
 
 
 def test_the_plane_keeps_clusters_apart_and_is_reproducible() -> None:

@@ -39,7 +39,7 @@ NAMES = {
     "count": "world_size",
     "leave": "barrier_and_destroy",
     "shared": "broadcast",
-    "synchronise": "enable_cross_rank",
+    "synchronize": "enable_cross_rank",
 }
 """Old names, and what they are called now."""
 

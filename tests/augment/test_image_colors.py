@@ -1,4 +1,4 @@
-"""Colours against kornia's and Pillow's operations, one image and one operation at a time."""
+"""Colors against kornia's and Pillow's operations, one image and one operation at a time."""
 
 from __future__ import annotations
 

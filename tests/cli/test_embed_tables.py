@@ -25,7 +25,7 @@ def test_labels_and_what_a_probe_takes_them_for(trained_run: Path, run_sfa: RunS
     np.testing.assert_array_equal(np.stack(frame.embedding), run.method.embed(run.data).numpy())
     assert frame.label.astype(int).tolist() == run.data.y.tolist()
     assert frame.part.value_counts().to_dict() == {"train": 6, "validation": 6, "test": 48}
-    assert "learnt from the 6 nodes whose part is train" in result.err
+    assert "learned from the 6 nodes whose part is train" in result.err
     right = (frame.label == frame.predicted)[frame.part == "test"]
     assert 100 * right.mean() == pytest.approx(_first_split_accuracy(trained_run), abs=1e-9)
 

@@ -71,7 +71,7 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
     assert all(" ± " in cell for row in cells for cell in row[1:])
     assert "not here, public: There is no public split here" in notes
     assert "not here, honest-10-10-80-sklearn: It gives the scores of honest-10-10-80" in notes
-    assert "not here, honest-1-10-89: 60 labelled nodes give a training part of 1, too few for 3 classes" in notes
+    assert "not here, honest-1-10-89: 60 labeled nodes give a training part of 1, too few for 3 classes" in notes
     assert "grace + sfa (64 passes) is trained anew 2 times, up to 5 epochs each" in result.err
     assert result.err.count("training without edges held out  5/5") == 2
     assert result.err.index("is trained anew") < result.err.index("scoring, honest"), "said before any work"

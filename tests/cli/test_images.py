@@ -155,7 +155,7 @@ def test_the_papers_recipe_of_another_method_is_that_methods_own_with_sfa() -> N
         (["train", "cora", "--method", "simclr"], "simclr embeds images, and cora is one graph"),
         (["train", "mutag", "--method", "swav"], "swav embeds images, and mutag is a set of graphs"),
         (["train", "digits", "--sampler", "neighbours"], "simclr embeds images, and batches of neighbours"),
-        (["train", "digits", "--set", "feature_norm=row"], "have no features to normalise"),
+        (["train", "digits", "--set", "feature_norm=row"], "have no features to normalize"),
         (["train", "digits", "--image-size", "16"], "image"),
         (["train", "cora", "--skip-corrupt"], "image"),
         (["train", "cora", "--online-probe"], "image"),

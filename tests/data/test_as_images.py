@@ -105,7 +105,7 @@ def test_labels_that_are_not_asked_for_may_be_anything() -> None:
     data.class_names = 7
     bare = as_images(data, labels=False)
     assert {"y", "class_names"}.isdisjoint(bare.keys())
-    assert bare.train_mask.tolist() == parts["train_mask"]  # they say what is to be learnt from
+    assert bare.train_mask.tolist() == parts["train_mask"]  # they say what is to be learned from
     assert bare.test_mask.tolist() == parts["test_mask"]
     with pytest.raises(InputError, match="labels of shape"):
         as_images(data)

@@ -144,7 +144,7 @@ def arxiv_masks(graph: Data) -> dict[str, np.ndarray]:
 
 
 def write_planetoid(root: Path, graph: Data, name: str = "CiteSeer") -> Path:
-    """Ten labelled nodes first, the last eight for testing; the loader wants 500 nodes for validation between."""
+    """Ten labeled nodes first, the last eight for testing; the loader wants 500 nodes for validation between."""
     raw = root / "Planetoid" / name / "raw"
     raw.mkdir(parents=True)
     n = graph.num_nodes

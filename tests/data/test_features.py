@@ -252,9 +252,9 @@ def test_sparse_features_come_through_every_door(tmp_path: Path) -> None:
     nx.set_node_attributes(named, dict(enumerate(graph.y.tolist())), "y")
     adjacency = sparse.coo_array((np.ones(edges.shape[1]), edges.numpy()), shape=(30, 30))
 
-    labelled = [read_graph(tmp_path / name) for name in ("dense.npz", "csr.npz", "half.npz", "csr.pt", "dense.pt")]
-    labelled += [read_graph(tmp_path / "bare.npz", features=tmp_path / "x.npy"), as_graph(named), as_graph(graph)]
-    for data in labelled:
+    labeled = [read_graph(tmp_path / name) for name in ("dense.npz", "csr.npz", "half.npz", "csr.pt", "dense.pt")]
+    labeled += [read_graph(tmp_path / "bare.npz", features=tmp_path / "x.npy"), as_graph(named), as_graph(graph)]
+    for data in labeled:
         assert_features(data.x, x)
         assert fingerprint(data) == fingerprint(graph)
     assert_features(as_graph((matrix, adjacency)).x, x)

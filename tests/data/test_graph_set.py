@@ -255,7 +255,7 @@ def test_graphs_without_features_are_counted_by_what_they_say_or_name() -> None:
 
 
 def test_too_few_graphs_to_join() -> None:
-    """One is enough, for instance to be embedded by what was learnt from others."""
+    """One is enough, for instance to be embedded by what was learned from others."""
     with pytest.raises(InputError, match="There is no graph"):
         join_graphs([])
     assert join_graphs([PAIR]).ptr.tolist() == [0, 2]

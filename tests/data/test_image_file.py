@@ -31,9 +31,9 @@ def three(grey: Any) -> NDArray[np.uint8]:
     return np.stack([grey] * 3, axis=-1)
 
 
-def on_white(colours: Any, alpha: Any) -> NDArray[np.float64]:
+def on_white(colors: Any, alpha: Any) -> NDArray[np.float64]:
     share = np.asarray(alpha, dtype=float)[..., None] / 255
-    return np.asarray(share * colours + (1 - share) * 255)
+    return np.asarray(share * colors + (1 - share) * 255)
 
 
 @pytest.mark.parametrize(

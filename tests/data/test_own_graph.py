@@ -88,8 +88,8 @@ def test_a_partly_labelled_graph_is_scored_on_its_labelled_part(tmp_path: Path, 
     pd.DataFrame([(f"p{i}", f"p{j}") for i, j in pairs], columns=["source", "target"]).to_csv(
         tmp_path / "e.csv", index=False
     )
-    labelled = [(f"p{i}", "ab"[team[i]]) for i in range(40)]
-    pd.DataFrame(labelled, columns=["id", "label"]).to_csv(tmp_path / "y.csv", index=False)
+    labeled = [(f"p{i}", "ab"[team[i]]) for i in range(40)]
+    pd.DataFrame(labeled, columns=["id", "label"]).to_csv(tmp_path / "y.csv", index=False)
     given = {"labels": tmp_path / "y.csv", "node_features": "spectral:8", "hidden": 8, "epochs": 5}
     result = run_sfa("train", tmp_path / "e.csv", out=tmp_path / "run", **given)
     assert result.code == 0, result.err

@@ -110,7 +110,7 @@ def test_of_a_set_with_parts_those_to_train_on_alone_are_learnt_from(pictures: D
 
 
 def test_saved_and_loaded_it_is_the_same(images: np.ndarray, fitted: ImageEmbedder, tmp_path: Path) -> None:
-    """The colours that it was fitted to are part of it."""
+    """The colors that it was fitted to are part of it."""
     fitted.save(tmp_path / "mine.safetensors")
     again = ImageEmbedder.load(tmp_path / "mine.safetensors")
     assert np.array_equal(again.transform(images), fitted.embedding_)

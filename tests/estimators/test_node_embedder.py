@@ -93,8 +93,8 @@ def test_fit(planted: Data) -> None:
 
 
 def test_labels_are_not_used(planted: Data, fitted: NodeEmbedder) -> None:
-    unlabelled = Data(x=planted.x, edge_index=planted.edge_index)
-    np.testing.assert_array_equal(NodeEmbedder(**SMALL).fit(unlabelled, y="whatever").embedding_, fitted.embedding_)
+    unlabeled = Data(x=planted.x, edge_index=planted.edge_index)
+    np.testing.assert_array_equal(NodeEmbedder(**SMALL).fit(unlabeled, y="whatever").embedding_, fitted.embedding_)
 
 
 def shapes_of(graph: Data) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def test_from_recipe(planted: Data, name: str) -> None:
 
 @pytest.mark.parametrize("method", ["grace", "deepwalk"])
 def test_smoothing(planted: Data, tmp_path: Path, method: str) -> None:
-    """Of what is learnt in the same way, it is one more product with the graph; a saved embedder still does it."""
+    """Of what is learned in the same way, it is one more product with the graph; a saved embedder still does it."""
     plain, smooth = (
         NodeEmbedder(method, hidden=8, epochs=1, options={"smoothing": times}, random_state=0).fit(planted)
         for times in (0, 2)
@@ -358,13 +358,13 @@ def test_in_a_pipeline(planted: Data) -> None:
 
 
 def test_fitting_is_training(planted: Data, fitted: NodeEmbedder) -> None:
-    """What fit learns is what the loop learns from the same recipe, on features normalised by row."""
+    """What fit learns is what the loop learns from the same recipe, on features normalized by row."""
     method, history = fitted.recipe_.build(8), []
     x = planted.x / planted.x.abs().sum(1, keepdim=True)
-    normalised = Data(x=x, edge_index=planted.edge_index)
-    train(method, normalised, **fitted.recipe_.training.arguments, callbacks=[on_epoch(history.append)])
+    normalized = Data(x=x, edge_index=planted.edge_index)
+    train(method, normalized, **fitted.recipe_.training.arguments, callbacks=[on_epoch(history.append)])
     assert [row["loss"] for row in history] == [row["loss"] for row in fitted.history_]
-    np.testing.assert_array_equal(method.embed(normalised).numpy(), fitted.embedding_)
+    np.testing.assert_array_equal(method.embed(normalized).numpy(), fitted.embedding_)
 
 
 def test_labels_may_be_of_any_kind_since_they_are_not_used(planted: Data, fitted: NodeEmbedder) -> None:

@@ -15,7 +15,7 @@ from sfa.errors import InputError
 from sfa.evaluate.splits import FewPerClass
 
 
-def labelled(y: np.ndarray) -> Data:
+def labeled(y: np.ndarray) -> Data:
     return Data(x=torch.ones(len(y), 1), y=torch.from_numpy(y), edge_index=torch.empty(2, 0, dtype=torch.int64))
 
 
@@ -32,7 +32,7 @@ def test_so_many_of_every_class_and_all_others_are_tested(
 ) -> None:
     labels = np.repeat(np.arange(-1, len(members)), [unknown, *members])
     y = np.random.default_rng(seed).permutation(labels)
-    for split in FewPerClass(train, validation, seed).of(labelled(y), 3):
+    for split in FewPerClass(train, validation, seed).of(labeled(y), 3):
         parts = (split.train, split.validation, split.test)
         assert np.array_equal(np.sort(np.concatenate(parts)), np.flatnonzero(y >= 0)), "each once"
         assert np.bincount(y[split.train]).tolist() == [train] * len(members)
@@ -40,7 +40,7 @@ def test_so_many_of_every_class_and_all_others_are_tested(
 
 
 def test_splits_differ_from_each_other_and_are_the_same_every_time() -> None:
-    graph = labelled(np.arange(100) % 4)
+    graph = labeled(np.arange(100) % 4)
     splits = FewPerClass().of(graph, 20)
     assert len({tuple(split.train) for split in splits}) == len({tuple(split.validation) for split in splits}) == 20
     for split, again in zip(splits, FewPerClass().of(graph, 2), strict=False):
@@ -51,7 +51,7 @@ def test_splits_differ_from_each_other_and_are_the_same_every_time() -> None:
 
 def test_every_item_of_a_class_is_as_likely() -> None:
     y = np.repeat([0, 1], [20, 80])
-    splits = FewPerClass(5, 5).of(labelled(y), 2000)
+    splits = FewPerClass(5, 5).of(labeled(y), 2000)
     for part in ("train", "validation"):
         counts = np.bincount(np.concatenate([getattr(split, part) for split in splits]), minlength=100)
         for label, members in enumerate((20, 80)):
@@ -66,27 +66,27 @@ def test_every_item_of_a_class_is_as_likely() -> None:
         (np.full(20, -1), "there are 0"),
         (
             np.repeat([0, 1], [50, 10]),
-            "Class 1 has 10 labelled nodes; a split needs at least 11 of every class, 5 to train on, 5 to validate on "
+            "Class 1 has 10 labeled nodes; a split needs at least 11 of every class, 5 to train on, 5 to validate on "
             "and 1 to test.",
         ),
-        (np.repeat([0, 1], [1, 50]), "Class 0 has 1 labelled node; a split"),
+        (np.repeat([0, 1], [1, 50]), "Class 0 has 1 labeled node; a split"),
     ],
 )
 def test_labels_that_allow_no_split_are_named(y: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        FewPerClass().of(labelled(y), 2)
+        FewPerClass().of(labeled(y), 2)
 
 
 def test_a_class_is_called_by_its_name_and_graphs_are_graphs(blob_set: Callable[..., Data]) -> None:
     graphs = blob_set(60)
     graphs.y = torch.tensor([0] * 55 + [1] * 5)
     graphs.class_names = ["inert", "active"]
-    with pytest.raises(InputError, match=r"^Class 'active' has 5 labelled graphs;"):
+    with pytest.raises(InputError, match=r"^Class 'active' has 5 labeled graphs;"):
         FewPerClass().of(graphs, 1)
 
 
 def test_a_class_of_just_enough() -> None:
-    (split,) = FewPerClass().of(labelled(np.repeat([0, 1], [50, 11])), 1)
+    (split,) = FewPerClass().of(labeled(np.repeat([0, 1], [50, 11])), 1)
     assert (split.test >= 50).sum() == 1
 
 

@@ -29,9 +29,9 @@ def test_folds_are_dealt_as_scikit_learn_deals_them(members: list[int], unknown:
     rest = np.repeat(np.append(first, -1), [*np.array(members) - 1, unknown])
     y = np.concatenate([first, np.random.default_rng(seed).permutation(rest)])
     found = stratified_folds(y, folds=folds, seed=seed)
-    labelled = np.flatnonzero(y >= 0)
-    assert np.array_equal(np.sort(np.concatenate(found)), labelled), "every labelled item once, and no other"
-    known = y[labelled]
+    labeled = np.flatnonzero(y >= 0)
+    assert np.array_equal(np.sort(np.concatenate(found)), labeled), "every labeled item once, and no other"
+    known = y[labeled]
     for fold, (_, test) in zip(found, StratifiedKFold(folds).split(known, known), strict=True):
         assert np.array_equal(np.bincount(y[fold], minlength=4), np.bincount(known[test], minlength=4))
 
@@ -57,10 +57,10 @@ def test_each_split_tests_one_fold_and_trains_on_the_others(blob_set: Callable[.
     graphs.y[[5, 50]] = -1
     splits, folds = StratifiedFolds(seed=3).of(graphs, 10), stratified_folds(graphs.y.numpy(), seed=3)
     assert len(splits) == 10
-    labelled = set(np.flatnonzero(graphs.y.numpy() >= 0).tolist())
+    labeled = set(np.flatnonzero(graphs.y.numpy() >= 0).tolist())
     for split, fold in zip(splits, folds, strict=True):
         assert np.array_equal(split.test, fold)
-        assert split.train.tolist() == sorted(labelled - set(fold.tolist()))
+        assert split.train.tolist() == sorted(labeled - set(fold.tolist()))
         assert len(split.validation) == 0
     for count in (3, 99):
         some = StratifiedFolds(seed=3).of(graphs, count)
@@ -76,9 +76,9 @@ def test_each_split_tests_one_fold_and_trains_on_the_others(blob_set: Callable[.
         (
             np.repeat([0, 1, -1], [30, 4, 16]),
             ["sweet", "sour"],
-            "Class 'sour' has 4 labelled graphs; 10 folds need at least 10 of each class.",
+            "Class 'sour' has 4 labeled graphs; 10 folds need at least 10 of each class.",
         ),
-        (np.repeat([0, 1], [9, 41]), None, "Class 0 has 9 labelled graphs; 10 folds need at least 10 of each class."),
+        (np.repeat([0, 1], [9, 41]), None, "Class 0 has 9 labeled graphs; 10 folds need at least 10 of each class."),
     ],
 )
 def test_labels_that_allow_no_folds_are_named(

@@ -149,7 +149,7 @@ def spoilt(how: str) -> Data:
         images = in_three_parts(y, np.repeat([0, 1, 2], [20, 10, 10]), ["ant", "bee", "cat", "dog"])
         if how == "validation overlap":
             images.val_mask[18:22] = True
-        elif how == "validation unlabelled":
+        elif how == "validation unlabeled":
             images.y[images.val_mask] = -1
         elif how == "validation unseen":
             images.y[(images.y == 2) & ~images.val_mask] = 0
@@ -185,21 +185,21 @@ def spoilt(how: str) -> Data:
     [
         (
             "one image",
-            "Class 'cat' has 1 labelled training image; a split needs at least 2, one for each of training and "
+            "Class 'cat' has 1 labeled training image; a split needs at least 2, one for each of training and "
             "validation.",
         ),
         (
             "two images",
-            "Class 'cat' has 2 labelled images; a split needs at least 3, one for each of training, validation and "
+            "Class 'cat' has 2 labeled images; a split needs at least 3, one for each of training, validation and "
             "test.",
         ),
-        ("unseen class", "Class 'cat' has images in `test_mask` but no labelled training images."),
-        ("no test", "`test_mask` has no labelled image."),
+        ("unseen class", "Class 'cat' has images in `test_mask` but no labeled training images."),
+        ("no test", "`test_mask` has no labeled image."),
         ("one class", "Labels of at least 2 classes are needed to evaluate; there are 1."),
         ("overlap", "The masks overlap: 2 images are in both `train_mask` and `test_mask`."),
         ("validation overlap", "The masks overlap: 2 images are in both `train_mask` and `val_mask`."),
-        ("validation unlabelled", "`val_mask` has no labelled image."),
-        ("validation unseen", "Class 'cat' has images in `val_mask` but no labelled training images."),
+        ("validation unlabeled", "`val_mask` has no labeled image."),
+        ("validation unseen", "Class 'cat' has images in `val_mask` but no labeled training images."),
         ("validation numbers", "`val_mask` is a mask of 40 booleans, not int64 of shape (40,)."),
         ("numbers", "`test_mask` is a mask of 40 booleans, not int64 of shape (40,)."),
         ("short", "`train_mask` is a mask of 40 booleans, not bool of shape (39,)."),

@@ -240,7 +240,7 @@ def test_two_processes_train_one_classifier() -> None:
 
 def test_wrong_input_is_named(planted: Data) -> None:
     images = image_set()
-    with pytest.raises(InputError, match="looks at images while they are learnt from, not at nodes"):
+    with pytest.raises(InputError, match="looks at images while they are learned from, not at nodes"):
         OnlineProbe(WIDTH, planted)
     for options, message in (
         ({"lr": 0.0}, "lr must be a number, above 0"),

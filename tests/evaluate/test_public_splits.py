@@ -80,8 +80,8 @@ def spoilt(how: str) -> Data:
         ("numbers", "`test_mask` is a mask of 30 booleans"),
         ("short", "`test_mask` is a mask of 30 booleans"),
         ("overlap", "public split 0 overlap"),
-        ("empty", "`test_mask` of public split 0 has no labelled node"),
-        ("class", "Class 1 has nodes in `val_mask` of public split 0 but no labelled training nodes"),
+        ("empty", "`test_mask` of public split 0 has no labeled node"),
+        ("class", "Class 1 has nodes in `val_mask` of public split 0 but no labeled training nodes"),
         ("labels", "needs labels"),
     ],
 )

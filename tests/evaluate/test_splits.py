@@ -42,7 +42,7 @@ def test_draws_are_uniform_over_nodes() -> None:
     ("y", "message"),
     [
         (np.zeros(50, int), "at least 2 classes"),
-        (np.array([0] * 50 + [1] * 2), "Class 1 has 2 labelled nodes"),
+        (np.array([0] * 50 + [1] * 2), "Class 1 has 2 labeled nodes"),
         (np.full(20, -1), "there are 0"),
         (np.arange(12) % 4, "too few for 4 classes"),
         (np.array([0] * 5000 + list(range(1, 101)) * 3), "too rare"),

@@ -30,8 +30,8 @@ def splits_of(graph: Data, count: int = 2) -> list[Split]:
 
 
 @pytest.fixture
-def learnt(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
-    """The weights of every epoch of all runs, in order: all that was learnt."""
+def learned(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
+    """The weights of every epoch of all runs, in order: all that was learned."""
     seen: list[list[Tensor]] = []
     validated = module._validate
 
@@ -45,37 +45,37 @@ def learnt(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_test_labels_change_neither_what_is_learnt_nor_what_is_chosen(
-    planted: Data, model: SupervisedModel, learnt: list[list[Tensor]]
+    planted: Data, model: SupervisedModel, learned: list[list[Tensor]]
 ) -> None:
     (split,) = splits_of(planted, 1)
     before = supervised(planted, [split], model=model, **QUICK)[0]
-    weights = list(learnt)
-    learnt.clear()
+    weights = list(learned)
+    learned.clear()
     permuted = planted.clone()
     permuted.y[split.test] = (planted.y[split.test] + 1) % 3
     permuted.y[split.test[0]] = 7  # not even that there is such a class is known
     after = supervised(permuted, [split], model=model, **QUICK)[0]
     assert (after.validation, after.epoch) == (before.validation, before.epoch)
-    assert len(learnt) == len(weights) == 12
+    assert len(learned) == len(weights) == 12
     assert all(
-        torch.equal(a, b) for one, other in zip(learnt, weights, strict=True) for a, b in zip(one, other, strict=True)
+        torch.equal(a, b) for one, other in zip(learned, weights, strict=True) for a, b in zip(one, other, strict=True)
     )
     assert after.test < before.test - 30
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_validation_labels_choose_and_do_not_teach(
-    planted: Data, model: SupervisedModel, learnt: list[list[Tensor]]
+    planted: Data, model: SupervisedModel, learned: list[list[Tensor]]
 ) -> None:
     (split,) = splits_of(planted, 1)
     before = supervised(planted, [split], model=model, **QUICK)[0]
-    weights = list(learnt)
-    learnt.clear()
+    weights = list(learned)
+    learned.clear()
     permuted = planted.clone()
     permuted.y[split.validation] = (planted.y[split.validation] + 1) % 3
     after = supervised(permuted, [split], model=model, **QUICK)[0]
     assert all(
-        torch.equal(a, b) for one, other in zip(learnt, weights, strict=True) for a, b in zip(one, other, strict=True)
+        torch.equal(a, b) for one, other in zip(learned, weights, strict=True) for a, b in zip(one, other, strict=True)
     )
     assert after.validation < before.validation - 30
     assert after.epoch != before.epoch

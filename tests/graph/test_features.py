@@ -1,4 +1,4 @@
-"""Feature normalisation and noise, dense, sparse and on disk."""
+"""Feature normalization and noise, dense, sparse and on disk."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ EDGES = torch.tensor([[0, 1], [1, 2]])
 def test_rows_sum_to_one_zero_rows_stay_and_the_input_is_untouched() -> None:
     x = torch.tensor([[1.0, 3.0], [0.0, 0.0], [-2.0, 2.0]])
     graph = Data(x=x.clone(), edge_index=torch.tensor([[0, 1], [1, 0]]), node_ids=["a", "b", "c"])
-    normalised = normalize_features(graph, "row")
-    assert torch.equal(normalised.x, torch.tensor([[0.25, 0.75], [0.0, 0.0], [-0.5, 0.5]]))
+    normalized = normalize_features(graph, "row")
+    assert torch.equal(normalized.x, torch.tensor([[0.25, 0.75], [0.0, 0.0], [-0.5, 0.5]]))
     assert torch.equal(graph.x, x)
-    assert normalised.node_ids == graph.node_ids
+    assert normalized.node_ids == graph.node_ids
     assert normalize_features(graph, "none") is graph
 
 
@@ -50,13 +50,13 @@ def test_sparse_rows_become_what_dense_rows_become(entries: list[tuple[int, int,
         x[row, column] = value
     graph = build_graph(x, EDGES)
     before = graph.x.values().clone()
-    normalised = normalize_features(graph, "row")
-    assert normalised.x.layout == torch.sparse_csr
+    normalized = normalize_features(graph, "row")
+    assert normalized.x.layout == torch.sparse_csr
     expected = normalize_features(Data(x=torch.tensor(x)), "row").x
-    torch.testing.assert_close(normalised.x.to_dense(), expected, rtol=1e-6, atol=1e-30)
+    torch.testing.assert_close(normalized.x.to_dense(), expected, rtol=1e-6, atol=1e-30)
     assert torch.equal(graph.x.values(), before)
-    assert normalised.x.col_indices().data_ptr() == graph.x.col_indices().data_ptr()
-    assert normalised.x.crow_indices().data_ptr() == graph.x.crow_indices().data_ptr()
+    assert normalized.x.col_indices().data_ptr() == graph.x.col_indices().data_ptr()
+    assert normalized.x.crow_indices().data_ptr() == graph.x.crow_indices().data_ptr()
     assert normalize_features(graph, "none") is graph
 
 
@@ -73,16 +73,16 @@ def mapped_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Data:
 
 def test_mapped_rows_become_what_rows_in_memory_become(mapped_graph: Data) -> None:
     before = mapped_graph.x.clone()
-    normalised = normalize_features(mapped_graph, "row")
-    assert normalised.mapped_features is True
-    assert torch.equal(normalised.x, normalize_features(Data(x=before), "row").x)
+    normalized = normalize_features(mapped_graph, "row")
+    assert normalized.mapped_features is True
+    assert torch.equal(normalized.x, normalize_features(Data(x=before), "row").x)
     assert torch.equal(mapped_graph.x, before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which memory is which file")
 def test_mapped_rows_stay_on_disk_in_a_file_without_a_name(mapped_graph: Data) -> None:
-    normalised = normalize_features(mapped_graph, "row")
-    assert str(file_of(normalised.x)).endswith("(deleted)")
+    normalized = normalize_features(mapped_graph, "row")
+    assert str(file_of(normalized.x)).endswith("(deleted)")
     assert file_of(normalize_features(Data(x=mapped_graph.x.clone()), "row").x) is None
 
 
@@ -124,18 +124,18 @@ def test_standard_columns_have_mean_zero_and_deviation_one(x: np.ndarray) -> Non
         if (column != column[0]).any():
             wanted[:, j] = (column - column.mean()) / np.sqrt(((column - column.mean()) ** 2).mean())
     for graph in forms(x).values():
-        normalised = normalize_features(graph, "standard")
-        assert normalised.x.layout == torch.strided
-        assert normalised.x.dtype == torch.float32
-        np.testing.assert_allclose(normalised.x.numpy(), wanted, rtol=1e-5, atol=1e-6)
+        normalized = normalize_features(graph, "standard")
+        assert normalized.x.layout == torch.strided
+        assert normalized.x.dtype == torch.float32
+        np.testing.assert_allclose(normalized.x.numpy(), wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_a_constant_column_is_zero_although_its_mean_is_rounded() -> None:
     x = torch.full((1003, 2), 0.1, dtype=torch.float64)
     x[:, 1] = torch.arange(1003)
-    normalised = normalize_features(Data(x=x), "standard").x
-    assert not normalised[:, 0].any()
-    assert abs(float(normalised[:, 1].std(unbiased=False)) - 1) < 1e-6
+    normalized = normalize_features(Data(x=x), "standard").x
+    assert not normalized[:, 0].any()
+    assert abs(float(normalized[:, 1].std(unbiased=False)) - 1) < 1e-6
 
 
 def test_a_large_mean_leaves_the_digits_of_a_small_deviation() -> None:
@@ -148,10 +148,10 @@ def test_a_large_mean_leaves_the_digits_of_a_small_deviation() -> None:
 def test_shifted_rows_are_what_torch_geometric_makes_of_them(x: np.ndarray) -> None:
     wanted = NormalizeFeatures()(Data(x=torch.tensor(x))).x
     for name, graph in forms(x).items():
-        normalised = normalize_features(graph, "shifted-row")
-        torch.testing.assert_close(dense_of(normalised), wanted, rtol=1e-6, atol=1e-7)
+        normalized = normalize_features(graph, "shifted-row")
+        torch.testing.assert_close(dense_of(normalized), wanted, rtol=1e-6, atol=1e-7)
         if name != "dense":
-            assert normalised.x.layout == (torch.sparse_csr if x.min() == 0 else torch.strided)
+            assert normalized.x.layout == (torch.sparse_csr if x.min() == 0 else torch.strided)
     assert torch.equal(normalize_features(forms(x)["dense"], "shifted-row").x, wanted), "to the bit"
 
 
@@ -179,12 +179,12 @@ def test_an_unknown_normalisation_is_said() -> None:
 @pytest.mark.parametrize("how", ["standard", "shifted-row"])
 def test_mapped_features_are_normalised_on_disk(how: FeatureNormalization, mapped_graph: Data) -> None:
     before = mapped_graph.x.clone()
-    normalised = normalize_features(mapped_graph, how)
-    assert normalised.mapped_features is True
-    assert torch.equal(normalised.x, normalize_features(Data(x=before), how).x)
+    normalized = normalize_features(mapped_graph, how)
+    assert normalized.mapped_features is True
+    assert torch.equal(normalized.x, normalize_features(Data(x=before), how).x)
     assert torch.equal(mapped_graph.x, before)
     if sys.platform == "linux":
-        assert str(file_of(normalised.x)).endswith("(deleted)")
+        assert str(file_of(normalized.x)).endswith("(deleted)")
 
 
 def test_noise_is_normal_of_the_deviation_asked_for() -> None:

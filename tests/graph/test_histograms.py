@@ -89,7 +89,7 @@ def counted(batch: Data, rounds: int) -> list[Counter[Hashable]]:
     return [Counter(entry[1:] for entry in seen if entry[0] == graph) for graph in range(len(batch.ptr) - 1)]
 
 
-def labelled(batch: Data, kinds: int, seed: int = 0) -> Data:
+def labeled(batch: Data, kinds: int, seed: int = 0) -> Data:
     labels = torch.randint(kinds, (batch.num_nodes,), generator=seeded(seed))
     batch.x = torch.nn.functional.one_hot(labels, kinds).float()
     return batch
@@ -99,7 +99,7 @@ def labelled(batch: Data, kinds: int, seed: int = 0) -> Data:
 @given(batch=batches(), kinds=st.integers(1, 3), rounds=st.integers(0, 4), seed=st.integers(0, 999))
 def test_counts_are_those_of_nested_tuples(batch: Data, kinds: int, rounds: int, seed: int) -> None:
     """Columns come in an order of our own, so they are compared as sorted columns: each is a label of the reference."""
-    batch = labelled(batch, kinds, seed)
+    batch = labeled(batch, kinds, seed)
     reference = counted(batch, rounds)
     result = weisfeiler_lehman(batch, rounds=rounds)
     assert result.layout == torch.sparse_csr
@@ -114,7 +114,7 @@ def test_counts_are_those_of_nested_tuples(batch: Data, kinds: int, rounds: int,
 @settings(max_examples=30)
 @given(batch=batches(), seed=st.integers(0, 999))
 def test_the_order_of_nodes_edges_and_graphs_makes_no_difference(batch: Data, seed: int) -> None:
-    graphs = labelled(batch, 3).to_data_list()
+    graphs = labeled(batch, 3).to_data_list()
     generator = seeded(seed)
     renumbered = []
     for graph in graphs:
@@ -127,7 +127,7 @@ def test_the_order_of_nodes_edges_and_graphs_makes_no_difference(batch: Data, se
 
 
 def test_the_example_of_a_path_and_a_triangle() -> None:
-    """Unlabelled. Round 1 tells degrees apart: the ends of the path, its middle, the same as the triangle's nodes."""
+    """Unlabeled. Round 1 tells degrees apart: the ends of the path, its middle, the same as the triangle's nodes."""
     batch = to_batch([nx.path_graph(3), nx.cycle_graph(3)])
     batch.x = torch.ones(6, 1)
     assert weisfeiler_lehman(batch, rounds=1).to_dense().tolist() == [[3, 2, 1], [3, 0, 3]]

@@ -44,7 +44,7 @@ def weights_of(graph: Data) -> dict[int, dict[int, float]]:
 
 
 def node2vec_probabilities(table: dict[int, dict[int, float]], t: int, v: int, p: float, q: float) -> Tensor:
-    """π_vx · α_pq(t, x), normalised (the paper's Section 3.2)."""
+    """π_vx · α_pq(t, x), normalized (the paper's Section 3.2)."""
     unnormalised = torch.zeros(len(table), dtype=torch.float64)
     for x, weight in table[v].items():
         alpha = 1 / p if x == t else 1.0 if x in table[t] else 1 / q

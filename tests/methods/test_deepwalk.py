@@ -188,7 +188,7 @@ class TestTheOneGraph:
         other = self.changed(planted, change)
         for use in (method, method.embed):
             with pytest.raises(
-                InputError, match=f"{method_class.__name__} has learnt the nodes of one graph .* another"
+                InputError, match=f"{method_class.__name__} has learned the nodes of one graph .* another"
             ):
                 use(other)
         method.embed(planted)

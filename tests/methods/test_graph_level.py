@@ -115,7 +115,7 @@ def test_the_loss_of_bgrl_is_the_papers(ten: Data, iterations: int | None) -> No
 
 
 def test_it_starts_as_a_copy_and_training_moves_both(molecules: Data) -> None:
-    """In batches of 16, which batch normalisation takes in both networks."""
+    """In batches of 16, which batch normalization takes in both networks."""
     recipe = Recipe.parse(SMALL).updated({"training.epochs": 4, "sampler.batch_size": 16})
     method = recipe.build_for(molecules)
     assert isinstance(method, GraphBGRL)

@@ -52,7 +52,7 @@ def test_the_loss_is_the_authors(four: Data, iterations: int | None, both_views:
 
 
 def test_a_graph_of_a_batch_is_contrasted_as_it_is_alone(four: Data, molecule_list: list[Data]) -> None:
-    """Without training, where batch normalisation sees no batch: encoded one by one, the loss is the same."""
+    """Without training, where batch normalization sees no batch: encoded one by one, the loss is the same."""
     method = make(augmentation=Identity()).eval()
     with torch.no_grad():
         z = torch.cat([method.head(method.encoder(Batch.from_data_list([one]))) for one in molecule_list[:4]])
@@ -92,7 +92,7 @@ def test_a_batch_of_one_graph_is_refused_and_an_empty_graph_is_not(molecule_list
 
 
 def test_the_projector_is_the_authors() -> None:
-    """Two layers as wide as the embeddings, with the bounds of Xavier's initialisation and no bias at first."""
+    """Two layers as wide as the embeddings, with the bounds of Xavier's initialization and no bias at first."""
     torch.manual_seed(0)
     first, activation, second = GraphCL(GIN(4)).head
     assert isinstance(activation, torch.nn.ReLU)

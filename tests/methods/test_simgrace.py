@@ -25,7 +25,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 def make(spectral: SpectralMap | None = None, **options: Any) -> SimGRACE:
-    """A small one that has left its first weights: at first those of batch normalisation have no deviation."""
+    """A small one that has left its first weights: at first those of batch normalization have no deviation."""
     torch.manual_seed(0)
     method = SimGRACE(GIN(4, 5, layers=2), spectral=spectral, **{"tau": 0.5, **options})
     with torch.no_grad():

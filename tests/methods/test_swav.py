@@ -158,7 +158,7 @@ def run(recipe: Recipe, pictures: Data, **options: Any) -> SwAV:
 
 @pytest.mark.parametrize(("optimizer", "accumulate"), [("adam", 1), ("adamw", 1), ("sgd", 2), ("lars", 1)])
 def test_prototypes_rest_to_the_bit_at_first(pictures: Data, tmp_path: Path, optimizer: str, accumulate: int) -> None:
-    """Neither weight decay nor momentum moves them, and the optimiser has not heard of them when they begin to move."""
+    """Neither weight decay nor momentum moves them, and the optimizer has not heard of them when they begin to move."""
     folder = RunFolder.create(tmp_path / "run", {}, {})
     rests = recipe(
         **{"training.optimizer": optimizer, "training.accumulate": accumulate, "method.frozen_epochs": 2}

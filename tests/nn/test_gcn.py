@@ -73,8 +73,8 @@ def test_batch_norm_normalises_before_the_activation(graph: Data) -> None:
     encoder = GCN(5, 4, layers=1, activation="elu", batch_norm=True)
     h = encoder(graph)
     before = encoder.convolutions[0](graph.x, normalized_adjacency(graph))
-    normalised = (before - before.mean(0)) / (before.var(0, unbiased=False) + 1e-5).sqrt()
-    torch.testing.assert_close(h, nn.functional.elu(normalised), rtol=1e-4, atol=1e-5)
+    normalized = (before - before.mean(0)) / (before.var(0, unbiased=False) + 1e-5).sqrt()
+    torch.testing.assert_close(h, nn.functional.elu(normalized), rtol=1e-4, atol=1e-5)
 
 
 def test_randomised_relu_draws_from_the_generator_given() -> None:

@@ -1,4 +1,4 @@
-"""Batch normalisation over the rows and images of 2 and 3 real processes, against PyTorch's on all of them."""
+"""Batch normalization over the rows and images of 2 and 3 real processes, against PyTorch's on all of them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.graph.graph_batches import WIDTH, mixed_batch, seeded
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("hidden", [2, 5])
 def test_equals_the_gcn_of_each_graph_alone(hidden: int, weighted: bool) -> None:
-    """Layer by layer: a GCN of one convolution has the ReLU of ours, and normalisation follows."""
+    """Layer by layer: a GCN of one convolution has the ReLU of ours, and normalization follows."""
     batch = mixed_batch(weighted)
     encoder = PooledGCN(WIDTH, hidden, layers=2)
     with torch.no_grad():

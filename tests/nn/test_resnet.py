@@ -43,7 +43,7 @@ def network(hidden: int = 4, channels: int = 3, blocks: tuple[int, ...] = (1, 1,
         return perturbed(ResNet(channels, hidden, blocks=blocks, stem=stem))
 
 
-def normalised(x: Tensor, weights: dict[str, Tensor], name: str, training: bool) -> Tensor:
+def normalized(x: Tensor, weights: dict[str, Tensor], name: str, training: bool) -> Tensor:
     """A channel at a time."""
     channels = []
     for c in range(x.shape[1]):
@@ -66,17 +66,17 @@ def reference(
         return functional.conv2d(x, weights[f"{name}.weight"], stride=stride, padding=padding)
 
     x = torch.stack([(images[:, c] - weights["mean"][c]) / weights["std"][c] for c in range(images.shape[1])], 1)
-    x = normalised(convolved(x, "conv", stem.stride, stem.padding), weights, "norm", training).clamp(min=0)
+    x = normalized(convolved(x, "conv", stem.stride, stem.padding), weights, "norm", training).clamp(min=0)
     if stem.pool:
         x = functional.max_pool2d(x, 3, 2, 1)
     for stage, depth in enumerate(blocks):
         for block in range(depth):
             name = f"stages.{stage}.{block}"
             stride = 2 if stage > 0 and block == 0 else 1
-            h = normalised(convolved(x, f"{name}.conv1", stride, 1), weights, f"{name}.norm1", training).clamp(min=0)
-            h = normalised(convolved(h, f"{name}.conv2", 1, 1), weights, f"{name}.norm2", training)
+            h = normalized(convolved(x, f"{name}.conv1", stride, 1), weights, f"{name}.norm1", training).clamp(min=0)
+            h = normalized(convolved(h, f"{name}.conv2", 1, 1), weights, f"{name}.norm2", training)
             if stride == 2:
-                x = normalised(convolved(x, f"{name}.shortcut.0", 2, 0), weights, f"{name}.shortcut.1", training)
+                x = normalized(convolved(x, f"{name}.shortcut.0", 2, 0), weights, f"{name}.shortcut.1", training)
             x = (h + x).clamp(min=0)
     return x.flatten(2).mean(2)
 

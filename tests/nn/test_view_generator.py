@@ -1,4 +1,4 @@
-"""The learnt prior: its two losses against loops, where gradients go, and that training makes views of a graph."""
+"""The learned prior: its two losses against loops, where gradients go, and that training makes views of a graph."""
 
 from __future__ import annotations
 

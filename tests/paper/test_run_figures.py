@@ -59,9 +59,9 @@ def test_the_spectra_of_the_epochs_before_and_after_the_map() -> None:
     assert curves(before) == [(ranks, row.sigma[:LEADING]) for row in run.diagnostics]
     assert curves(after) == [(ranks, row.sigma_tilde[:LEADING]) for row in run.diagnostics]
     assert before.get_ylim() == after.get_ylim()
-    colours = [line.get_color() for line in before.lines]
-    assert len(set(colours)) == 3
-    assert colours == [line.get_color() for line in after.lines]
+    colors = [line.get_color() for line in before.lines]
+    assert len(set(colors)) == 3
+    assert colors == [line.get_color() for line in after.lines]
 
 
 def test_the_spectra_of_several_runs_are_on_one_scale() -> None:
@@ -99,7 +99,7 @@ def test_what_is_told_of_spectra() -> None:
 
 def test_without_a_spectral_map_there_is_one_panel() -> None:
     figure = draw_spectrum(log(spectral=False))
-    assert [bool(panel.lines) for panel in figure.axes] == [True, False], "curves and the scale of colours"
+    assert [bool(panel.lines) for panel in figure.axes] == [True, False], "curves and the scale of colors"
 
 
 def test_a_map_that_turns_each_view_by_itself_is_one() -> None:
@@ -152,8 +152,8 @@ def test_alignment_of_several_runs() -> None:
         assert curves(panel) == [
             (run.epochs, [getattr(row, name) for row in run.diagnostics]) for run, name in expected
         ]
-        colours = [line.get_color() for line in panel.lines]
-        assert colours[0] != colours[1] == colours[2]
+        colors = [line.get_color() for line in panel.lines]
+        assert colors[0] != colors[1] == colors[2]
     assert figure.axes[1].get_ylim()[0] == 0
     assert legend(figure)[:2] == ["plain", "spectral"]
     assert legend(draw_alignment(plain)) == ["plain"]

@@ -342,7 +342,7 @@ def test_a_precision_that_yaml_reads_as_a_number_is_meant(given: object) -> None
 
 def test_images_have_no_features_to_normalise() -> None:
     for given in ({"feature_norm": "row"}, {"feature_noise": 0.1}):
-        with pytest.raises(InputError, match="simclr embeds images, which have no features to normalise"):
+        with pytest.raises(InputError, match="simclr embeds images, which have no features to normalize"):
             Recipe.parse({"method": "simclr", **given})
 
 

@@ -1,4 +1,4 @@
-"""Sampled neighbourhoods against breadth-first search in plain Python."""
+"""Sampled neighborhoods against breadth-first search in plain Python."""
 
 from __future__ import annotations
 

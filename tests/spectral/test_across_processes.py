@@ -231,11 +231,11 @@ def test_the_module_acts_across_processes_once_told_to() -> None:
     h = random_map(14, 5)
     layer = SpectralFeatureAugmentation(2, strength=0.5, directions=2)
     expected = layer(h, seeded(1))
-    parts = run_in_processes(synchronised, 2, layer, h, (4, 10))
+    parts = run_in_processes(synchronized, 2, layer, h, (4, 10))
     torch.testing.assert_close(torch.cat(parts), expected, rtol=1e-10, atol=1e-10)
 
 
-def synchronised(layer: SpectralMap, h: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def synchronized(layer: SpectralMap, h: Tensor, sizes: tuple[int, ...]) -> Tensor:
     distributed.enable_cross_rank(layer)
     own = h.split(sizes)[distributed.rank()]
     h_tilde: Tensor = layer(own, seeded(1 + distributed.rank()))

@@ -99,9 +99,9 @@ def test_rounding_below_zero_does_not_diverge(rank: int, dtype: torch.dtype) -> 
 def test_the_ridge_is_added_and_reported_against() -> None:
     m = with_eigenvalues(1.0, 0.5, 0.0)
     roots = newton_schulz(m, ridge=0.1)
-    regularised = m + 0.15 * torch.eye(3)
-    torch.testing.assert_close(roots.root, eigen_power(regularised, 0.5))
-    torch.testing.assert_close(roots.inverse_root, eigen_power(regularised, -0.5))
+    regularized = m + 0.15 * torch.eye(3)
+    torch.testing.assert_close(roots.root, eigen_power(regularized, 0.5))
+    torch.testing.assert_close(roots.inverse_root, eigen_power(regularized, -0.5))
     assert roots.residual < 1e-14
 
 

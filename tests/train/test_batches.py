@@ -210,7 +210,7 @@ def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tupl
 
 
 def assert_about_equal(weights: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    """A bias that normalisation cancels is moved by rounding alone, and the running statistics follow it."""
+    """A bias that normalization cancels is moved by rounding alone, and the running statistics follow it."""
     for key, value in expected.items():
         if not ("running" in key or ("convolutions" in key and "bias" in key)):
             torch.testing.assert_close(weights[key], value, rtol=1e-3, atol=1e-4, msg=key)
@@ -222,7 +222,7 @@ def assert_about_equal(weights: dict[str, Tensor], expected: dict[str, Tensor]) 
 def test_several_processes_train_as_one(
     planted: Data, small_recipe: SmallRecipe, new_folder: NewFolder, method: str, world: int
 ) -> None:
-    """Batch normalisation, SFA and loss span the processes, whose parts of 59 nodes are uneven."""
+    """Batch normalization, SFA and loss span the processes, whose parts of 59 nodes are uneven."""
     inside = (planted.edge_index < 59).all(0)
     planted = Data(x=planted.x[:59], edge_index=planted.edge_index[:, inside])
     recipe = small_recipe(method, **EXACT, encoder__batch_norm=True, encoder__activation="elu", **SETTLED)

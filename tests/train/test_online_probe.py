@@ -26,7 +26,7 @@ EPOCHS = 6
 
 
 class Pixels(Method):
-    """A linear encoder with batch normalisation of noisy pixels, which pulls the two views of an image together."""
+    """A linear encoder with batch normalization of noisy pixels, which pulls the two views of an image together."""
 
     def __init__(self) -> None:
         super().__init__(None, width=4)

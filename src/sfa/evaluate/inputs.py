@@ -51,7 +51,7 @@ def labeled_items(
     rarest = int(members.argmin())
     if members[rarest] < needed:
         name, items = class_name(int(classes[rarest]), class_names), items[:-1] if members[rarest] == 1 else items
-        raise InputError(f"Class {name} has {members[rarest]} labelled {items}; {why}.")
+        raise InputError(f"Class {name} has {members[rarest]} labeled {items}; {why}.")
     return known
 
 

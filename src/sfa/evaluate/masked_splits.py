@@ -107,11 +107,11 @@ def _labeled_parts(masks: dict[str, Any], y: Labels, data: Data, where: str = ""
     items, parts = item_word(data), {name: np.flatnonzero(mask & (y >= 0)) for name, mask in masks.items()}
     for name, part in parts.items():
         if len(part) == 0:
-            raise InputError(f"`{name}`{where} has no labelled {items[:-1]}.")
+            raise InputError(f"`{name}`{where} has no labeled {items[:-1]}.")
         unseen = np.setdiff1d(y[part], y[parts["train_mask"]])
         if len(unseen) > 0:
             label = class_name(int(unseen[0]), getattr(data, "class_names", None))
-            raise InputError(f"Class {label} has {items} in `{name}`{where} but no labelled training {items}.")
+            raise InputError(f"Class {label} has {items} in `{name}`{where} but no labeled training {items}.")
     for one, other in combinations(parts, 2):
         both = len(np.intersect1d(parts[one], parts[other]))
         if both > 0:

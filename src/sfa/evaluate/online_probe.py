@@ -47,7 +47,7 @@ class OnlineProbe:
         self, width: int, data: Data, *, lr: float = 0.1, epochs: int = 100, every: int = 1, seed: int = 0
     ) -> None:
         if task_of(data) != "image":
-            raise InputError(f"An online probe looks at images while they are learnt from, not at {item_word(data)}.")
+            raise InputError(f"An online probe looks at images while they are learned from, not at {item_word(data)}.")
         check_number("lr", lr, above=0)
         check_whole("epochs", epochs, 1)
         check_whole("every", every, 1)

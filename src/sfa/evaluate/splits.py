@@ -67,7 +67,7 @@ def random_splits(
     n, classes = len(known), len(np.unique(y[known]))
     sizes = round(train * n), round(validation * n)
     if sizes[0] < classes or (validation > 0 and sizes[1] < 1) or sum(sizes) >= n:
-        raise InputError(f"{n} labelled {items} give a training part of {sizes[0]}, too few for {classes} classes.")
+        raise InputError(f"{n} labeled {items} give a training part of {sizes[0]}, too few for {classes} classes.")
 
     def draw(rng: np.random.Generator) -> Split:
         for _ in range(1000):

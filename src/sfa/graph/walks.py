@@ -86,7 +86,7 @@ def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> 
         if not bool(digest.any()) or torch.equal(digest, transitions.digest.to(digest.device)):
             return transitions
     raise InputError(
-        f"{method} has learnt the nodes of one graph by their numbers, and this is another (or a batch cut out of "
+        f"{method} has learned the nodes of one graph by their numbers, and this is another (or a batch cut out of "
         "it): train it on this graph whole, or choose a method with an encoder."
     )
 

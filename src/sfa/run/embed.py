@@ -126,7 +126,7 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
         display.say(f"No predicted labels: {error}")
         return columns
     display.say(
-        f"Column predicted: by the probe of {protocol.name} on its first split, which learnt from the "
+        f"Column predicted: by the probe of {protocol.name} on its first split, which learned from the "
         f"{counted(len(found.split.train), task_of(data))} whose part is train; those of test are new to it."
     )
     columns["predicted"] = [names[label] for label in found.labels]

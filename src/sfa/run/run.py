@@ -185,8 +185,8 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
         raise InputError(f"{data.name} has {kinds[0]}; {trained} {kinds[1]}.")
     method = recipe.build_for(data)
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
-        learnt = f"{recipe.method['name']} has learnt the nodes of one graph by their numbers, and this is another"
-        raise InputError(f"{learnt}: train it on this graph, or choose a method with an encoder.")
+        learned = f"{recipe.method['name']} has learned the nodes of one graph by their numbers, and this is another"
+        raise InputError(f"{learned}: train it on this graph, or choose a method with an encoder.")
     progress = load_checkpoint(folder.checkpoint, method)
     return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
 

@@ -159,6 +159,6 @@ def _draw_part(data: Data, fraction: float, members: int) -> NDArray[np.int64]:
 
 def _too_few(data: Data, members: int, reason: str) -> InputError:
     return InputError(
-        f"A search needs {members} labelled {item_word(data)} of every class to choose by, and enough others to test: "
+        f"A search needs {members} labeled {item_word(data)} of every class to choose by, and enough others to test: "
         f"{reason}."
     )

@@ -1,4 +1,4 @@
-"""PyGCL's probe, against torch's own modules and optimiser, one split after another."""
+"""PyGCL's probe, against torch's own modules and optimizer, one split after another."""
 
 from __future__ import annotations
 

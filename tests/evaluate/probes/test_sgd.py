@@ -1,4 +1,4 @@
-"""The probe by SGD, against torch's own modules and optimiser, one rate after another."""
+"""The probe by SGD, against torch's own modules and optimizer, one rate after another."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_a_machine_that_does_not_converge_is_no_warning(monkeypatch: pytest.Monk
 def test_training_parts_that_allow_no_folds_are_named() -> None:
     y = np.array([0] * 20 + [1] * 4 + [0] * 6)
     splits = [Split(np.arange(24), np.arange(0), np.arange(24, 30))]
-    with pytest.raises(InputError, match="Class 1 has 4 labelled training graphs; 5-fold cross-validation needs at"):
+    with pytest.raises(InputError, match="Class 1 has 4 labeled training graphs; 5-fold cross-validation needs at"):
         SVMProbe().check(splits, y, "graphs")
     SVMProbe(folds=4).check(splits, y)
     with pytest.raises(InputError, match="at least 2 classes are needed"):

@@ -59,17 +59,17 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
     assert refused["label-signal"] == "It is a diagnosis and no score: ask for it by name."
-    assert refused["honest-1-10-89"] == "100 labelled nodes give a training part of 1, too few for 3 classes."
+    assert refused["honest-1-10-89"] == "100 labeled nodes give a training part of 1, too few for 3 classes."
     assert "honest-1-10-89" in [p.name for p in possible(blobs(1000))[0]]
 
-    unlabelled = build_graph(np.ones((30, 1)), np.stack([np.arange(29), np.arange(1, 30)]))
-    allowed, refused = possible(unlabelled)
+    unlabeled = build_graph(np.ones((30, 1)), np.stack([np.arange(29), np.arange(1, 30)]))
+    allowed, refused = possible(unlabeled)
     assert allowed == []
     assert "needs labels" in refused["clustering"]
     assert "too few" in refused["link-prediction"]
 
     graph.train_mask = graph.val_mask = graph.test_mask = torch.zeros(100, dtype=torch.bool)
-    assert "no labelled node" in possible(graph)[1]["public"]
+    assert "no labeled node" in possible(graph)[1]["public"]
 
 
 def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:

@@ -19,7 +19,7 @@ HONEST = resolve("protocol", "honest-10-10-80")
 assert isinstance(HONEST, Classification)
 
 
-def labelled(y: np.ndarray) -> Data:
+def labeled(y: np.ndarray) -> Data:
     nodes = np.arange(len(y))
     ring = torch.from_numpy(np.stack([nodes, np.roll(nodes, 1)]))
     return Data(x=torch.ones(len(y), 1), y=torch.from_numpy(y), edge_index=torch.cat([ring, ring.flip(0)], 1))
@@ -99,7 +99,7 @@ def test_row_lengths_do_not_matter_and_unlabelled_nodes_are_left_out(name: str, 
     expected = protocol.evaluate(graph.x, graph)
     scaled = graph.x * torch.linspace(0.1, 10, 100).double()[:, None]
     assert protocol.evaluate(scaled, graph).of() == pytest.approx(expected.of(), abs=1.2)
-    more = labelled(np.concatenate([graph.y.numpy(), np.full(50, -1)]))
+    more = labeled(np.concatenate([graph.y.numpy(), np.full(50, -1)]))
     assert protocol.evaluate(torch.cat([graph.x, torch.full((50, 6), 7.0)]), more) == expected
 
 
@@ -114,14 +114,14 @@ def test_pygcl_uses_rows_as_they_are(blobs: Callable[..., Data]) -> None:
     ("name", "y", "message"),
     [
         ("honest-10-10-80", np.zeros(50, int), "at least 2 classes"),
-        ("honest-10-10-80", np.array([0] * 48 + [1] * 2), "Class 1 has 2 labelled nodes; a split needs at least 3"),
-        ("honest-1-10-89", np.arange(200) % 3, "200 labelled nodes give a training part of 2, too few for 3 classes"),
+        ("honest-10-10-80", np.array([0] * 48 + [1] * 2), "Class 1 has 2 labeled nodes; a split needs at least 3"),
+        ("honest-1-10-89", np.arange(200) % 3, "200 labeled nodes give a training part of 2, too few for 3 classes"),
         (
             "honest-1-10-89",
             np.array([0] * 3000 + list(range(1, 21)) * 3),
             "No random training part of 31 nodes has all 21 classes: a class is too rare",
         ),
-        ("few-5", np.repeat([0, 1], [90, 10]), "Class 1 has 10 labelled nodes; a split needs at least 11 of every"),
+        ("few-5", np.repeat([0, 1], [90, 10]), "Class 1 has 10 labeled nodes; a split needs at least 11 of every"),
         ("grace-10-90", np.array([0] * 49 + [1]), "at least 2, one for each of training and test"),
         ("bgrl-20-80", np.full(20, -1), "there are 0"),
         ("public", np.arange(50) % 2, "no public split here"),
@@ -129,7 +129,7 @@ def test_pygcl_uses_rows_as_they_are(blobs: Callable[..., Data]) -> None:
     ],
 )
 def test_data_that_do_not_allow_it_are_refused_by_check_and_by_evaluate(name: str, y: np.ndarray, message: str) -> None:
-    graph = labelled(y)
+    graph = labeled(y)
     with pytest.raises(InputError, match=message):
         resolve("protocol", name).check(graph)
     with pytest.raises(InputError, match=message):

@@ -129,9 +129,9 @@ def test_a_batch_of_torch_geometric_is_a_graph_set(molecule_list: list[Data]) ->
     ("name", "y", "message"),
     [
         ("tu-svm-10fold", np.zeros(50, int), "at least 2 classes"),
-        ("tu-linear-10fold", np.repeat([0, 1], [46, 4]), "Class 1 has 4 labelled graphs; 10 folds need at least 10"),
-        ("honest-10-10-80", np.repeat([0, 1], [48, 2]), "Class 1 has 2 labelled graphs; a split needs at least 3"),
-        ("honest-10-10-80", np.arange(12) % 4, "12 labelled graphs give a training part of 1"),
+        ("tu-linear-10fold", np.repeat([0, 1], [46, 4]), "Class 1 has 4 labeled graphs; 10 folds need at least 10"),
+        ("honest-10-10-80", np.repeat([0, 1], [48, 2]), "Class 1 has 2 labeled graphs; a split needs at least 3"),
+        ("honest-10-10-80", np.arange(12) % 4, "12 labeled graphs give a training part of 1"),
         ("grace-10-90", np.arange(40) % 2, "A training part of 4 graphs is too small"),
         ("honest-10-10-80", np.repeat(range(21), [200, *[3] * 20]), "training part of 26 graphs has all 21"),
         ("clustering", np.zeros(50, int), "at least 2 classes"),

@@ -142,7 +142,7 @@ def test_data_that_do_not_allow_it_are_refused_by_check_and_by_evaluate(
     images.y[0] = 1
     graph = blobs(100)
     for data, z, message in (
-        (images, images.z, "Class 1 has 1 labelled image; a split needs at least 3"),
+        (images, images.z, "Class 1 has 1 labeled image; a split needs at least 3"),
         (graph, graph.x, f"{name} scores images, and this is one graph."),
     ):
         with pytest.raises(InputError, match=message):

@@ -22,14 +22,14 @@ BORDERS = str.maketrans(dict.fromkeys("┏┳┓┃┡╇┩━│├┼┤─�
 
 def shown(table: Table, width: int, *, soft_wrap: bool = True, styles: bool = False) -> str:
     """What is printed; ``soft_wrap`` as the command line has it."""
-    colours: Literal["standard"] | None = "standard" if styles else None
+    colors: Literal["standard"] | None = "standard" if styles else None
     console = Console(
         file=io.StringIO(),
         width=width,
         soft_wrap=soft_wrap,
         highlight=False,
         force_terminal=styles,
-        color_system=colours,
+        color_system=colors,
     )
     for part in to_rich(table):
         console.print(part)

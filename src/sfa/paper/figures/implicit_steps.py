@@ -112,7 +112,7 @@ def tell_of_implicit_steps() -> str:
 @paper_figure(
     "1",
     "Singular values of unaligned views are rebalanced, noise is injected, and the singular vectors are aligned with "
-    "equalised emphasis.",
+    "equalized emphasis.",
     tell=tell_of_implicit_steps,
 )
 def draw_implicit_steps() -> Figure:

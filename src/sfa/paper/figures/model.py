@@ -28,7 +28,7 @@ def tell_of_model() -> str:
     both = (DECAY, push_forward(DECAY, 1).mean)
     before, after = (", ".join(f"{value:.2f}" for value in values[:3]) for values in both)
     return (
-        f"The leading values {before} of this spectrum become {after} on average: cut rather than equalised, as they "
+        f"The leading values {before} of this spectrum become {after} on average: cut rather than equalized, as they "
         f"fall steeply. No single draw has a leading value below the second, {DECAY[1]:.2f}: the mean of {DRAWS} is "
         f"{leading:.2f}."
     )
