@@ -1,7 +1,5 @@
 """Atomic replacement of files, and locks."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

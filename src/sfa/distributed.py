@@ -8,8 +8,6 @@ each of ``p`` processes finds ``p`` times its share of the true gradient, and th
 ``DistributedDataParallel`` takes is the gradient of one process on the whole batch.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

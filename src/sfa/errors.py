@@ -1,7 +1,5 @@
 """Errors that say what was given, what is allowed and what to do next."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Write embeddings to a file, with the ids of their nodes, graphs or images, in the format of the file's suffix."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence

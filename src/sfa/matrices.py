@@ -1,7 +1,5 @@
 """Rows of matrices: compressed (CSR), in chunks, normalized, and on disk."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 import warnings

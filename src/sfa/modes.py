@@ -1,7 +1,5 @@
 """Context managers for the mode of a module: in ``eval()``, on copies of its buffers, or in full precision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

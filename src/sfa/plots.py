@@ -1,7 +1,5 @@
 """Figures of embeddings, and the style of all figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Postprocessing steps of node embeddings: callables ``(z, data) -> z``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Types of arguments that recipes check before a run starts, and checks of arguments given in code."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

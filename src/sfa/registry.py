@@ -4,8 +4,6 @@
 'SpectralFeatureAugmentation'
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Randomness as a function of the seed and the step, so that nothing needs to be saved or restored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Tasks: embed the nodes of one graph, the graphs of a set, or images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

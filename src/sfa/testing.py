@@ -4,8 +4,6 @@
 >>> check_spectral_map(GaussianNoise(0.2))
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 

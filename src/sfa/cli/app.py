@@ -1,7 +1,5 @@
 """The command line as a whole: options of every command, and the commands in the order of the help."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Annotated
 

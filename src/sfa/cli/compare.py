@@ -1,7 +1,5 @@
 """``sfa compare``: runs against the first of them, over the same splits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

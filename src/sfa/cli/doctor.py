@@ -1,7 +1,5 @@
 """``sfa doctor``: is everything there, and if not, how to get it."""
 
-from __future__ import annotations
-
 import os
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """``sfa embed``: the embeddings of a run's data, or of others, in a file."""
 
-from __future__ import annotations
-
 from enum import Enum
 from pathlib import Path
 from typing import Annotated

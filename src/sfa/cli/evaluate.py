@@ -1,7 +1,5 @@
 """``sfa evaluate``: scores of a run beside those of what needs no training."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from sfa.cli.app import app

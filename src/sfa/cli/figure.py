@@ -1,9 +1,7 @@
 """``sfa figure``: draw a figure of the paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,5 +47,11 @@ def figure(
     if name == "all":
         draw_all(runs or [], out, run, display)
         return
-    options = {"ledger": ledger, "data_root": data_root, "device": device, "study": measure, "display": display}
+    options: dict[str, Any] = {
+        "ledger": ledger,
+        "data_root": data_root,
+        "device": device,
+        "study": measure,
+        "display": display,
+    }
     draw_figure(name, runs or [], out=out, measure=run, **options)

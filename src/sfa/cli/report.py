@@ -1,7 +1,5 @@
 """``sfa report``: one page of a run, or of several side by side."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``sfa sweep``: search over ranges of a recipe, and report on the winner."""
 
-from __future__ import annotations
-
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +39,9 @@ class PrunerName(str, Enum):
     median = "median"
 
 
-Text, Integer, Integers = str | None, int | None, list[int] | None
+Text = str | None
+Integer = int | None
+Integers = list[int] | None
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)

@@ -1,7 +1,5 @@
 """What ``sfa sweep`` shows: the plan, the progress of a search, the winners and the report."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Sequence

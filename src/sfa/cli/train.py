@@ -1,7 +1,5 @@
 """``sfa train``: data and recipe in, a run folder out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +25,8 @@ from sfa.cli.options import (
     option,
 )
 
-Text, Integer = str | None, int | None
+Text = str | None
+Integer = int | None
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)

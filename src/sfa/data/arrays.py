@@ -1,7 +1,5 @@
 """Bring arrays to NumPy, and node features to float32 [n, d]: dense, CSR where most are zero, or left on disk."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Draw a stochastic block model with features: a graph of any size whose classes are known."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data

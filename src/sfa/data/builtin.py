@@ -1,7 +1,5 @@
 """Register the built-in data sets, in the order of `sfa list datasets`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Convert graphs in memory (PyG, NetworkX, pairs (X, A), lists and loaders of graphs) to the project's containers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find data sets that have a name, download them into the cache, and keep there what is made of them."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

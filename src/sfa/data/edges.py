@@ -1,7 +1,5 @@
 """Check edges, and bring them to the one form used everywhere: both directions, sorted, no loop, no duplicate."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hash the content of a graph, graph set or image set, by which a run knows its data again."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from typing import Any

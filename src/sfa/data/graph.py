@@ -1,7 +1,5 @@
 """Build graphs and graph sets of arrays: every graph of the project is made here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read the named image sets: CIFAR-10, CIFAR-100, subsets of them, digits, and ImageNet-100."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

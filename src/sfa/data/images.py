@@ -1,7 +1,5 @@
 """Build the one container of image sets, of arrays, tensors and lists of PIL images."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Sequence

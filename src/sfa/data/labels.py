@@ -1,7 +1,5 @@
 """Check the labels, the ids and the masks of the items (nodes, graphs or images) of a data set."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

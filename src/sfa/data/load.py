@@ -1,7 +1,5 @@
 """Load data sets by name or by path: every graph and every image comes in here."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Collect a graph before it is checked, as a `Data` that may hold anything: from NetworkX, or joined to a graph set."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence

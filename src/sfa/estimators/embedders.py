@@ -1,7 +1,5 @@
 """Embeddings of the nodes of a graph, of whole graphs and of images, as scikit-learn estimators."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

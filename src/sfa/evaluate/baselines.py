@@ -1,7 +1,5 @@
 """Baselines that need no training: embeddings of the data alone, beside which those of a method are shown."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d

@@ -1,7 +1,5 @@
 """Diagnostics of feature maps: spectrum, effective rank, alignment, uniformity, and what tells classes apart."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Labels and embeddings as they are given, checked and brought to one form."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 

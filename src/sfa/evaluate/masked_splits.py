@@ -1,7 +1,5 @@
 """Splits that come with a data set as masks; a validation part that an image set lacks is held out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Online evaluation: a linear classifier trained beside the encoder, which it does not influence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

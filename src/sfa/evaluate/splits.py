@@ -1,7 +1,5 @@
 """Train, validation and test parts of the labeled nodes, graphs or images, drawn at random."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Supervised baselines: networks trained with the labels, on the splits of a protocol."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Batches of graphs as one disjoint union: rates, random ranks within each graph, pooling, induced subgraphs."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data

@@ -1,7 +1,5 @@
 """Random draws on graphs: whole numbers below bounds, pairs of nodes without an edge, means over drawn neighbors."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data

@@ -1,7 +1,5 @@
 """Normalization of node features, and noise added to them."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Iterator

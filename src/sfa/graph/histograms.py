@@ -1,7 +1,5 @@
 """Embeddings of graphs without training: histograms of their nodes, and Weisfeiler–Lehman subtree counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import NDArray

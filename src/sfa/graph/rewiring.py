@@ -1,7 +1,5 @@
 """Removal, addition and replacement of an exact number of edges at random."""
 
-from __future__ import annotations
-
 import copy
 
 import torch

@@ -1,7 +1,5 @@
 """Graphs as compressed sparse rows (CSR), worked out once while views change only the weights of the edges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Generic, TypeVar

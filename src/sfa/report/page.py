@@ -1,7 +1,5 @@
 """Put data, style and script into one HTML page that needs nothing else."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -1,7 +1,5 @@
 """Map embeddings to points of a plane: near ones stay near, and the same embeddings give the same map."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

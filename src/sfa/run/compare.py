@@ -1,7 +1,5 @@
 """Compare runs with the first of them, over the same splits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Compute the embeddings of a run's data, or of other data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version

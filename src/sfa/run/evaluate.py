@@ -1,7 +1,5 @@
 """Score a run beside baselines that need no training."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hash everything that decides the result of a run, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

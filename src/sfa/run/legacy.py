@@ -4,8 +4,6 @@
 hash it keeps, so that no measured result is lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Choose the recipe that was asked for: by name, file or value, with changes by path or by keyword."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a run, or of several side by side."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass

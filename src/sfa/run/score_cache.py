@@ -1,7 +1,5 @@
 """Score runs, and keep the scores in the run folders to use them again where they fit."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Check the sections of a recipe, a name and keyword arguments each, against the signatures of their parts."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Read the recipes that come with the package."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from typing import Any

@@ -1,7 +1,5 @@
 """Read the data of a run: from a name, a file, a folder, or an object in memory."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Train a run: choose its recipe, read its data, train, score and report."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

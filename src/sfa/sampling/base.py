@@ -1,7 +1,5 @@
 """The base class of samplers, that of samplers of one graph, and the sampler that takes the whole graph."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager

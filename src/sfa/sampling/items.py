@@ -1,7 +1,5 @@
 """Batches of items as they are: nodes to start walks from, whole graphs of a set, and images."""
 
-from __future__ import annotations
-
 import copy
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Samplers of subgraphs: neighbors hop by hop, random walks, and METIS clusters."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from weakref import WeakKeyDictionary
 

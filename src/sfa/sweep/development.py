@@ -1,7 +1,5 @@
 """The development part: the items whose labels a search may see. All other labels are removed before it begins."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The report on a search: its winners are trained with fresh seeds, and the test labels are read, once."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

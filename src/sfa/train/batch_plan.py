@@ -1,7 +1,5 @@
 """Deterministic batches and generators."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Checkpoints: weights, optimizer state and progress in one safetensors file, replaced in one step."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """Loggers that show the metrics of a run outside its folder: TensorBoard, Weights & Biases, or one's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Optimizers, among them LARS, and the learning rate as a function of the epoch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, get_args

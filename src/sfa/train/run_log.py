@@ -1,7 +1,5 @@
 """The name and the diagnostics of a run, read for figures without its data and weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

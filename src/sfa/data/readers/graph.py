@@ -1,7 +1,5 @@
 """Read a graph or a graph set from a file or a folder; the reader is chosen by suffix."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from torch_geometric.data import Data

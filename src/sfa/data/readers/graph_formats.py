@@ -13,8 +13,6 @@ of graph g, `y` or `labels` [G] are the graphs', and `graph_ids` [G] may name th
 A file of `scipy.sparse.save_npz` is an adjacency; its features come from another file.
 """
 
-from __future__ import annotations
-
 import difflib
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Read the tables of a graph: an edge list (source, target, perhaps weight), and the features of the nodes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

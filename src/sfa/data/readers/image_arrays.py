@@ -8,8 +8,6 @@ A `.npz` may also have its two parts apart: `x_train` and `x_test`, with `y_trai
 images of the training part then come first. A `.npy` has the images alone.
 """
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Read a folder of image files as an image set: find the images, the class of each, and the part it belongs to."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence

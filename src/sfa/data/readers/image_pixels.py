@@ -1,7 +1,5 @@
 """Decode the files of an image set in threads into one array; a large one is kept in the cache and mapped."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Read text tables: the separator, the first row, ids, labels, and tables (id, label)."""
 
-from __future__ import annotations
-
 import csv
 import os
 import warnings

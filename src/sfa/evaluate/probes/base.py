@@ -1,7 +1,5 @@
 """The base class of probes: embeddings, labels and splits in, labels of the test parts out."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

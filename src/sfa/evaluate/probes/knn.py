@@ -1,7 +1,5 @@
 """Probes without weights: the nearest training rows vote, and their number is chosen on validation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

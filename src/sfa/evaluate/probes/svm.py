@@ -1,7 +1,5 @@
 """The probe of whole graphs: a support vector machine, with ``C`` chosen inside the training part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Protocols: their base class, classification, clustering and label signal, and which of them the data allow."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
