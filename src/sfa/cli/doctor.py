@@ -20,10 +20,9 @@ def doctor(data_root: DataRoot = None) -> None:
     import torch
     from rich.table import Table
 
-    from sfa.cli.listing import availability
-    from sfa.data import data_root as find_data_root
-    from sfa.data import names
+    from sfa.cli.listing import find_rows
     from sfa.errors import InputError
+    from sfa.folders import data_root as find_data_root
     from sfa.run.display import results_console
     from sfa.train import versions
 
@@ -36,15 +35,15 @@ def doctor(data_root: DataRoot = None) -> None:
     try:
         root = find_data_root(data_root)
         table.add_row("data root", f"{root}{'' if root.is_dir() else ' (not there yet)'}")
-        for dataset in names():
-            table.add_row(f"  {dataset.name}", availability(dataset, data_root))
+        for name, *_, where in find_rows("datasets", data_root):
+            table.add_row(f"  {name}", where)
         advices = _advice(root, bool(gpus))
     except InputError as error:  # what is wrong is what a doctor is asked for
         advices = [str(error)]
     console = results_console()
     console.print(table)
     for advice in advices:
-        console.print(f"• {advice}")
+        console.print(f"• {advice}", markup=False)
 
 
 def _pillow() -> str:

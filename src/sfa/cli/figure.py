@@ -47,11 +47,5 @@ def figure(
     if name == "all":
         draw_all(runs or [], out, run, display)
         return
-    options: dict[str, Any] = {
-        "ledger": ledger,
-        "data_root": data_root,
-        "device": device,
-        "study": measure,
-        "display": display,
-    }
-    draw_figure(name, runs or [], out=out, measure=run, **options)
+    where: dict[str, Any] = {"ledger": ledger, "data_root": data_root, "device": device}
+    draw_figure(name, runs or [], out=out, measure=run, study=measure, display=display, **where)

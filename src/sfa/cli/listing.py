@@ -13,16 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from sfa import registry
 from sfa.cli.app import app
 from sfa.cli.options import DataRoot
-
-if TYPE_CHECKING:
-    from sfa.data import DatasetInfo
+from sfa.folders import find_place
 
 
 class Kind(str, Enum):
@@ -45,8 +43,8 @@ class Kind(str, Enum):
 
 
 FILE = "lists.json"
-QUICK = ("recipes", "tables", "datasets")
-"""Lists that are made at once, or that depend on the machine."""
+QUICK = ("recipes", "tables")
+"""Lists that are made at once."""
 
 
 @app.command("list", no_args_is_help=True)
@@ -68,22 +66,22 @@ def run(kind: str, data_root: Path | None) -> None:
     from sfa.run.display import results_console
 
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for row in _rows(kind, data_root):
+    for row in find_rows(kind, data_root):
         table.add_row(*row)
     results_console().print(table)
 
 
-def _rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
+def find_rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
     """Return the rows of a list; from a file if nothing was added to the parts, because PyTorch takes seconds."""
     singular = _singular(kind)
     if kind in QUICK or registry.entry_points(group=f"sfa.{singular}") or registry.HOMES.get(singular) in sys.modules:
         return make_rows(kind, data_root)
-    rows: list[list[str]] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
-    return rows
+    rows: list[Any] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
+    return rows if kind != "datasets" else [(*row[:-1], availability(*row[-1], data_root=data_root)) for row in rows]
 
 
-def make_rows(kind: str, data_root: Path | None = None) -> Iterator[tuple[str, ...]]:
-    """Make the rows of a list from the parts themselves."""
+def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False) -> Iterator[tuple[Any, ...]]:
+    """Make the rows of a list from the parts themselves; those to be stored do not depend on the machine."""
     if kind == "recipes":
         from sfa.run.shipped import shipped_recipes
 
@@ -102,7 +100,8 @@ def make_rows(kind: str, data_root: Path | None = None) -> Iterator[tuple[str, .
 
         for dataset in names():
             task = "–" if dataset.task is None else f"{dataset.task}s"
-            yield dataset.name, task, dataset.description, availability(dataset, data_root)
+            facts = (dataset.loader, dataset.bundled, dataset.downloaded, list(dataset.places))
+            yield dataset.name, task, dataset.description, facts if stored else availability(*facts, data_root)
     else:
         yield from _part_rows(kind, registry.registered(_singular(kind)))
 
@@ -134,18 +133,18 @@ def _singular(kind: str) -> str:
     return {"studies": "study", "spectral": kind, "postprocess": kind}.get(kind, kind[:-1])
 
 
-def availability(dataset: DatasetInfo, data_root: Path | None) -> str:
+def availability(
+    loader: str | None, bundled: bool, downloaded: bool, places: Sequence[str], data_root: Path | None
+) -> str:
     """Return where a data set will come from."""
-    from sfa.data import locate
-
-    if dataset.loader is not None:
-        return f"loaded by {dataset.loader}"
-    if dataset.bundled:
+    if loader is not None:
+        return f"loaded by {loader}"
+    if bundled:
         return "bundled"
-    found = locate(dataset.name, data_root)
+    found = find_place(data_root, *places)
     if found is not None:
         return str(found)
-    return "to be downloaded" if dataset.downloaded else "not here, and not to be downloaded"
+    return "to be downloaded" if downloaded else "not here, and not to be downloaded"
 
 
 def _defaults(spectral: Any) -> str:
@@ -162,5 +161,5 @@ def _summary(described: Any) -> str:
 
 
 if __name__ == "__main__":
-    stored = {kind.value: list(make_rows(kind.value)) for kind in Kind if kind.value not in QUICK}
+    stored = {kind.value: list(make_rows(kind.value, stored=True)) for kind in Kind if kind.value not in QUICK}
     Path(str(files("sfa.cli").joinpath(FILE))).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")

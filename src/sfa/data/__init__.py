@@ -3,7 +3,6 @@
 from sfa.data.block_model import stochastic_block_model
 from sfa.data.convert import as_graph, as_graphs
 from sfa.data.downloads import NamedDataset as DatasetInfo
-from sfa.data.downloads import data_root
 from sfa.data.fingerprint import fingerprint
 from sfa.data.graph import build_graph, build_graphs
 from sfa.data.images import as_images, build_images
@@ -11,6 +10,7 @@ from sfa.data.load import find, load, locate, names
 from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_folder import left_out_remark
 from sfa.data.structural import NodeFeatures, remark
+from sfa.folders import data_root
 
 __all__ = [
     "DatasetInfo",

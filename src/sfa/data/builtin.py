@@ -5,10 +5,11 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset, PathLike
+from sfa.data.downloads import NamedDataset
 from sfa.data.image_sets import CIFAR10, CIFAR100, ArraySet, Digits, ImageNet100
 from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
 from sfa.data.readers.graph import read_graph
+from sfa.folders import PathLike
 from sfa.registry import register
 from sfa.tasks import Task
 

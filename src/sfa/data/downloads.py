@@ -15,31 +15,10 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, SfaError
+from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
 from sfa.tasks import Task
 
-PathLike = str | os.PathLike[str]
-VARIABLE = "SFA_DATA"
 SECONDS = 60  # how long a server may be silent
-
-
-def data_root(root: PathLike | None = None) -> Path:
-    """Return the folder to look in: `root` if given, else the environment variable SFA_DATA, else the cache folder."""
-    given, origin = (os.environ.get(VARIABLE), f"set in {VARIABLE}") if root is None else (root, "given as data root")
-    if not given:
-        return cache_folder()
-    folder = Path(given).expanduser()
-    if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise InputError(
-            f"The folder {folder} {origin} {what}; it should hold Planetoid/, Amazon/, TUDataset/ or the like."
-        )
-    return folder
-
-
-def cache_folder() -> Path:
-    """Return `$XDG_CACHE_HOME/sfa`, or `~/.cache/sfa`; it is not made until something is written."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "sfa"
 
 
 def writable_cache() -> Path:
@@ -55,12 +34,6 @@ def writable_cache() -> Path:
             f"The cache folder {folder} cannot be made or written ({reason}); set XDG_CACHE_HOME to a folder that can."
         )
     return folder
-
-
-def find_place(root: PathLike | None, *places: str) -> Path | None:
-    """Return the first of these, in the user's root or else in the cache, that is a file or a folder with content."""
-    paths = (base / place for base in (data_root(root), cache_folder()) for place in places)
-    return next((path for path in paths if path.is_file() or (path.is_dir() and any(path.iterdir()))), None)
 
 
 def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
@@ -118,9 +91,14 @@ class NamedDataset:
         """What a user would have to give where the data cannot be had."""
         return "/".join([self.place, *self.files[:1]])
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where it may lie under a root."""
+        return (self.place,) if hasattr(self, "place") else ()
+
     def locate(self, root: PathLike | None) -> Path | None:
         """Return where it would be read from; None if it is not on this machine."""
-        return find_place(root, self.place)
+        return find_place(root, *self.places)
 
     def load(self, root: PathLike | None, **options: Any) -> Data:
         """Return the graph, graph set or image set; nothing is written outside the cache folder."""

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset, PathLike, explain_damage, fetch_archive, find_place
+from sfa.data.downloads import NamedDataset, explain_damage, fetch_archive
 from sfa.data.images import build_images
 from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.data.readers.image_folder import read_image_folder
 from sfa.errors import InputError
+from sfa.folders import PathLike
 from sfa.tasks import Task
 
 SIDE, CHANNELS = 32, 3
@@ -53,8 +54,9 @@ class Cifar(ImageSet):
     def content(self) -> str:
         return f"{self.place}/ (unpacked from {self.url})"
 
-    def locate(self, root: PathLike | None) -> Path | None:
-        return find_place(root, f"images/{self.place}", self.place)
+    @property
+    def places(self) -> tuple[str, ...]:
+        return f"images/{self.place}", self.place
 
     def fetch(self, temporary: Path) -> None:
         fetch_archive(self.url, self.md5, temporary)
@@ -170,9 +172,10 @@ class ImageNet100(ImageSet):
     content = "imagenet-100/ or all of imagenet/, each with train/ and val/ and a folder a class in these,"
     downloaded = False
 
-    def locate(self, root: PathLike | None) -> Path | None:
+    @property
+    def places(self) -> tuple[str, ...]:
         names = ("imagenet-100", "imagenet100", "imagenet")
-        return find_place(root, *(f"{under}{name}" for name in names for under in ("images/", "")))
+        return tuple(f"{under}{name}" for name in names for under in ("images/", ""))
 
     def read(self, place: Path, *, image_size: int | None = None, **options: Any) -> Data:
         """Read the images; see `read_image_folder` for the options."""

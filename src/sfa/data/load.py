@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 import sfa.data.builtin  # noqa: F401  (registers them)
 from sfa.data.convert import as_graph, as_graphs, is_one_graph
-from sfa.data.downloads import NamedDataset, PathLike, data_root, existing
+from sfa.data.downloads import NamedDataset, existing
 from sfa.data.image_sets import ImageNet100
 from sfa.data.images import as_images
 from sfa.data.pyg_sets import PREFIX, TuSet
@@ -20,6 +20,7 @@ from sfa.data.readers.image_arrays import read_image_arrays
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.image_folder import holds_images, read_image_folder
 from sfa.errors import InputError, SfaError, unknown_name
+from sfa.folders import PathLike, data_root
 from sfa.registry import is_path, known_names, registered, resolve
 from sfa.tasks import ITEMS, task_attribute, task_of
 

@@ -17,10 +17,11 @@ import numpy as np
 import pandas as pd
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset, PathLike, processed, quiet
+from sfa.data.downloads import NamedDataset, processed, quiet
 from sfa.data.graph import build_graph, build_graphs
 from sfa.data.labels import MASKS, given_masks
 from sfa.errors import InputError
+from sfa.folders import PathLike
 from sfa.tasks import Task
 
 PREFIX = "tu:"

@@ -170,7 +170,7 @@ def build_method(
             first = num_nodes if method_class.transductive else _build("encoder", recipe.encoder, parts, in_features)
             if recipe.augmentation is not None:
                 options["augmentation"] = _build("augmentation", recipe.augmentation, parts)
-            built = method_class(first, **options)  # type: ignore[arg-type]
+            built = method_class(first, **options)
     if recipe.postprocess:
         built.postprocess = [build("postprocess", step) for step in recipe.postprocess]
     for step in built.postprocess:

@@ -5,7 +5,7 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from sfa.data.arrays import with_shape
-from sfa.data.downloads import PathLike, existing, explain_damage
+from sfa.data.downloads import existing, explain_damage
 from sfa.data.graph import count_nodes
 from sfa.data.labels import check_ids
 from sfa.data.raw import build, in_graph, join_graphs
@@ -16,6 +16,7 @@ from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.tables import read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
+from sfa.folders import PathLike
 from sfa.tasks import Task
 
 READERS = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.downloads import PathLike, existing, explain_damage
+from sfa.data.downloads import existing, explain_damage
 from sfa.data.images import build_images
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.graph_formats import check_keys, read_arrays
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
+from sfa.folders import PathLike
 
 ARGUMENTS = {"labels": "y", "ids": "image_ids", "classes": "class_names"}
 PARTS = ("x_train", "x_test", "y_train", "y_test")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.downloads import PathLike, existing
+from sfa.data.downloads import existing
 from sfa.data.images import build_images
 from sfa.data.readers.graph import LABELS, READERS
 from sfa.data.readers.image_arrays import holds_image_arrays
@@ -16,6 +16,7 @@ from sfa.data.readers.image_file import SUFFIXES
 from sfa.data.readers.image_pixels import ImageDecoder, OnImage
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
+from sfa.folders import PathLike
 
 TRAIN = "train"
 VALIDATION = ("val", "validation", "valid")
