@@ -55,3 +55,10 @@ def test_old_parts_are_attributes_of_the_package() -> None:
         assert sfa.processes.count() == 1
     with pytest.raises(ModuleNotFoundError):
         import_module("sfa.no_such_part")
+
+
+def test_old_spellings_are_found_and_warn() -> None:
+    with pytest.warns(DeprecationWarning, match="generalization_bound"):
+        assert sfa.theory.generalisation_bound is sfa.theory.generalization_bound
+    with pytest.warns(DeprecationWarning, match="leveled"):
+        assert sfa.theory.levelled is sfa.theory.leveled

@@ -19,7 +19,7 @@ from sfa.methods import GRACE
 from sfa.nn import GCN
 from sfa.nn.sparse import Propagation, propagation_of
 from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs, propagate
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from tests.cases import each
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -80,7 +80,7 @@ class TestInOrder:
     @each("backwards", [False, True])
     def test_a_method_applies_them_in_the_order_of_its_list(self, backwards: bool) -> None:
         graph = random_graph(3, 12, False)
-        with seeded_initialisation(0):
+        with seeded_initialization(0):
             method = GRACE(GCN(4, 6, activation="elu"))
         method.postprocess = [RemoveTopPCs(2), Propagate(2), ConcatFeatures(0.5)]
         dense, x = dense_adjacency(graph), graph.x.double()

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -42,6 +42,14 @@ NAMES = {
     "synchronize": "enable_cross_rank",
 }
 """Old names, and what they are called now."""
+
+
+def find_old_name(module: str, name: str, renamed: Mapping[str, Any]) -> Any:
+    """Return what a module once called ``name``, and warn; for a module's ``__getattr__``."""
+    if name not in renamed:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    warnings.warn(f"{module}.{name} is now {renamed[name].__name__}.", DeprecationWarning, stacklevel=3)
+    return renamed[name]
 
 
 class OldModules:

@@ -31,7 +31,7 @@ def batch_generator(seed: int, epoch: int, step: int, *, rank: int = 0) -> torch
 
 
 @contextmanager
-def seeded_initialisation(seed: int) -> Iterator[None]:
+def seeded_initialization(seed: int) -> Iterator[None]:
     """Initialize weights reproducibly inside, and leave the global generator as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(seed, 0))

@@ -20,7 +20,7 @@ from sfa.methods import GRACE, GraphCL, SimCLR
 from sfa.nn import GCN, GIN, MLP, GraphEncoder, ImageEncoder, PooledGCN, as_encoder, materialize, resnet18, small
 from sfa.nn.adapt import renewed
 from sfa.nn.image_encoder import to_float
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from sfa.tasks import Task
 
 
@@ -468,15 +468,15 @@ class TestRenewed:
         ],
     )
     def test_new_weights_of_the_same_distribution(self, build: Callable[[], nn.Module]) -> None:
-        with seeded_initialisation(0):
+        with seeded_initialization(0):
             encoder = build()
         with torch.no_grad():
             for parameter in encoder.parameters():  # as if it had been trained
                 parameter.mul_(3).add_(1)
         before = copy.deepcopy(encoder.state_dict())
-        with seeded_initialisation(1):
+        with seeded_initialization(1):
             fresh = renewed(encoder)
-        with seeded_initialisation(2):
+        with seeded_initialization(2):
             expected = {name: parameter.detach() for name, parameter in build().named_parameters()}
         assert all(torch.equal(value, before[key]) for key, value in encoder.state_dict().items())
         assert not {id(parameter) for parameter in fresh.parameters()} & {id(p) for p in encoder.parameters()}

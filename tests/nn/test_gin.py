@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, global_add_pool
 
 from sfa.nn import GIN
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from tests.graph.graph_batches import WIDTH, mixed_batch, random_graphs, seeded, to_batch
 
 
@@ -50,7 +50,7 @@ def perturbed(encoder: GIN) -> GIN:
 @pytest.mark.parametrize("hidden", [2, 3, 5])  # narrower than the features, as wide, and wider
 @pytest.mark.parametrize("training", [True, False])
 def test_values_and_gradients_are_those_of_torch_geometric(hidden: int, training: bool) -> None:
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         ours = perturbed(GIN(WIDTH, hidden).double()).train(training)
     theirs = Reference(ours).train(training)
     batch = mixed_batch()
@@ -85,7 +85,7 @@ def test_edge_weights_weigh_the_neighbours(hidden: int) -> None:
 
 
 def test_initial_weights_are_xavier_uniform_and_biases_zero() -> None:
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         encoder = GIN(50, 40, layers=2)
     for layer, (fan_in, fan_out) in ((encoder.layers[0].inner, (50, 40)), (encoder.layers[1].outer, (40, 40))):
         bound = math.sqrt(6 / (fan_in + fan_out))
@@ -97,7 +97,7 @@ def test_initial_weights_are_xavier_uniform_and_biases_zero() -> None:
 
 def test_bfloat16_by_autocast() -> None:
     batch = to_batch(random_graphs(0, [9, 8, 7, 12]))
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         encoder = GIN(WIDTH, 16)
     expected = encoder(batch)
     with torch.autocast("cpu", torch.bfloat16):

@@ -17,7 +17,7 @@ from sfa.augment import MaskFeatures
 from sfa.errors import InputError
 from sfa.nn import GIN, GraphEncoder, PooledGCN, sum_pool
 from sfa.nn.gin import whole_graphs
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from tests.graph.graph_batches import (
     WIDTH,
     assert_sound,
@@ -36,7 +36,7 @@ BOTH = pytest.mark.parametrize("name", ENCODERS)
 
 def trained_a_little(name: str, **options: int) -> GraphEncoder:
     """An encoder whose running statistics are no longer those of a new module."""
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         encoder = ENCODERS[name](WIDTH, **{"hidden": 4, "layers": 2, **options})
     encoder(to_batch(random_graphs(1, [9, 8, 7])))
     return encoder

@@ -19,7 +19,7 @@ from sfa.modes import evaluating
 from sfa.nn import ImageEncoder, small
 from sfa.nn import image_encoder as module
 from sfa.nn.image_encoder import histograms, moments, to_float
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from tests.memory_maps import file_of
 
 
@@ -30,7 +30,7 @@ def pixels(*shape: int, seed: int = 0) -> Tensor:
 
 def trained_a_little(channels: int = 3) -> ImageEncoder:
     """An encoder whose running statistics are no longer those of a new module."""
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         encoder = small(channels, 4)
     encoder(to_float(pixels(20, 8, 8, channels, seed=1)))
     return encoder

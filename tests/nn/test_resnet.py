@@ -15,7 +15,7 @@ from sfa.errors import InputError
 from sfa.nn import ResNet, resnet18, resnet18_imagenet, small, small_strided
 from sfa.nn.layers import BatchNorm2d
 from sfa.nn.resnet import CIFAR, IMAGENET, Stem
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from tests.processes import run_in_processes
 
 STEMS = {"plain": Stem(), "strided": Stem(stride=2), "cifar": CIFAR, "imagenet": IMAGENET}
@@ -39,7 +39,7 @@ def perturbed(encoder: ResNet) -> ResNet:
 
 
 def network(hidden: int = 4, channels: int = 3, blocks: tuple[int, ...] = (1, 1, 1), stem: Stem = CIFAR) -> ResNet:
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         return perturbed(ResNet(channels, hidden, blocks=blocks, stem=stem))
 
 
@@ -137,7 +137,7 @@ def test_imagenet_images_are_shrunk_by_32() -> None:
 
 
 def test_initial_weights_are_those_of_he_and_normalisations_the_identity() -> None:
-    with seeded_initialisation(0):
+    with seeded_initialization(0):
         encoder = ResNet(3, 32, blocks=(1, 2), stem=IMAGENET)
     convolutions = [module for module in encoder.modules() if isinstance(module, torch.nn.Conv2d)]
     assert len(convolutions) == 8

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfa.errors import InputError
-from sfa.theory import alignment, elementwise_bound, generalisation_bound
+from sfa.theory import alignment, elementwise_bound, generalization_bound
 from tests.cases import each
 
 
@@ -31,32 +31,32 @@ class TestGeneralisation:
         second = first + noise * rng.normal(size=(n, d))
         first, second = (h / np.linalg.norm(h, axis=1, keepdims=True) for h in (first, second))
         apart = (np.linalg.norm(first - second, axis=1) >= epsilon).mean()
-        bound = generalisation_bound(min(1.0, alignment(first, second)), epsilon=epsilon, sigma=1.0)
+        bound = generalization_bound(min(1.0, alignment(first, second)), epsilon=epsilon, sigma=1.0)
         assert apart <= bound + 1e-9
 
     def test_is_reached_by_pairs_exactly_epsilon_apart(self) -> None:
         """A share q of the pairs at the distance ε and the rest at 0: Markov's inequality with equality."""
         share, epsilon = 0.3, 0.5
         mean_inner_product = 1 - share * epsilon**2 / 2
-        assert generalisation_bound(mean_inner_product, epsilon=epsilon, sigma=1.0) == pytest.approx(share, rel=1e-12)
+        assert generalization_bound(mean_inner_product, epsilon=epsilon, sigma=1.0) == pytest.approx(share, rel=1e-12)
 
     def test_values(self) -> None:
         """Never above the paper's root; above 1 the root is the smaller and neither says anything."""
-        assert generalisation_bound(1.0, epsilon=0.1, sigma=0.9) == pytest.approx(0.1)
-        assert generalisation_bound(0.98, epsilon=0.5, sigma=0.9) == pytest.approx(0.1 + 0.04 / 0.25)
-        assert generalisation_bound(0.98, epsilon=0.5, sigma=0.9) < 0.1 + math.sqrt(0.04) / 0.5
-        assert generalisation_bound(-1.0, epsilon=0.1, sigma=0.9) == pytest.approx(1.1)
-        assert generalisation_bound(0.5, epsilon=1.0, sigma=1.0) == pytest.approx(1.0)
-        assert generalisation_bound(0.5, epsilon=math.inf, sigma=0.25) == pytest.approx(0.75)
+        assert generalization_bound(1.0, epsilon=0.1, sigma=0.9) == pytest.approx(0.1)
+        assert generalization_bound(0.98, epsilon=0.5, sigma=0.9) == pytest.approx(0.1 + 0.04 / 0.25)
+        assert generalization_bound(0.98, epsilon=0.5, sigma=0.9) < 0.1 + math.sqrt(0.04) / 0.5
+        assert generalization_bound(-1.0, epsilon=0.1, sigma=0.9) == pytest.approx(1.1)
+        assert generalization_bound(0.5, epsilon=1.0, sigma=1.0) == pytest.approx(1.0)
+        assert generalization_bound(0.5, epsilon=math.inf, sigma=0.25) == pytest.approx(0.75)
 
     @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(1e-3, 10), st.floats(0.01, 1))
     def test_better_alignment_and_stronger_augmentation_never_hurt(
         self, one: float, other: float, epsilon: float, sigma: float
     ) -> None:
         low, high = sorted([one, other])
-        better, worse = (generalisation_bound(a, epsilon=epsilon, sigma=sigma) for a in (high, low))
+        better, worse = (generalization_bound(a, epsilon=epsilon, sigma=sigma) for a in (high, low))
         assert better <= worse <= 2 - sigma + 1e-12
-        assert generalisation_bound(low, epsilon=epsilon, sigma=1.0) <= worse
+        assert generalization_bound(low, epsilon=epsilon, sigma=1.0) <= worse
 
     @each(
         ("arguments", "message"),
@@ -75,7 +75,7 @@ class TestGeneralisation:
     def test_wrong_arguments_are_named(self, arguments: tuple[float, float, float], message: str) -> None:
         aligned, epsilon, sigma = arguments
         with pytest.raises(InputError, match=message):
-            generalisation_bound(aligned, epsilon=epsilon, sigma=sigma)
+            generalization_bound(aligned, epsilon=epsilon, sigma=sigma)
 
 
 def turn(h: np.ndarray, h_tilde: np.ndarray) -> float:
@@ -159,11 +159,11 @@ def test_rounding_of_the_alignment_is_no_mistake() -> None:
     for _ in range(50):
         h = rng.normal(size=(7, 5))
         h /= np.linalg.norm(h, axis=1, keepdims=True)
-        assert generalisation_bound(alignment(h, h), epsilon=0.5, sigma=1.0) == pytest.approx(0, abs=1e-9)
+        assert generalization_bound(alignment(h, h), epsilon=0.5, sigma=1.0) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_tiny_epsilon() -> None:
-    assert generalisation_bound(0.5, epsilon=1e-200, sigma=0.9) == pytest.approx(1.1)
+    assert generalization_bound(0.5, epsilon=1e-200, sigma=0.9) == pytest.approx(1.1)
 
 
 @each("epsilon", [math.inf, 1e308])

@@ -17,7 +17,7 @@ from sfa.evaluate.online_probe import OnlineProbe
 from sfa.methods import Method
 from sfa.methods.base import FeatureMaps
 from sfa.sampling.items import Images
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from sfa.train import Callback, Interrupted, OnlineProbeCallback, RunFolder, load_tensors, train
 from tests.callbacks import on_epoch, on_step
 
@@ -30,7 +30,7 @@ class Pixels(Method):
 
     def __init__(self) -> None:
         super().__init__(None, width=4)
-        with seeded_initialisation(0):
+        with seeded_initialization(0):
             self.encoder = nn.Sequential(nn.Linear(16, 4), nn.BatchNorm1d(4))
 
     def forward(self, graph: Data, generator: Any = None, observe: Any = None) -> Tensor:

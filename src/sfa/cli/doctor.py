@@ -47,7 +47,7 @@ def doctor(data_root: DataRoot = None) -> None:
 
 
 def _pillow() -> str:
-    """The version of the extra `images`, or that it is not there."""
+    """Return the version of the extra `images`, or that it is not there."""
     try:
         return version("pillow")
     except PackageNotFoundError:

@@ -22,7 +22,7 @@ from sfa.nn.layers import dropout
 from sfa.nn.mlp import MLP
 from sfa.nn.sparse import Propagation, propagation_of
 from sfa.ranges import check_whole
-from sfa.seeding import derive_seed, seeded_initialisation, step_generator
+from sfa.seeding import derive_seed, seeded_initialization, step_generator
 from sfa.tasks import item_word, task_of
 
 SupervisedModel = Literal["mlp", "gcn"]
@@ -86,7 +86,7 @@ def supervised(
         split_seed, seen = derive_seed(seed, 6, number), np.concatenate([split.train, split.validation])
         known = torch.full((len(y),), -1)  # all that training may look at
         known[seen] = torch.from_numpy(y[seen])
-        with seeded_initialisation(split_seed):
+        with seeded_initialization(split_seed):
             network = _network(model, graph, hidden, int(known.max()) + 1, dropout)
         optimizer = torch.optim.Adam(network.parameters(), lr=lr, weight_decay=weight_decay)
         best, best_epoch, labels = (-1.0, -math.inf), 0, np.empty(0, dtype=np.int64)

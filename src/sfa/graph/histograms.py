@@ -64,7 +64,7 @@ def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
 
 
 def distinct_rows(x: NDArray[np.floating]) -> Labels:
-    """Number each row of ``x`` ``(n, d)`` among its distinct rows, in lexicographic order."""
+    """Return the place of each row of ``x`` ``(n, d)`` among its distinct rows, in lexicographic order."""
     order = np.lexsort(x.T[::-1])  # many times as fast as np.unique(x, axis=0)
     ordered = x[order]
     labels = np.zeros(len(x), dtype=np.int64)

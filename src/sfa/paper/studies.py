@@ -93,7 +93,7 @@ def iterations() -> Maps:
 
 @_map_study("passes", baseline="none")
 def passes() -> Maps:
-    """What SFA balances and what it disturbs, apart: the same levelling by gentler passes, and without chance."""
+    """Compare the same leveling by ever gentler passes, and without chance: what SFA balances, and what it disturbs."""
     maps: Maps = {"none": ("none", {})}  # not in the paper
     for count, total in ((1, 1.0), *((count, TOTAL_STRENGTH) for count in PASSES)):
         for name in ("sfa", "expectation") if count in (1, PASSES[-1]) else ("sfa",):
@@ -111,7 +111,7 @@ def noisy_features(base: Base) -> Iterator[Variant]:
 
 @_study("noisy-edges")
 def noisy_edges(base: Base) -> Iterator[Variant]:
-    """A share of the edges replaced by random ones, without and with SFA."""
+    """Replace a fraction of the edges by random ones, without and with SFA."""
     for noise in EDGE_NOISES:  # not in the paper
         noisy = base.recipe.updated({"edge_noise": noise})
         yield from _without_and_with_sfa(noisy, f"{100 * noise:g} % random edges", ", ")
@@ -127,7 +127,7 @@ def spectral_maps() -> Maps:
 
 @_map_study("kappa", baseline="sfa")
 def kappa() -> Maps:
-    """The κ singular values that Grassmann feature maps keep, without noise, beside SFA."""
+    """Vary the number κ of singular values that Grassmann feature maps keep, without noise, beside SFA."""
     maps: Maps = {f"κ = {count}": ("grassmann", {"kappa": count, "noise": 0.0}) for count in KAPPAS}
     return {"sfa": ("sfa", {}), **maps}
 

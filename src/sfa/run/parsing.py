@@ -18,7 +18,7 @@ from sfa.postprocess import ConcatFeatures
 from sfa.registry import build, is_path, known_names, resolve
 from sfa.run.sections import check_part, is_object, named, names_of, options_of, takes_anything
 from sfa.sampling import Sampler
-from sfa.seeding import seeded_initialisation
+from sfa.seeding import seeded_initialization
 from sfa.spectral.base import as_spectral
 from sfa.tasks import DATA, ITEMS, Task, settings_of, task_attribute
 
@@ -62,6 +62,9 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
     sampler, usual = given.get("sampler", {}), settings.get("sampler", {"name": "whole"})
     if isinstance(sampler, Mapping) and sampler and "name" not in sampler and usual["name"] == "whole":
         usual = {"name": "neighbours"}  # options alone ask for sampled neighbors
+    sampler = named(sampler, "sampler", usual, "whole")
+    if sampler["name"] == "neighbors":
+        sampler["name"] = "neighbours"  # as all stored recipes spell it
     steps = given.get("postprocess")
     steps = steps if isinstance(steps, list | tuple) else [] if steps is None else [steps]
     training, usual_training = given.get("training", {}), settings.get("training", {})
@@ -74,7 +77,7 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
         "augmentation": None,
         "spectral": _spectral_section(given.get("spectral", {}), method_class.task),
         "postprocess": [named(one, "postprocess", {}, None) for one in steps],
-        "sampler": named(sampler, "sampler", usual, "whole"),
+        "sampler": sampler,
         "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
         "training": training,
     }
@@ -162,7 +165,7 @@ def build_method(
     if "method" in parts or is_object(name):
         built: Method = _build("method", recipe.method, parts)
     else:
-        with seeded_initialisation(recipe.training.seed):
+        with seeded_initialization(recipe.training.seed):
             options = {key: value for key, value in recipe.method.items() if key != "name"}
             options["spectral"] = as_spectral(_build("spectral", recipe.spectral, parts))
             if method_class.transductive and num_nodes is None:

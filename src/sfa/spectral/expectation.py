@@ -17,7 +17,7 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
     .. math::
         \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
 
-    with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.levelled`). Not in the paper: compare it with
+    with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.leveled`). Not in the paper: compare it with
     :func:`~sfa.spectral.power_iteration`, which has the same arguments, to see what the noise of SFA is worth. It takes
     an SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
     """
@@ -28,21 +28,21 @@ def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes
     def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
         # All d directions count, also those in which a map of fewer rows has nothing.
         known = pad(sigma, (0, h.shape[-1] - sigma.shape[-1]))
-        values = _levelled(known, int(iterations), float(strength), int(passes))[..., : sigma.shape[-1]]
+        values = _leveled(known, int(iterations), float(strength), int(passes))[..., : sigma.shape[-1]]
         return values, torch.zeros_like(sigma)  # W is a constant: no slope is asked for
 
     return on_unit_scale(h, lambda unit, scale: scale * spectral_function(unit, push_forward, detach=True))
 
 
-@torch.library.custom_op("sfa::levelled", mutates_args=())
-def _levelled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
-    """Compute :func:`sfa.theory.levelled`, which is NumPy's: one opaque step of a compiled graph."""
-    from sfa.theory import levelled  # imports SciPy, which would be a third of the time that the layer's import takes
+@torch.library.custom_op("sfa::leveled", mutates_args=())
+def _leveled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
+    """Compute :func:`sfa.theory.leveled`, which is NumPy's: one opaque step of a compiled graph."""
+    from sfa.theory import leveled  # imports SciPy, which would be a third of the time that the layer's import takes
 
-    return torch.from_numpy(levelled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
+    return torch.from_numpy(leveled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
 
 
-_levelled.register_fake(lambda sigma, *_: torch.empty_like(sigma))
+_leveled.register_fake(lambda sigma, *_: torch.empty_like(sigma))
 
 
 @register("spectral", "expectation")

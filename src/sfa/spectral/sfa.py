@@ -62,7 +62,7 @@ def power_iteration(
         directions: ``q < d``, how many orthonormal directions are removed together: ``s H Q Qᵀ`` is subtracted, which
             flattens about the ``q`` leading singular values. ``1`` is the paper's.
         passes: ``p``, how often all of it is repeated on what is left. Many passes of a ``strength`` below 1 level the
-            top of the spectrum with little noise (:func:`sfa.theory.levelled`). ``1`` is the paper's.
+            top of the spectrum with little noise (:func:`sfa.theory.leveled`). ``1`` is the paper's.
         across_processes: The rows of ``h`` on all processes are one map; some processes may hold none.
         generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
     """

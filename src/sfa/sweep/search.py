@@ -45,16 +45,16 @@ class SearchCallback:
     """Base class of callbacks: override the hooks that you need."""
 
     def on_run_begin(self, arm: str, number: int, recipe: Recipe) -> None:
-        """Called before a recipe is trained, for this trial of an arm."""
+        """Run before a recipe is trained, for this trial of an arm."""
 
     def on_step_end(self, epochs: float, loss: float) -> None:
-        """Called after each step of training."""
+        """Run after each step of training."""
 
     def on_trial_end(self, record: Record, best: Record | None) -> None:
-        """Called after each trial, with the best of its arm so far."""
+        """Run after each trial, with the best of its arm so far."""
 
     def on_report_end(self, arm: str, seed: int, failure: str | None) -> None:
-        """Called after each run of the report."""
+        """Run after each run of the report."""
 
 
 @dataclass

@@ -49,7 +49,7 @@ def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
     return bound
 
 
-def generalisation_bound(alignment: float, *, epsilon: float, sigma: float) -> float:
+def generalization_bound(alignment: float, *, epsilon: float, sigma: float) -> float:
     r"""Bound the downstream error of a nearest-neighbor classifier (Theorem 1).
 
     .. math::

@@ -75,14 +75,14 @@ def moments(sigma: ArrayLike, iterations: int, method: Method) -> Moments:
     return result
 
 
-def levelled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Array:
+def leveled(sigma: ArrayLike, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Array:
     r"""Compute the spectrum after passes of the expected map, :math:`\sigma_i \leftarrow \sigma_i (1 - s \lambda_i)`.
 
     Many gentle passes follow the flow :math:`\dot\sigma_i = -\sigma_i \lambda_i(\sigma; k)` for the time
     ``strength · passes``: the leading values come down, ever more of them together, and the rest stay. Single draws of
     ``power_iteration(h, k, strength=s, passes=p)`` gather around that, with a variance of the order ``s``.
 
-    >>> levelled([8.0, 4.0, 2.0, 1.0, 0.1], strength=0.1, passes=40).round(2)
+    >>> leveled([8.0, 4.0, 2.0, 1.0, 0.1], strength=0.1, passes=40).round(2)
     array([1.12, 1.11, 1.04, 0.83, 0.1 ])
     """
     values = checked_spectrum(sigma)

@@ -117,32 +117,32 @@ class Callback:
         return type(self).__name__
 
     def setup(self, state: TrainingState) -> None:
-        """Called first, before a checkpoint is loaded."""
+        """Run first, before a checkpoint is loaded."""
 
     def on_train_start(self, state: TrainingState) -> None:
-        """Called before the first step, or the first after a resume; not if the run has finished already."""
+        """Run before the first step, or the first after a resume; not if the run has finished already."""
 
     def on_step_start(self, state: TrainingState) -> None:
-        """Called before each step, with its learning rate set."""
+        """Run before each step, with its learning rate set."""
 
     def needs_feature_maps(self, state: TrainingState) -> bool:
         """Return whether to call :meth:`on_feature_maps` in the next step; the method must then take ``observe``."""
         return False
 
     def on_feature_maps(self, state: TrainingState, maps: FeatureMaps, batch: Data) -> None:
-        """Called with the detached feature maps of a step and their batch, or of each part of it."""
+        """Take the detached feature maps of a step and their batch, or of each part of it."""
 
     def on_step_end(self, state: TrainingState) -> None:
-        """Called after each step."""
+        """Run after each step."""
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """Called after each epoch, before its metrics are written."""
+        """Run after each epoch, before its metrics are written."""
 
     def on_train_end(self, state: TrainingState) -> None:
-        """Called after the last epoch, before the final checkpoint; not after an interruption or an error."""
+        """Run after the last epoch, before the final checkpoint; not after an interruption or an error."""
 
     def teardown(self, state: TrainingState) -> None:
-        """Called last, however training ended."""
+        """Run last, however training ended."""
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the tensors that a checkpoint keeps."""

@@ -14,7 +14,7 @@ from sfa.theory import (
     PushForward,
     expectation,
     jensen_bound,
-    levelled,
+    leveled,
     push_forward,
     rivals,
     simulate,
@@ -168,7 +168,7 @@ def draw_levelling() -> Figure:
 
 def _flow() -> Array:
     """Return the spectrum after very many very gentle passes."""
-    return levelled(DECAY, 1, strength=TOTAL / 800, passes=800)
+    return leveled(DECAY, 1, strength=TOTAL / 800, passes=800)
 
 
 def _simulate(passes: int) -> Array:
