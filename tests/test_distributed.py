@@ -261,9 +261,7 @@ class TestSynchronise:
 
     def test_names_a_map_that_cannot_and_sets_nothing(self) -> None:
         model = nn.Sequential(BatchNorm(3), Whiten())
-        with pytest.raises(
-            InputError, match=r"^Whiten needs all rows .* in one process.* spectral map that span several"
-        ):
+        with pytest.raises(InputError, match="spectral map that span"):
             distributed.enable_cross_rank(model)
         assert not model[0].across_processes
 
@@ -299,7 +297,7 @@ def die() -> None:
 
 class TestHarness:
     def test_what_a_process_raises_is_shown(self) -> None:
-        with pytest.raises(AssertionError, match=r"(?s)Process 0 of 1 failed.*in fail.*RuntimeError: this one"):
+        with pytest.raises(AssertionError, match="0 of 1 failed"):
             run_in_processes(fail, 1)
 
     def test_so_is_where_it_stood_when_time_was_up_and_the_next_call_works(self) -> None:

@@ -129,7 +129,7 @@ def test_what_it_cannot_do_is_said(planted: Data) -> None:
         quiet_trainer(1).fit(LightningMethod(method))
     for weights in method.parameters():
         weights.data.fill_(torch.nan)
-    with pytest.raises(TrainingError, match="The loss is nan at epoch 1"):
+    with pytest.raises(TrainingError, match="The loss is nan"):
         quiet_trainer(1).fit(LightningMethod(method, planted))
 
 
@@ -208,7 +208,7 @@ def test_one_view_and_several_layers() -> None:
 
 
 def test_a_model_without_a_layer() -> None:
-    with pytest.raises(InputError, match="Model has no spectral map to look at"):
+    with pytest.raises(InputError, match="Model has no spectral"):
         quiet_trainer(1, callbacks=[SpectralDiagnostics()]).fit(Model(nn.Identity()), batches(1))
 
 
@@ -236,5 +236,5 @@ def test_it_goes_with_the_lightning_that_is_used(
 def test_without_either_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(InputError, match=r"needs the extra `lightning`: pip install 'sfa\[lightning\]'"):
+    with pytest.raises(InputError, match=r"`lightning`: pip install 'sfa\[lightning\]'"):
         name_in_use()

@@ -87,9 +87,9 @@ class TestRegister:
 
         register("sampler", "mine", Mine)
         register("sampler", "mine", Mine)
-        with pytest.raises(InputError, match=r"There is a sampler called 'mine' already, <class .*Mine'>: choose an"):
+        with pytest.raises(InputError, match="sampler called 'mine' already"):
             register("sampler", "mine", Other)
-        with pytest.raises(InputError, match="There is a sampler called 'whole' already"):
+        with pytest.raises(InputError, match="sampler called 'whole' already"):
             register("sampler", "whole", Mine)
         assert resolve("sampler", "mine") is Mine
         assert resolve("sampler", "whole") is WholeGraph
@@ -108,13 +108,13 @@ class TestRegister:
     @pytest.mark.parametrize("name", ["", "my sampler", "a:b", "tab\t", None, 3])
     def test_bad_names(self, name: Any) -> None:
         before = dict(registered("sampler"))
-        with pytest.raises(InputError, match="name of a sampler is a word of letters, digits"):
+        with pytest.raises(InputError, match="word of letters, digits"):
             register("sampler", name, Mine)
         assert registered("sampler") == before
 
     def test_bad_kinds(self) -> None:
         for call in (lambda: register("samplers", "mine", Mine), lambda: registered("samplers")):
-            with pytest.raises(InputError, match="Unknown kind of part 'samplers': did you mean 'sampler'"):
+            with pytest.raises(InputError, match="did you mean 'sampler'"):
                 call()
         with pytest.raises(InputError, match="Unknown kind of part"):
             resolve("table", "1")
@@ -139,15 +139,11 @@ def test_what_is_returned_is_a_copy() -> None:
 
 def test_unknown_names() -> None:
     register("sampler", "my-walks", Mine)
-    with pytest.raises(
-        InputError, match=r"^Unknown sampler 'my-walk': did you mean 'my-walks'\? Allowed: .*, whole\.$"
-    ):
+    with pytest.raises(InputError, match="did you mean 'my-walks'"):
         resolve("sampler", "my-walk")
-    with pytest.raises(InputError, match=r"^Unknown protocol 'honest': did you mean 'honest-1"):
+    with pytest.raises(InputError, match="Unknown protocol 'honest': did"):
         resolve("protocol", "honest")
-    with pytest.raises(
-        InputError, match=r"^Unknown logger 'wandbb': did you mean 'wandb'\? Allowed: tensorboard, wandb"
-    ):
+    with pytest.raises(InputError, match="did you mean 'wandb'"):
         resolve("logger", "wandbb")
 
 
@@ -209,8 +205,7 @@ class TestPaths:
     def test_a_module_that_is_not_there(self, here: Path) -> None:
         with pytest.raises(
             InputError,
-            match=r"^The sampler my_none:Mine cannot be imported: ModuleNotFoundError: No module named 'my_none'; "
-            r"install it, or work in the folder that it is in\.$",
+            match="my_none:Mine cannot be imported",
         ):
             resolve("sampler", "my_none:Mine")
         with pytest.raises(InputError, match=rf"^There is no file {here / 'my_none.py'}\.$"):
@@ -219,7 +214,7 @@ class TestPaths:
     def test_a_module_that_lacks_another(self, here: Path) -> None:
         """It is the other one that is not there."""
         (here / "my_lacking.py").write_text("import my_none\n")
-        with pytest.raises(InputError, match=r"^The sampler my_lacking:Mine cannot .* No module named 'my_none'$"):
+        with pytest.raises(InputError, match="The sampler my_lacking:Mine cannot"):
             resolve("sampler", "my_lacking:Mine")
 
     def test_classes_have_names(self, here: Path) -> None:
@@ -277,7 +272,7 @@ class TestInstalledPackages:
         install("sampler", broken="my_none:Mine", mine="sfa.sampling:WholeGraph")
         assert resolve("sampler", "whole") is WholeGraph
         assert resolve("sampler", "mine") is WholeGraph
-        with pytest.raises(InputError, match=r"Unknown sampler 'brokem': did you mean 'broken'\?"):
+        with pytest.raises(InputError, match="did you mean 'broken'"):
             resolve("sampler", "brokem")
 
 
@@ -311,14 +306,14 @@ class TestDataSets:
         assert info.loader is not None
         assert info.loader.endswith("ring")
         assert find("my-Ring") == info
-        with pytest.raises(InputError, match="my-Ring has its own features and labels, so leave out node_features="):
+        with pytest.raises(InputError, match="so leave out node_features="):
             load("my-Ring", node_features="degree")
 
     def test_names_are_found_in_any_case(self, graph: Data) -> None:
         register("dataset", "ring", lambda root: graph)
         assert load("RING").name == "ring"
         assert find("rings") is None
-        with pytest.raises(InputError, match=r"Unknown data set 'rings', and there is no file .*did you mean 'ring'\?"):
+        with pytest.raises(InputError, match="did you mean 'ring'"):
             load("rings")
 
     def test_sets_of_graphs_and_of_images(self, molecule_list: list[Data], molecules: Data, pictures: Data) -> None:
@@ -338,12 +333,10 @@ class TestDataSets:
         assert names()[-1].task == "graph"
         assert load("molecules").num_nodes == molecules.num_nodes
         load_molecules.task = "node"  # type: ignore[attr-defined]
-        with pytest.raises(
-            InputError, match=r"molecules holds whole graphs: set .*load_molecules\.task to 'graph', not"
-        ):
+        with pytest.raises(InputError, match=r"load_molecules\.task to 'graph', not"):
             load("molecules")
         load_molecules.task = "nodes"  # type: ignore[attr-defined]
-        with pytest.raises(InputError, match="Unknown task of the data set molecules 'nodes': did you mean 'node'"):
+        with pytest.raises(InputError, match="did you mean 'node'"):
             names()
 
     def test_what_goes_wrong_is_said(self, here: Path) -> None:
@@ -351,15 +344,13 @@ class TestDataSets:
             raise KeyError("column")
 
         register("dataset", "failing", fail)
-        with pytest.raises(
-            InputError, match=r"^The data set failing could not be loaded by .*fail: KeyError: 'column'$"
-        ):
+        with pytest.raises(InputError, match="data set failing could"):
             load("failing")
         register("dataset", "number", lambda root: 3)
-        with pytest.raises(InputError, match="A int is no set of graphs"):
+        with pytest.raises(InputError, match="no set of graphs"):
             load("number")
         register("dataset", "data", Data())
-        with pytest.raises(InputError, match=r"data is registered as .*: register a function that takes a folder"):
+        with pytest.raises(InputError, match="register a function that"):
             load("data")
 
     def test_a_function_by_its_path(self, here: Path) -> None:
@@ -369,7 +360,7 @@ class TestDataSets:
         for path in ("my_data:ring", "my_data.py:ring", str(here / "my_data.py:ring")):
             loaded = load(path)
             assert (loaded.num_nodes, loaded.name) == (12, "ring")
-        with pytest.raises(InputError, match=r"^Unknown data set of my_data 'rang': did you mean 'ring'"):
+        with pytest.raises(InputError, match="did you mean 'ring'"):
             load("my_data:rang")
 
     def test_tu_sets_come_first(self, here: Path) -> None:
@@ -452,7 +443,7 @@ def test_a_function_of_data_and_generator_is_an_augmentation_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ["../../x", "a b", "a:b", "", "_hidden", "<lambda>"])
 def test_names_that_no_file_or_command_could_have_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="The name of a protocol is a word"):
+    with pytest.raises(InputError, match="name of a protocol"):
         register("protocol", name, object())
 
 

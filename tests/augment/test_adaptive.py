@@ -326,15 +326,15 @@ class TestMemory:
 
 
 def test_wrong_values_are_refused(graph: Data) -> None:
-    with pytest.raises(InputError, match=r"cut_off must be a number, 0 or more and at most 1, not 1\.2"):
+    with pytest.raises(InputError, match="number, 0 or more"):
         adaptive_views(graph, (0.1, 0.1), (0.1, 0.1), cut_off=1.2)
-    with pytest.raises(InputError, match="Unknown importance 'sinks': did you mean 'sink'"):
+    with pytest.raises(InputError, match="did you mean 'sink'"):
         AdaptiveDrop(importance="sinks")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="did you mean 'pagerank'"):
         adaptive_views(graph, (0.1, 0.1), (0.1, 0.1), centrality="pagerang")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="edge_drop"):
         adaptive_views(graph, (-0.1, 0.1), (0.1, 0.1))
-    with pytest.raises(InputError, match=r"edge_drop is a probability .*, or one for each view, not \(0\.1, 1\.5\)"):
+    with pytest.raises(InputError, match="edge_drop is a probability"):
         adaptive_views(graph, (0.1, 1.5), (0.1, 0.1))
     with pytest.raises(InputError, match="feature_drop"):
         adaptive_views(graph, (0.1, 0.1), (0.1, float("nan")))

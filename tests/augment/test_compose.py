@@ -166,7 +166,7 @@ class TestRates:
 
     @pytest.mark.parametrize("rate", [-0.1, 1.5, math.nan, (0.1, 0.2), "0.3", None])
     def test_a_diffusion_has_edges_to_drop_in_one_view_alone(self, rate: Any) -> None:
-        with pytest.raises(InputError, match="edge_drop must be a number, 0 or more and at most 1"):
+        with pytest.raises(InputError, match="number, 0 or more"):
             Diffusion(edge_drop=rate)
 
 

@@ -50,11 +50,11 @@ def test_edges_go_in_alpha_alone_and_columns_in_both(planted: Data) -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(InputError, match="Unknown diffusion 'pprr': did you mean 'ppr'"):
+    with pytest.raises(InputError, match="did you mean 'ppr'"):
         Diffusion("pprr")  # type: ignore[arg-type]
     diffusion = Diffusion()
     assert require_diffusion(diffusion, GCN(5, 4), "mvgrl") is diffusion
-    with pytest.raises(InputError, match="mvgrl contrasts a graph with its diffusion, and takes the augmentation"):
+    with pytest.raises(InputError, match="and takes the augmentation"):
         require_diffusion(UniformDrop(), GCN(5, 4), "mvgrl")
-    with pytest.raises(InputError, match="mvgrl embeds the diffusion of a graph, which MLP cannot"):
+    with pytest.raises(InputError, match="mvgrl embeds the diffusion"):
         require_diffusion(diffusion, MLP(5, 4), "mvgrl")

@@ -277,7 +277,7 @@ class TestRandomChoice:
         assert torch.equal(view.edge_index, expected.edge_index)
 
     def test_wrong_rates_are_refused_by_name(self) -> None:
-        with pytest.raises(InputError, match=r"attribute_mask is a probability from 0 to 1, not 1\.5"):
+        with pytest.raises(InputError, match="attribute_mask is a probability"):
             RandomChoice(attribute_mask=1.5)
 
 
@@ -347,7 +347,7 @@ def test_both_views_are_augmented_and_drawn_apart() -> None:
 
 
 def test_wrong_options_are_refused() -> None:
-    with pytest.raises(InputError, match="Unknown augmentation 'node_drop': did you mean 'node-drop'"):
+    with pytest.raises(InputError, match="did you mean 'node-drop'"):
         RandomChoice("node_drop")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="did you mean 'random4'"):
         RandomChoice("random5")  # type: ignore[arg-type]

@@ -314,10 +314,10 @@ class TestImageViews:
         assert torch.equal(alpha, to_float(pictures.x))
 
     def test_unknown_strengths_and_no_pairs_are_refused(self) -> None:
-        with pytest.raises(InputError, match="Unknown strength 'strongs': did you mean 'strong'"):
+        with pytest.raises(InputError, match="did you mean 'strong'"):
             ImageViews("strongs")  # type: ignore[arg-type]
         for wrong in (0.5, NOTHING, (NOTHING,), (NOTHING, 0.5), None):
-            with pytest.raises(InputError, match="strength is a name or a pair of Strengths"):
+            with pytest.raises(InputError, match="a pair of Strengths"):
                 ImageViews(wrong)  # type: ignore[arg-type]
 
     def test_pixels_as_whole_numbers_without_a_set_are_refused(self, pictures: Data) -> None:
@@ -359,7 +359,7 @@ def test_strengths_of_ones_own() -> None:
 
 
 def test_strengths_of_no_such_name_are_refused() -> None:
-    with pytest.raises(InputError, match="Unknown strength 'storng': did you mean 'strong'"):
+    with pytest.raises(InputError, match="did you mean 'strong'"):
         ImageViews("storng")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="strength"):
         Recipe.parse({"method": "simclr", "augmentation": {"strength": "storng"}})

@@ -119,7 +119,7 @@ class TestMaskFeatures:
         kept = mask.view(3, 4000).float().mean(1)
         assert kept.tolist() == [1, pytest.approx(0.7, abs=0.03), 0]
         assert mask_features(5, torch.zeros(5)) is None
-        with pytest.raises(InputError, match=r"4 of them, not a tensor of shape \(5,\)"):
+        with pytest.raises(InputError, match="4 of them, not"):
             mask_features(4, torch.zeros(5))
 
 

@@ -116,7 +116,7 @@ def test_labels_may_be_words_and_some_unknown() -> None:
 def test_labels_that_are_not_asked_for_may_be_anything() -> None:
     graphs = pyg_graphs()
     graphs[1].y = torch.tensor([0.3, 0.4])
-    with pytest.raises(InputError, match=r"The graph 1 has labels of shape \[2\], but one label a graph is needed"):
+    with pytest.raises(InputError, match=r"shape \[2\], but one"):
         as_graphs(graphs)
     assert "y" not in as_graphs(graphs, labels=False)
 
@@ -192,9 +192,7 @@ def test_what_is_no_set_is_said(subtests: pytest.Subtests) -> None:
     "obj", [WANTED, Batch.from_data_list(pyg_graphs()), pyg_graphs(), nx_graphs(), tuple(pyg_graphs())]
 )
 def test_many_graphs_where_one_is_needed(obj: Any) -> None:
-    with pytest.raises(
-        InputError, match=r"This is a set of graphs, and one graph is needed: GraphEmbedder .*as_graphs"
-    ):
+    with pytest.raises(InputError, match="graph is needed: GraphEmbedder"):
         as_graph(obj)
     if isinstance(obj, list):
         with pytest.raises(InputError, match="This is a set of graphs"):  # which is no pair (X, A) either

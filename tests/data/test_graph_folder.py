@@ -145,14 +145,14 @@ def test_what_is_wrong_in_a_folder_is_said(name: str, content: str, says: str, t
 def test_a_folder_that_holds_no_set(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "labels.csv").write_text("id,label\na,1\n")
-    with pytest.raises(InputError, match=r"folder .*mine has no graph files in it \(\.npz"):
+    with pytest.raises(InputError, match=r"files in it \(\.npz"):
         load(tmp_path / "mine")
     nx.write_gml(nx.path_graph(3), tmp_path / "mine" / "a.gml")
-    with pytest.raises(InputError, match=r"is a folder of graphs, so leave out features= .*NAME\.features\.csv"):
+    with pytest.raises(InputError, match="so leave out features="):
         load(tmp_path / "mine", features=tmp_path / "x.npy")
     with pytest.raises(InputError, match=r"label file .* does not exist"):
         load(tmp_path / "mine", labels=tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"There is no file or folder .*nowhere"):
+    with pytest.raises(InputError, match="no file or folder"):
         load(tmp_path / "nowhere")
 
 
@@ -164,7 +164,7 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
 
     write_folder(tmp_path / "mine")
     monkeypatch.setattr(Path, "iterdir", refuse)
-    with pytest.raises(InputError, match=r"folder .* cannot be read: Permission denied"):
+    with pytest.raises(InputError, match="cannot be read: Permission"):
         load(tmp_path / "mine")
 
 
@@ -195,7 +195,7 @@ def test_labels_of_a_set_from_a_file_of_their_own(ids: list[str] | None, tmp_pat
     data = load(tmp_path / "mine.npz", labels=tmp_path / "y.csv")
     assert (data.y.tolist(), data.class_names) == ([0, -1, 0], ["b"])
     (tmp_path / "y.csv").write_text("graph,label\nghost,b\n")
-    with pytest.raises(InputError, match="labels the graph 'ghost', which the set does not have"):
+    with pytest.raises(InputError, match="the graph 'ghost', which"):
         load(tmp_path / "mine.npz", labels=tmp_path / "y.csv")
 
 
@@ -203,12 +203,12 @@ def test_what_is_wrong_with_an_npz_set_is_said(tmp_path: Path) -> None:
     np.savez(tmp_path / "mine.npz", **ARRAYS)
     np.save(tmp_path / "x.npy", X)
     (tmp_path / "y.csv").write_text("0,b\n")
-    with pytest.raises(InputError, match=r"mine\.npz is a graph set, which has its features in the same file"):
+    with pytest.raises(InputError, match=r"mine\.npz is a graph"):
         load(tmp_path / "mine.npz", features=tmp_path / "x.npy")
     with pytest.raises(InputError, match="Labels are given twice"):
         load(tmp_path / "mine.npz", labels=tmp_path / "y.csv")
     np.savez(tmp_path / "mine.npz", **ARRAYS | {"y": [0, 1, 0, 1, 0, 1, 0]})
-    with pytest.raises(InputError, match=r"labels of shape \[7\] for 3 graphs"):
+    with pytest.raises(InputError, match=r"\[7\] for 3 graphs"):
         load(tmp_path / "mine.npz")
     np.savez(tmp_path / "mine.npz", **{key: ARRAYS[key] for key in ("x", "edge_index")}, graph_id=["a"])
     with pytest.raises(InputError, match="unknown key 'graph_id': is 'graph_ids' meant"):
@@ -218,7 +218,7 @@ def test_what_is_wrong_with_an_npz_set_is_said(tmp_path: Path) -> None:
 def test_a_set_within_a_folder_is_refused(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "mine")
     np.savez(folder / "set.npz", **ARRAYS)
-    with pytest.raises(InputError, match=r"set\.npz is a graph set itself, but each file of a folder is one graph"):
+    with pytest.raises(InputError, match=r"set\.npz is a graph"):
         load(folder)
 
 
@@ -261,5 +261,5 @@ def test_a_saved_list_runs_no_code(tmp_path: Path) -> None:
         load(tmp_path / "mine.pt")
     assert not (tmp_path / "trace").exists()
     torch.save([*saved_graphs(), torch.ones(2, 2)], tmp_path / "mine.pt")
-    with pytest.raises(InputError, match="holds a list, but a torch_geometric Data or a list of them is needed"):
+    with pytest.raises(InputError, match="but a torch_geometric Data"):
         load(tmp_path / "mine.pt")

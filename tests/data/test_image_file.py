@@ -236,7 +236,7 @@ def test_a_file_cut_short_is_found_out(format: str, share: float, tmp_path: Path
     path.write_bytes(content)
     read_image(path)
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(CorruptImage, match=r"cannot be read as an image: .") as caught:
+    with pytest.raises(CorruptImage, match="cannot be read as") as caught:
         read_image(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -290,7 +290,7 @@ def png_of_size(width: int, height: int) -> bytes:
 def test_a_file_that_would_fill_the_memory_is_refused(side: int, tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png_of_size(side, side))
     for read in (read_image, read_size):
-        with pytest.raises(CorruptImage, match="it has more than the 134217728 pixels that are allowed"):
+        with pytest.raises(CorruptImage, match="than the 134217728 pixels"):
             read(tmp_path / "a.png")
 
 
@@ -299,7 +299,7 @@ def test_the_bound_on_pixels_is_exact(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(image_file, "MAX_PIXELS", 35)
     read_image(tmp_path / "a.png")
     monkeypatch.setattr(image_file, "MAX_PIXELS", 34)
-    with pytest.raises(CorruptImage, match="it has more than the 34 pixels that are allowed"):
+    with pytest.raises(CorruptImage, match="than the 34 pixels"):
         read_image(tmp_path / "a.png")
 
 
@@ -359,7 +359,7 @@ def test_transparency_and_orientation_come_before_the_size(tmp_path: Path) -> No
 
 def test_sizes_that_cannot_be_meant(subtests: pytest.Subtests) -> None:
     for size in [0, 3, -8, 2049, 10**9, 64.0, "64", True, (64, 64)]:
-        with subtests.test(str(size)), pytest.raises(InputError, match=r"image size is .* pixels from 4 to 2048"):
+        with subtests.test(str(size)), pytest.raises(InputError, match="from 4 to 2048"):
             check_image_size(size)
 
 

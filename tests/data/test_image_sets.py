@@ -160,7 +160,7 @@ def test_what_is_known_by_name() -> None:
 
 def test_a_set_has_its_own_labels_and_size(tmp_path: Path) -> None:
     write(tmp_path, "cifar10")
-    with pytest.raises(InputError, match=r"cifar10 has its own labels, so leave out labels= \(--labels\): others"):
+    with pytest.raises(InputError, match="cifar10 has its own"):
         load("cifar10", root=tmp_path, labels=tmp_path / "y.csv")
     for given in ({"image_size": 16}, {"skip_corrupt": True}):
         (name,) = given
@@ -223,7 +223,7 @@ def test_as_many_images_as_are_published_are_expected(tmp_path: Path, monkeypatc
     assert [(one.in_train_file, one.in_test_file) for one in SETS.values()] == [(10_000, 10_000), (50_000, 10_000)]
     write(tmp_path, "cifar100")
     replace_part(monkeypatch, "dataset", "cifar100", replace(small("cifar100"), in_test_file=3))
-    with pytest.raises(InputError, match=r"/test\.bin has 6148 bytes, but cifar100 as published has 3 records"):
+    with pytest.raises(InputError, match=r"/test\.bin has 6148 bytes"):
         load("cifar100", root=tmp_path)
 
 

@@ -169,7 +169,7 @@ def test_an_embedder_of_graphs_without_features(node_features: str, tmp_path: Pa
 
 @pytest.mark.parametrize("node_ids", [[1, "1", 2], ["1", 1, 2]])
 def test_ids_that_a_table_would_confuse_are_refused(node_ids: list[Any]) -> None:
-    with pytest.raises(InputError, match=r"'?1'? is given to more than one node"):
+    with pytest.raises(InputError, match="given to more than"):
         build_graph(np.eye(3), [[0, 1], [1, 2]], node_ids=node_ids)
 
 

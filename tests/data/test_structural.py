@@ -130,7 +130,7 @@ def test_nodes_named_by_numbers_come_in_ascending_order(header: str, tmp_path: P
 
 def test_a_first_row_that_may_be_either_is_asked_about(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("who,whom\nann,bob\nbob,cat\n")
-    with pytest.raises(InputError, match=r"begins with 'who' and 'whom', which may be a header.*source,target"):
+    with pytest.raises(InputError, match="'who' and 'whom', which"):
         read_graph(tmp_path / "e.csv", node_features="degree")
 
 

@@ -195,26 +195,22 @@ def test_graphs_without_features_get_degrees(
 
 def test_made_features_and_own_ones_are_not_mixed(molecule_list: list[Data], fitted: GraphEmbedder) -> None:
     """Not even where they are as many: a column means something else."""
-    with pytest.raises(
-        InputError, match=r"have degree features made for them.* graphs with node features of their own"
-    ):
+    with pytest.raises(InputError, match="have degree features made"):
         fitted.transform(bare(molecule_list))
     made = GraphEmbedder(**SMALL).fit(bare(molecule_list))
     wide = [Data(x=torch.ones(graph.num_nodes, 33), edge_index=graph.edge_index) for graph in molecule_list]
-    with pytest.raises(
-        InputError, match=r"have node features of their own.* graphs with degree features made for them"
-    ):
+    with pytest.raises(InputError, match="graphs with degree features"):
         made.transform(wide)
     np.testing.assert_array_equal(made.transform(as_graphs(bare(molecule_list))), made.embedding_)
     with pytest.raises(InputError, match="degree:4"):
         GraphEmbedder(node_features="degree:4").fit(molecule_list)
-    with pytest.raises(InputError, match="50 features; this embedder was fitted to 33"):
+    with pytest.raises(InputError, match="50 features; this embedder"):
         made.transform(as_graphs(bare(molecule_list), node_features="degree:50"))
 
 
 def test_another_number_of_features(molecule_list: list[Data], fitted: GraphEmbedder) -> None:
     narrow = [Data(x=graph.x[:, :3], edge_index=graph.edge_index) for graph in molecule_list]
-    with pytest.raises(InputError, match="3 features; this embedder was fitted to 4"):
+    with pytest.raises(InputError, match="3 features; this embedder"):
         fitted.transform(narrow)
 
 
@@ -294,9 +290,9 @@ class Unread:
 
 
 def test_a_method_of_the_other_level_is_told_before_any_work() -> None:
-    with pytest.raises(InputError, match=r"^grace embeds nodes, not graphs: use sfa\.NodeEmbedder\.$"):
+    with pytest.raises(InputError, match=r"not graphs: use sfa\.NodeEmbedder\."):
         GraphEmbedder("grace", options={"encoder.name": "gin"}).fit(Unread())
-    with pytest.raises(InputError, match=r"^graphcl embeds graphs, not nodes: use sfa\.GraphEmbedder\.$"):
+    with pytest.raises(InputError, match=r"not nodes: use sfa\.GraphEmbedder\."):
         sfa.NodeEmbedder("graphcl", options={"augmentation.edge_drop": (0, 0)}).fit(Unread())
     with pytest.raises(InputError, match=r"use sfa\.NodeEmbedder"):
         GraphEmbedder.from_recipe("paper/cora")
@@ -314,7 +310,7 @@ def test_from_recipe(molecule_list: list[Data]) -> None:
 
 
 def test_not_fitted(molecule_list: list[Data], tmp_path: Path) -> None:
-    with pytest.raises(NotFittedError, match="This GraphEmbedder is not fitted yet: call fit"):
+    with pytest.raises(NotFittedError, match="GraphEmbedder is not fitted"):
         GraphEmbedder().transform(molecule_list)
     with pytest.raises(NotFittedError, match="nothing to save"):
         GraphEmbedder().save(tmp_path / "embedder.safetensors")
@@ -338,13 +334,11 @@ def test_a_file_of_the_other_embedder(fitted: GraphEmbedder, planted: Data, tmp_
     nodes.save(tmp_path / "nodes.safetensors")
     with pytest.raises(
         InputError,
-        match=r"nodes\.safetensors was saved by a fitted sfa\.NodeEmbedder: load it with sfa\.NodeEmbedder\.",
+        match=r"a fitted sfa\.NodeEmbedder: load",
     ):
         GraphEmbedder.load(tmp_path / "nodes.safetensors")
     fitted.save(tmp_path / "graphs.safetensors")
-    with pytest.raises(
-        InputError, match=r"was saved by a fitted sfa\.GraphEmbedder: load it with sfa\.GraphEmbedder\.load\.$"
-    ):
+    with pytest.raises(InputError, match=r"a fitted sfa\.GraphEmbedder: load"):
         sfa.NodeEmbedder.load(tmp_path / "graphs.safetensors")
 
 

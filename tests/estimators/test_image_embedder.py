@@ -116,23 +116,21 @@ def test_saved_and_loaded_it_is_the_same(images: np.ndarray, fitted: ImageEmbedd
     assert np.array_equal(again.transform(images), fitted.embedding_)
     assert torch.equal(again.method_.encoder.mean, fitted.method_.encoder.mean)
     assert again.recipe_ == fitted.recipe_
-    with pytest.raises(
-        InputError, match=r"was saved by a fitted sfa.ImageEmbedder: load it with sfa.ImageEmbedder.load"
-    ):
+    with pytest.raises(InputError, match=r"a fitted sfa.ImageEmbedder: load"):
         sfa.NodeEmbedder.load(tmp_path / "mine.safetensors")
 
 
 def test_a_recipe_by_name_and_methods_of_other_levels() -> None:
     embedder = ImageEmbedder.from_recipe("barlow-twins/cifar10")
     assert embedder._recipe() == (load_recipe("barlow-twins/cifar10"), {})
-    with pytest.raises(InputError, match=r"grace embeds nodes, not images: use sfa.NodeEmbedder"):
+    with pytest.raises(InputError, match=r"not images: use sfa.NodeEmbedder"):
         ImageEmbedder("grace").fit(np.zeros((4, 8, 8), np.uint8))
-    with pytest.raises(InputError, match=r"simclr embeds images, not graphs: use sfa.ImageEmbedder"):
+    with pytest.raises(InputError, match=r"not graphs: use sfa.ImageEmbedder"):
         sfa.GraphEmbedder("simclr").fit([])
 
 
 def test_channels_must_agree(fitted: ImageEmbedder, images: np.ndarray) -> None:
-    with pytest.raises(InputError, match=r"Channels of these images: 1; this embedder was fitted to 3"):
+    with pytest.raises(InputError, match="images: 1; this embedder"):
         fitted.transform(images[..., 0])
 
 

@@ -106,21 +106,19 @@ def test_an_encoder_in_every_form(planted: Data, tmp_path: Path, form: str) -> N
 
 def test_options_of_an_object_are_refused(planted: Data) -> None:
     for given in ({"hidden": 4}, {"options": {"encoder.layers": 2}}):
-        with pytest.raises(
-            InputError, match=r"^The encoder <GAT> was given as an object, .*: leave out (hidden|layers)\.$"
-        ):
+        with pytest.raises(InputError, match="encoder <GAT> was given"):
             NodeEmbedder(encoder=gat(), **given).fit(planted)
-    with pytest.raises(InputError, match=r"The spectral map? ?<Whiten>|The spectral <Whiten>.*leave out iterations"):
+    with pytest.raises(InputError, match="leave out iterations"):
         NodeEmbedder(spectral=Whiten(), iterations=2).fit(planted)
 
 
 def test_a_wrong_object_to_load(planted: Data, tmp_path: Path) -> None:
     path = tmp_path / "embedder.safetensors"
     NodeEmbedder(encoder=gat(), **SMALL).fit(planted).save(path)
-    with pytest.raises(InputError, match="does not hold the weights of this encoder"):
+    with pytest.raises(InputError, match="weights of this encoder"):
         NodeEmbedder.load(path, encoder=GAT(8, 4, num_layers=2))
     NodeEmbedder(hidden=8, **SMALL).fit(planted).save(path)
-    with pytest.raises(InputError, match=r"was saved with the encoder gcn, by its name: load it without encoder=…"):
+    with pytest.raises(InputError, match="load it without encoder=…"):
         NodeEmbedder.load(path, encoder=gat())
 
 
@@ -179,7 +177,7 @@ def test_an_augmentation_in_every_form(planted: Data, tmp_path: Path, form: str)
     path = tmp_path / "embedder.safetensors"
     embedder.save(path)
     if "<" in str(name):
-        with pytest.raises(InputError, match=r"augmentation <.*> was given as an object.*augmentation=…"):
+        with pytest.raises(InputError, match="given as an object"):
             NodeEmbedder.load(path)
         loaded = NodeEmbedder.load(path, augmentation=augmentation)
     else:
@@ -218,7 +216,7 @@ def test_a_spectral_map_in_every_form(planted: Data, tmp_path: Path, form: str) 
     path = tmp_path / "embedder.safetensors"
     embedder.save(path)
     if "<" in name:
-        with pytest.raises(InputError, match=r"spectral <.*> was given as an object.*spectral=…"):
+        with pytest.raises(InputError, match="given as an object"):
             NodeEmbedder.load(path)
     loaded = NodeEmbedder.load(path, spectral=spectral if "<" in name else None)
     np.testing.assert_array_equal(loaded.transform(planted), embedder.embedding_)
@@ -330,9 +328,7 @@ def test_a_whole_method(planted: Data, tmp_path: Path) -> None:
     np.testing.assert_array_equal(clone(embedder).fit_transform(planted), embedder.embedding_)
     path = tmp_path / "embedder.safetensors"
     embedder.save(path)
-    with pytest.raises(
-        InputError, match=r"^The method <grace> was given as an object, and is needed again: method=…\.$"
-    ):
+    with pytest.raises(InputError, match=r"is needed again: method=…\."):
         NodeEmbedder.load(path)
     loaded = NodeEmbedder.load(path, method=whole_method())
     np.testing.assert_array_equal(loaded.transform(planted), embedder.embedding_)
@@ -357,7 +353,7 @@ def test_a_whole_method_brings_its_parts(planted: Data, arguments: dict[str, Any
 
 
 def test_a_whole_method_of_another_level(molecule_list: list[Data]) -> None:
-    with pytest.raises(InputError, match=r"^grace embeds nodes, not graphs: use sfa\.NodeEmbedder\.$"):
+    with pytest.raises(InputError, match=r"not graphs: use sfa\.NodeEmbedder\."):
         GraphEmbedder(whole_method()).fit(molecule_list)
 
 

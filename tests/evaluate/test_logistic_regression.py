@@ -281,7 +281,7 @@ def test_predictions_are_the_largest_scores(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_has_not_converged_is_an_error() -> None:
     z, y = problem(150, 20, 7)
-    with pytest.raises(SfaError, match=r"C = 10000 is not within 1e-06 of its optimum after 2 steps"):
+    with pytest.raises(SfaError, match="optimum after 2 steps"):
         logistic_regression(z, y, [torch.arange(150)], [1e-3, 1e4], max_steps=2)
     with pytest.raises(SfaError, match="after 0 steps"):
         logistic_regression(z, y, [torch.arange(150)], [1.0], max_steps=0)

@@ -240,7 +240,7 @@ def test_two_processes_train_one_classifier() -> None:
 
 def test_wrong_input_is_named(planted: Data) -> None:
     images = image_set()
-    with pytest.raises(InputError, match="looks at images while they are learned from, not at nodes"):
+    with pytest.raises(InputError, match="while they are learned"):
         OnlineProbe(WIDTH, planted)
     for options, message in (
         ({"lr": 0.0}, "lr must be a number, above 0"),
@@ -250,7 +250,7 @@ def test_wrong_input_is_named(planted: Data) -> None:
         with pytest.raises(InputError, match=message):
             OnlineProbe(WIDTH, images, **options)  # type: ignore[arg-type]
     state = OnlineProbe(WIDTH + 1, images).state_dict()
-    with pytest.raises(InputError, match=r"another online probe: w of \(7, 1, 3\), not of \(6, 1, 3\)"):
+    with pytest.raises(InputError, match=r"\(7, 1, 3\), not"):
         OnlineProbe(WIDTH, images).load_state_dict(state)
     del images.y
     with pytest.raises(InputError, match="this image set has none"):

@@ -33,7 +33,7 @@ def test_rows_too_wide_to_be_dense_keep_their_inner_products(monkeypatch: pytest
     assert narrow.shape == (20, 20)
     torch.testing.assert_close(narrow @ narrow.T, wide @ wide.T)
     assert dense_rows(sparse.csr_array(np.ones((20, 3))), 20).shape == (20, 3), "nothing is gained there"
-    with pytest.raises(InputError, match="20 embeddings cannot be scored against 21 nodes"):
+    with pytest.raises(InputError, match="scored against 21 nodes"):
         dense_rows(counts, 21)
 
 

@@ -110,7 +110,7 @@ def test_no_graphs_at_all_have_no_ranks() -> None:
 def test_sparse_features_are_refused() -> None:
     batch = mixed_batch()
     batch.x = batch.x.to_sparse()
-    with pytest.raises(InputError, match="features of a batch of graphs are sparse"):
+    with pytest.raises(InputError, match="of graphs are sparse"):
         check_batch(batch)
 
 
@@ -157,7 +157,7 @@ def test_precision_does_not_depend_on_the_graphs_before() -> None:
 
 @pytest.mark.parametrize("ptr", [[0, 2], [0, 4], [1, 3], [0, 4, 3]], ids=str)
 def test_a_ptr_that_does_not_fit_is_refused(ptr: list[int]) -> None:
-    with pytest.raises(InputError, match="from 0 to the number of nodes, 3"):
+    with pytest.raises(InputError, match="0 to the number"):
         sum_pool(torch.ones(3, 2), torch.tensor(ptr))
 
 

@@ -91,7 +91,7 @@ def test_a_full_disk_is_said_in_one_sentence(mapped_graph: Data) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
     try:
-        with pytest.raises(InputError, match=r"need 0\.0 GB of temporary space in .*cannot be had.*TMPDIR") as caught:
+        with pytest.raises(InputError, match=r"0\.0 GB of temporary") as caught:
             normalize_features(mapped_graph, "row")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -172,7 +172,7 @@ def test_no_features_at_all_and_the_input_stay(how: FeatureNormalization) -> Non
 
 
 def test_an_unknown_normalisation_is_said() -> None:
-    with pytest.raises(InputError, match="Unknown feature normalization 'rows': did you mean 'row'"):
+    with pytest.raises(InputError, match="did you mean 'row'"):
         normalize_features(Data(x=torch.eye(2)), "rows")  # type: ignore[arg-type]
 
 
@@ -215,7 +215,7 @@ def test_no_noise_is_the_graph_itself_and_a_wrong_amount_is_said() -> None:
     graph = Data(x=torch.eye(3))
     assert add_noise(graph, 0.0, seed=0) is graph
     for epsilon in (-0.1, float("nan"), float("inf")):
-        with pytest.raises(InputError, match="epsilon must be a number, 0 or more"):
+        with pytest.raises(InputError, match="number, 0 or more"):
             add_noise(graph, epsilon, seed=0)
 
 

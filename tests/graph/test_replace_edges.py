@@ -143,17 +143,17 @@ def test_features_sparse_or_on_disk_stay_as_they_are(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan"), True, "0.1"])
 def test_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(InputError, match=r"share must be a number, 0 or more and at most 1"):
+    with pytest.raises(InputError, match="number, 0 or more"):
         replace_edges(to_data(nx.path_graph(4)), share, 0)
 
 
 def test_a_graph_with_no_room_for_them() -> None:
     graph = to_data(nx.complete_graph(6))
-    with pytest.raises(InputError, match=r"has 0 pairs of nodes without an edge.* of 0\.2 would put 3 of its 15 edges"):
+    with pytest.raises(InputError, match=r"of 0\.2 would put"):
         replace_edges(graph, 0.2, 0)
     wheel = to_data(nx.wheel_graph(6))  # 10 edges, 5 free pairs
     assert len(edges_of(replace_edges(wheel, 0.5, 0)) - edges_of(wheel)) == 5
-    with pytest.raises(InputError, match="would put 6 of its 10 edges there: take less"):
+    with pytest.raises(InputError, match="10 edges there: take"):
         replace_edges(wheel, 0.6, 0)
 
 

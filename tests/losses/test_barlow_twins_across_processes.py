@@ -85,7 +85,7 @@ def test_one_row_in_all_has_no_correlation_and_shapes_are_still_checked() -> Non
 
 def refused() -> bool:
     rows = torch.ones(1 - distributed.rank(), 3)
-    with pytest.raises(InputError, match=r"n ≥ 2 rows .* not 1"):
+    with pytest.raises(InputError, match="n ≥ 2 rows"):
         barlow_twins(rows, rows, across_processes=True)
     with pytest.raises(InputError, match="one shape"):
         barlow_twins(torch.ones(4, 3), torch.ones(4, 2), across_processes=True)

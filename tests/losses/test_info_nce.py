@@ -180,9 +180,9 @@ def test_wrong_arguments_are_named() -> None:
         info_nce(rows, torch.ones(4, 2))
     with pytest.raises(InputError, match="n ≥ 1"):
         info_nce(torch.ones(0, 2), torch.ones(0, 2))
-    with pytest.raises(InputError, match=r"tau must be a number, above 0, not 0\.0"):
+    with pytest.raises(InputError, match="number, above 0, not"):
         info_nce(rows, rows, tau=0.0)
-    with pytest.raises(InputError, match="A batch of one has no negatives"):
+    with pytest.raises(InputError, match="one has no negatives"):
         info_nce(rows[:1], rows[:1], positive_in_denominator=False)
     wrong: Negatives = "positive"  # type: ignore[assignment]
     with pytest.raises(InputError, match="did you mean 'positives'"):

@@ -81,7 +81,7 @@ def test_without_zeros_the_ones_alone_count() -> None:
 
 @each(("edges", "non_edges"), [((2, 0), (2, 4)), ((3, 4), (2, 4)), ((2, 4), (3, 4)), ((4,), (2, 4))])
 def test_pairs_of_other_shapes_are_named(edges: tuple[int, ...], non_edges: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match=r"edges .* non-edges .* not \(9, 3\)"):
+    with pytest.raises(InputError, match=r"not \(9, 3\)"):
         reconstruction(random_map(), *(torch.zeros(shape, dtype=torch.int64) for shape in (edges, non_edges)))
 
 

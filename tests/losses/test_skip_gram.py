@@ -114,7 +114,7 @@ def test_memory_is_linear_in_the_length(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_shapes_that_do_not_fit_are_named(shapes: tuple[tuple[int, ...], ...]) -> None:
-    with pytest.raises(InputError, match=r"\(walks, length ≥ 2, d\) .* are needed, not"):
+    with pytest.raises(InputError, match=r"length ≥ 2, d\)"):
         skip_gram(*(torch.zeros(shape) for shape in shapes), window=2)
 
 

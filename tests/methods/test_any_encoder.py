@@ -158,7 +158,7 @@ class TestGraphs:
         with torch.no_grad():
             expected = model.eval()(batch.x, batch.edge_index, batch.batch)
         torch.testing.assert_close(method.embed(batch), expected)
-        with pytest.raises(InputError, match="Pooled embeds graphs and not their nodes, which this method needs"):
+        with pytest.raises(InputError, match="nodes, which this method"):
             InfoGraph(Pooled())(batch, seeded())
 
 
@@ -202,7 +202,7 @@ def test_the_output_is_checked(planted: Data) -> None:
         def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
             return x[:5]
 
-    with pytest.raises(InputError, match=r"The encoder Wrong must give a tensor of shape \(60, 4\), not .*\(5, 8\)"):
+    with pytest.raises(InputError, match=r"shape \(60, 4\), not"):
         GRACE(Wrong())(planted, seeded())
-    with pytest.raises(InputError, match=r"An encoder is a torch\.nn\.Module, not 'GAT'"):
+    with pytest.raises(InputError, match=r"a torch\.nn\.Module, not 'GAT'"):
         GRACE("GAT")  # type: ignore[arg-type]

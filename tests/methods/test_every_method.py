@@ -237,7 +237,7 @@ class TestEveryMethod:
     def test_a_map_that_mixes_rows_is_taken_or_refused_in_a_sentence(self, name: str, data: Data) -> None:
         recipe = narrow_recipe(name, spectral="costa")
         if METHODS[name].requires_row_identity:
-            with pytest.raises(InputError, match=r"mixes the rows .* one row a (node|graph)"):
+            with pytest.raises(InputError, match="mixes the rows"):
                 recipe.build(data.num_features, data.num_nodes)
             return
         method = recipe.build(data.num_features, data.num_nodes)

@@ -125,7 +125,7 @@ def test_losses_that_are_no_numbers_are_said_and_spoil_nothing(
     method = make(JOAO)
     before = method.probabilities.clone()
     monkeypatch.setattr(method, "losses", lambda batches: torch.tensor([0.0, 1.0, torch.nan, 1.0, 1.0]))
-    with pytest.raises(TrainingError, match="no longer a number: try a smaller learning rate"):
+    with pytest.raises(TrainingError, match="a smaller learning rate"):
         method.after_epoch(with_generators(twelve))
     assert torch.equal(method.probabilities, before)
 
@@ -185,9 +185,9 @@ def test_wrong_options_are_refused() -> None:
     for option, value in (("gamma", -0.1), ("beta", 0.0), ("tau", 0.0)):
         with pytest.raises(InputError, match=option):
             make(JOAO, **{option: value})
-    with pytest.raises(InputError, match=r"takes a RandomChoice with both_views=False, not Identity\(\)"):
+    with pytest.raises(InputError, match="RandomChoice with both_views=False, not"):
         make(JOAO, augmentation=Identity())
-    with pytest.raises(InputError, match=r"takes a RandomChoice with both_views=False, not .*both_views=True"):
+    with pytest.raises(InputError, match="RandomChoice with both_views=False, not"):
         make(JOAO, augmentation=RandomChoice("all"))
 
 

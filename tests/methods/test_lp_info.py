@@ -150,7 +150,7 @@ def test_settings() -> None:
         assert (recipe.sampler["name"], recipe.sampler["batch_size"]) == ("graphs", 128)
         assert (method["principle"], method["walks"], method["length"]) == ("min", 16, 20)
         assert (method["least"], method["delta"], method["divergence"], method["tau"]) == (0.1, 0.01, 0.1, 0.2)
-    with pytest.raises(InputError, match=r"Unknown principle 'max'\. Allowed: bn, both, min"):
+    with pytest.raises(InputError, match=r"Unknown principle 'max'\. Allowed"):
         make(principle="max")
     with pytest.raises(InputError, match="tau"):
         make(tau=0.0)

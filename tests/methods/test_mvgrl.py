@@ -135,5 +135,5 @@ def test_each_view_has_an_encoder_with_weights_of_its_own() -> None:
 
 
 def test_other_augmentations_are_refused() -> None:
-    with pytest.raises(InputError, match=r"MVGRL contrasts a graph with its diffusion, and takes .*, not UniformDrop"):
+    with pytest.raises(InputError, match="graph with its diffusion"):
         MVGRL(GCN(8, 6), UniformDrop())

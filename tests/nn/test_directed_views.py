@@ -123,7 +123,7 @@ def test_gca_trains_on_directed_views(planted: Data) -> None:
 
 def test_weights_that_differ_are_still_refused_of_a_graph(planted: Data) -> None:
     planted.edge_weight = torch.rand(planted.num_edges, generator=seeded())
-    with pytest.raises(InputError, match="not the same in both directions: make the graph with"):
+    with pytest.raises(InputError, match="directions: make the graph"):
         GCN(8, 4)(planted)
     planted.edge_weight = -torch.ones(planted.num_edges)
     planted.directed = True

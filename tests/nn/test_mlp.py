@@ -62,7 +62,7 @@ def test_dropout_comes_before_every_layer_and_only_in_training() -> None:
 
 
 def test_sizes_are_checked() -> None:
-    with pytest.raises(InputError, match="layers ≥ 1, not 3 and 0"):
+    with pytest.raises(InputError, match="layers ≥ 1, not"):
         MLP(5, 3, inner=4, layers=0)
 
 

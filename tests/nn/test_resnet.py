@@ -236,7 +236,7 @@ def outputs(
 
 @pytest.mark.parametrize(("hidden", "blocks"), [(0, (1,)), (4, ()), (4, (1, 0))], ids=str)
 def test_impossible_shapes_are_refused(hidden: int, blocks: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match="needs hidden ≥ 1 and stages of 1 block or more"):
+    with pytest.raises(InputError, match="stages of 1 block"):
         ResNet(3, hidden, blocks=blocks)
 
 
@@ -268,5 +268,5 @@ def test_a_small_one_has_a_block_in_each_of_three_stages() -> None:
 
 
 def test_no_channels_are_refused() -> None:
-    with pytest.raises(InputError, match="needs 1 channel or more, not 0"):
+    with pytest.raises(InputError, match="1 channel or more"):
         small(0)

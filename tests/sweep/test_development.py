@@ -135,10 +135,10 @@ def test_where_few_train_a_tenth_validates(blocks: Data) -> None:
 
 def test_few_labels_leave_enough_to_test(blocks: Data) -> None:
     blocks.y = torch.from_numpy(np.where(np.arange(300) < 39, np.arange(300) % 3, -1))
-    with pytest.raises(InputError, match=r"needs 10 labeled nodes of every class .* test: 9 of 39 would be left"):
+    with pytest.raises(InputError, match="needs 10 labeled nodes"):
         development_part(protocol_of("few-5"), blocks)
     blocks.y = torch.from_numpy(np.where(np.arange(300) < 40, np.arange(300) % 4, -1))
-    with pytest.raises(InputError, match="Class 0 has 10 labeled nodes; a split needs at least 11"):
+    with pytest.raises(InputError, match="has 10 labeled nodes"):
         development_part(protocol_of("few-5"), blocks)
 
 

@@ -146,7 +146,7 @@ class TestElementwise:
         ],
     )
     def test_wrong_arguments_are_named(self, arguments: Any) -> None:
-        with pytest.raises(InputError, match=r"epsilon .* gap .* n and d"):
+        with pytest.raises(InputError, match="n and d"):
             elementwise_bound(*arguments)
 
 

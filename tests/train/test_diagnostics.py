@@ -125,7 +125,7 @@ class Poisoned(torch.nn.Module):
 
 
 def test_maps_that_are_no_numbers_are_left_to_trainings_own_error(planted: Data) -> None:
-    with pytest.raises(TrainingError, match="The loss is nan at epoch 1"):
+    with pytest.raises(TrainingError, match="The loss is nan"):
         train(Poisoned(loss_too=True), planted, epochs=2, diagnose_every=1)
     history: list[dict[str, Any]] = []
     train(Poisoned(loss_too=False), planted, epochs=2, diagnose_every=1, callbacks=[on_epoch(history.append)])

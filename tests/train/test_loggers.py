@@ -196,7 +196,7 @@ def test_weights_and_biases_asks_nobody_at_the_keyboard(tmp_path: Path, monkeypa
     asked: list[Any] = []
     monkeypatch.setenv("WANDB_MODE", "online")
     monkeypatch.setattr(wandb, "login", lambda **given: asked.append(given))
-    with pytest.raises(InputError, match="nobody is logged in: run `wandb login` first"):
+    with pytest.raises(InputError, match="run `wandb login` first"):
         WeightsAndBiases(tmp_path, SETTINGS)
     assert asked == [{"prompt": False}]
     monkeypatch.setattr(wandb, "login", lambda: pytest.fail("an older version would ask"))
@@ -339,5 +339,5 @@ def test_a_logger_of_ones_own_needs_no_more_than_log(tmp_path: Path, monkeypatch
 
 
 def test_an_unknown_logger() -> None:
-    with pytest.raises(InputError, match="Unknown logger 'tensorbord': did you mean 'tensorboard'"):
+    with pytest.raises(InputError, match="did you mean 'tensorboard'"):
         Loggers(["tensorbord"], print)

@@ -168,12 +168,12 @@ def test_a_machine_that_does_not_converge_is_no_warning(monkeypatch: pytest.Monk
 def test_training_parts_that_allow_no_folds_are_named() -> None:
     y = np.array([0] * 20 + [1] * 4 + [0] * 6)
     splits = [Split(np.arange(24), np.arange(0), np.arange(24, 30))]
-    with pytest.raises(InputError, match="Class 1 has 4 labeled training graphs; 5-fold cross-validation needs at"):
+    with pytest.raises(InputError, match="training graphs; 5-fold cross-validation"):
         SVMProbe().check(splits, y, "graphs")
     SVMProbe(folds=4).check(splits, y)
     with pytest.raises(InputError, match="at least 2 classes are needed"):
         SVMProbe().check(splits, np.zeros(30, int))
-    with pytest.raises(InputError, match="Unknown kernel 'rfb': did you mean 'rbf'"):
+    with pytest.raises(InputError, match="did you mean 'rbf'"):
         SVMProbe(kernel="rfb")  # type: ignore[arg-type]
 
 

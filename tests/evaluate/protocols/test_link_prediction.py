@@ -66,7 +66,7 @@ def test_scores_are_the_pairs_in_the_right_order_and_the_precision_on_the_way(co
 
 
 def test_embeddings_of_the_whole_graph_are_refused(communities: Data) -> None:
-    with pytest.raises(InputError, match="have seen the edges that are to be predicted"):
+    with pytest.raises(InputError, match="have seen the edges"):
         LINKS.evaluate(communities.x, communities)
 
 
@@ -91,7 +91,7 @@ def test_features_made_of_the_edges_held_out_are_refused(kind: str, communities:
 
 def test_edges_that_are_noise_are_not_to_be_predicted(communities: Data) -> None:
     noisy = replace_edges(communities, 0.1, 0)
-    with pytest.raises(InputError, match=r"an edge noise of 0\.1 has put random ones among them"):
+    with pytest.raises(InputError, match=r"0\.1 has put random"):
         LINKS.evaluate(lambda graph: graph.x, noisy)
     LINKS.check(replace_edges(communities, 0, 0))
 
