@@ -310,12 +310,12 @@ class TestMemory:
 
     def test_a_graph_that_is_gone_is_forgotten(self) -> None:
         graph = make(nx.cycle_graph(9))
-        before = len(module._WEIGHTS)
+        before = len(module._WEIGHTS._known)
         adaptive_views(graph, (0.3, 0.5), (0.2, 0.4), seeded())
-        assert len(module._WEIGHTS) == before + 1
+        assert len(module._WEIGHTS._known) == before + 1
         del graph
         gc.collect()
-        assert len(module._WEIGHTS) == before
+        assert len(module._WEIGHTS._known) == before
 
     def test_tensors_made_in_inference_mode_are_taken(self) -> None:
         with torch.inference_mode():

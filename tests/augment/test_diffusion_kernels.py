@@ -164,14 +164,14 @@ class TestMemory:
         assert heat_kernel(b, t=3.0) is not before
 
     def test_forgotten_with_the_graph(self) -> None:
-        before = len(diffusion._KNOWN)
+        before = len(diffusion._KNOWN._known)
         graph = random_graph(12, 0.4, weighted=True)
         heat_kernel(graph, t=3.0)
         personalized_pagerank(Data(x=graph.x, edge_index=graph.edge_index), alpha=0.2)
-        assert len(diffusion._KNOWN) == before + 2
+        assert len(diffusion._KNOWN._known) == before + 2
         del graph
         gc.collect()
-        assert len(diffusion._KNOWN) == before
+        assert len(diffusion._KNOWN._known) == before
 
 
 PEAK = """

@@ -86,13 +86,13 @@ def test_a_transpose_is_made_once_and_forgotten_with_its_matrix() -> None:
     weight = torch.ones(4, 2, dtype=torch.float64, requires_grad=True)
     with torch.no_grad():
         feature_product(sparse, weight)  # no way back, no transpose
-    known = len(products._TRANSPOSES)
+    known = len(products._TRANSPOSES._known)
     for _ in range(2):
         feature_product(sparse, weight).sum().backward()
-    assert len(products._TRANSPOSES) == (known := known + 1)
+    assert len(products._TRANSPOSES._known) == (known := known + 1)
     del sparse
     gc.collect()
-    assert len(products._TRANSPOSES) == known - 1
+    assert len(products._TRANSPOSES._known) == known - 1
 
 
 def test_features_that_were_written_to_have_a_new_transpose() -> None:
