@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -144,6 +143,10 @@ def loss(name: str) -> str:
 
 
 def _functions(name: str) -> set[str]:
-    """Return the names in the modules of a method and of its base classes."""
-    modules = {cls.__module__ for cls in inspect.getmro(resolve("method", name)) if cls is not Method}
-    return {known for module in modules if module.startswith("sfa.methods") for known in vars(sys.modules[module])}
+    """Return the names that the methods of a method's class and of its base classes use."""
+    found: set[str] = set()
+    for cls in inspect.getmro(resolve("method", name)):
+        if cls is not Method and cls.__module__.startswith("sfa.methods"):
+            codes = [function.__code__ for function in vars(cls).values() if inspect.isfunction(function)]
+            found |= {used for code in codes for used in code.co_names}
+    return found
