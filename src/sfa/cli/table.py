@@ -102,10 +102,10 @@ def table(
     more += ["--data-root", str(data_root)] if data_root and str(data_root) != os.environ.get("SFA_DATA") else []
     selected = datasets or method or seeds or changes or run or dry_run or own or more or threads
     if not selected and not path.exists():  # no library is imported that only measuring takes
-        from sfa.paper.tables.shipped import shipped_table
+        from sfa.paper.tables.shipped import shipped_tables
 
         for one in numbers:
-            show(shipped_table(one))
+            show(shipped_tables()[one])
         return
     from sfa.cli.table_run import run_tables
     from sfa.paper.tables.selection import Selection
@@ -113,22 +113,10 @@ def table(
 
     set_threads(threads)
     names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
-    could_not = run_tables(
-        numbers,
-        Selection(names, tuple(method or ()), distinct, changes),
-        show,
-        ledger=path,
-        asked=ledger is not None,
-        own=own,
-        more_words=more,
-        run=run,
-        dry_run=dry_run,
-        display=display,
-        data_root=data_root,
-        device=device,
-        strict=bool((context.obj or {}).get("debug")),
-    )
-    if could_not:
+    selection = Selection(names, tuple(method or ()), distinct, changes)
+    what = {"asked": ledger is not None, "own": own, "run": run, "dry_run": dry_run, "more_words": more}
+    runner = {"device": device, "strict": bool((context.obj or {}).get("debug"))}
+    if run_tables(numbers, selection, show, ledger=path, data_root=data_root, display=display, **what, **runner):
         raise typer.Exit(1)
 
 
