@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import LedgerPath, Quiet
+from sfa.cli.options import DATA, OUTPUT, LedgerPath, Quiet, flag, option
 
-
-class LedgerAction(str, Enum):
-    """What can be done with a ledger."""
-
-    show = "show"
-    export = "export"
-    import_ = "import"
-    remove = "remove"
+Text = str | None
+LedgerAction = Literal["show", "export", "import", "remove"]
 
 
 @app.command()
 def ledger(
-    action: Annotated[LedgerAction, typer.Argument(help="What to do.")] = LedgerAction.show,
-    file: Annotated[
-        Path | None, typer.Argument(help="The exported ledger to import: .json or .json.gz.", show_default=False)
-    ] = None,
+    action: Annotated[LedgerAction, typer.Argument(help="What to do.")] = "show",
+    file: Annotated[Path | None, typer.Argument(help="Exported ledger to import.", show_default=False)] = None,
+    study: Annotated[Text, option(DATA, "Runs of this study alone.")] = None,
+    dataset: Annotated[Text, option(DATA, "Runs on this data set alone.")] = None,
+    method: Annotated[Text, option(DATA, "Runs of this method alone.")] = None,
+    key: Annotated[Text, option(DATA, "Runs whose key begins so.", metavar="KEY")] = None,
+    failed: Annotated[bool, flag(DATA, "Failed runs alone.", "--failed")] = False,
     ledger: LedgerPath = None,
-    study: Annotated[str | None, typer.Option(help="Runs of this study alone.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Runs on this data set alone.")] = None,
-    method: Annotated[str | None, typer.Option(help="Runs of this method alone.")] = None,
-    key: Annotated[str | None, typer.Option(help="Runs whose key begins so.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Failed runs alone.")] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="File to export to: .csv, .json or .json.gz (with every split), or .md.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")] = False,
+    out: Annotated[Path | None, option(OUTPUT, "Export to .csv, .json, .json.gz or .md.", metavar="FILE")] = None,
+    yes: Annotated[bool, flag(OUTPUT, "Remove without asking.", "--yes", "-y")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Show the ledger of all studies, export it, add runs that were exported elsewhere, or remove some.
@@ -57,7 +46,7 @@ def ledger(
     from sfa.run.display import Display, counted, results_console
 
     display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)
-    what, filters = action.value, "--study, --dataset, --method, --key"
+    what, filters = action, "--study, --dataset, --method, --key"
     for wrong, sentence in (
         ((what == "export") != (out is not None), "`sfa ledger export` needs --out, which nothing else takes."),
         (what == "import" and file is None, "`sfa ledger import` needs the exported file to read."),

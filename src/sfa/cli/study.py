@@ -8,50 +8,52 @@ from typing import Annotated
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
+from sfa.cli.options import (
+    DATA,
+    METHOD,
+    OUTPUT,
+    TRAINING,
+    DataRoot,
+    Device,
+    LedgerPath,
+    ManyValues,
+    Quiet,
+    Threads,
+    flag,
+    option,
+)
+from sfa.cli.table import RecipeKeys, Words
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
 def study(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A study's name (`sfa list studies`).")],
-    datasets: Annotated[list[str], typer.Option(help="Data sets, by name or file.")],
-    seeds: Annotated[list[int] | None, typer.Option(min=0, help="Seeds of training. Default: 0.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Training epochs. Default: the recipe's.")] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="Method, or several where methods are compared. Default: the task's first, or all."),
-    ] = None,
-    recipe: Annotated[
-        str | None, typer.Option(help="Recipe to start from, such as `paper`. Default: the method's own.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
-    ] = None,
-    protocol: Annotated[
-        list[str] | None, typer.Option(help="Protocols (`sfa list protocols`). Default: the study's.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells and what is there; run nothing.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells anew that failed before.")] = False,
-    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the run folders of finished cells.")] = False,
-    ledger: LedgerPath = None,
+    datasets: Annotated[list[str], option(DATA, "Data sets, by name or file.")],
     data_root: DataRoot = None,
+    method: Annotated[Words, option(METHOD, "Methods. Default: the task's first, or all.")] = None,
+    recipe: Annotated[str | None, option(METHOD, "Recipe to start from. Default: the method's.")] = None,
+    set_: RecipeKeys = None,
+    seeds: Annotated[list[int] | None, option(TRAINING, "Seeds of training. Default: 0.", metavar="N", min=0)] = None,
+    epochs: Annotated[int | None, option(TRAINING, "Epochs. Default: the recipe's.", metavar="N")] = None,
     device: Device = "auto",
     threads: Threads = None,
+    protocol: Annotated[Words, option(OUTPUT, "Protocols. Default: the study's.")] = None,
+    dry_run: Annotated[bool, flag(OUTPUT, "List the runs and their state.", "--dry-run")] = False,
+    retry_failed: Annotated[bool, flag(OUTPUT, "Repeat runs that failed.", "--retry-failed")] = False,
+    keep_runs: Annotated[bool, flag(OUTPUT, "Keep the folders of finished runs.", "--keep-runs")] = False,
+    ledger: LedgerPath = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a study of the paper: what the ledger lacks is measured, the table of all is printed.
+    """Run a study of the paper: measure what the ledger lacks, and print the table of all.
 
-    Stopped by whatever, the same command goes on where it was.
+    After an interruption, the same command continues.
 
     **Examples**
 
     * `sfa study ablation --datasets cora citeseer --seeds 0 1 2`
-    * `sfa study iterations --datasets cora --recipe paper --dry-run`: what would be run, and how long it takes
-    * `sfa study methods --datasets cora --method grace bgrl --epochs 50`
-    * `sfa study methods --datasets nci1 proteins dd --method graphcl --seeds 0 1 2 3 4`: graph classification
-    * `sfa study methods --datasets cifar10-subset --method simclr swav --epochs 20`: image classification
+    * `sfa study iterations --datasets cora --recipe paper --dry-run`: how long it takes
+    * `sfa study methods --datasets nci1 proteins --method graphcl --epochs 50`
     """
     from sfa.cli.study_display import list_cells, print_table, report_failures, run_plans
     from sfa.cli.table import recipe_changes

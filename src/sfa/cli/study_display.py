@@ -9,14 +9,13 @@ from pathlib import Path
 from rich import progress as bars
 from rich.table import Table
 
-from sfa.evaluate import Clustering, Score
+from sfa.evaluate import Score
 from sfa.paper.entry import Entry
 from sfa.paper.estimate import Estimator, duration
 from sfa.paper.plans import RUN_TIME, Cell, Plan
 from sfa.paper.runner import Runner, Watcher, cells_folder, cells_to_do
 from sfa.paper.summary import Summary, metrics_of, ratio, summarise
 from sfa.paper.tables.text import mean_and_std
-from sfa.registry import resolve
 from sfa.run import display as console
 from sfa.run.display import Display, results_console
 from sfa.train import Interrupted
@@ -58,10 +57,8 @@ def list_cells(
             state = f"failed: {entry.failure}"
         about = "" if seconds is None else duration(seconds)
         table.add_row(cell.dataset.name, cell.variant.label, str(cell.variant.seed), state, about, cell.key)
-    left = estimator.total(to_do.values())
-    results_console().print(table, markup=False)
-    total = f"{len(plan.cells)} cells, {len(to_do)} to do{'' if left is None else f', {left}'}."
-    results_console().print(total, markup=False)
+    total = [f"{len(plan.cells)} cells", f"{len(to_do)} to do", estimator.total(to_do.values())]
+    results_console().print(table, ", ".join(filter(None, total)) + ".", sep="\n", markup=False)
 
 
 class Progress(bars.Progress, Watcher):
@@ -129,11 +126,14 @@ def print_table(plan: Plan, entries: Mapping[str, Entry]) -> None:
             values = (_value(summaries.get((label, dataset), Summary()), protocol) for dataset in datasets)
             table.add_row(label, baseline, *values)
         out.print(table, markup=False)
-    versions = [entries[cell.key].versions for cell in plan.cells if cell.key in entries]
-    for name in versions[0] if versions else ():
-        different = sorted({str(those.get(name)) for those in versions})
+    versions: dict[str, set[str]] = {}
+    for name, version in (
+        pair for cell in plan.cells if cell.key in entries for pair in entries[cell.key].versions.items()
+    ):
+        versions.setdefault(name, set()).add(version)
+    for name, different in versions.items():
         if len(different) > 1:
-            out.print(f"Measured with different versions of {name}: {', '.join(different)}.", markup=False)
+            out.print(f"Measured with different versions of {name}: {', '.join(sorted(different))}.", markup=False)
 
 
 def _value(summary: Summary, protocol: str) -> str:
@@ -148,18 +148,12 @@ def _value(summary: Summary, protocol: str) -> str:
 
 
 def _caption(summaries: Collection[Summary], protocol: str) -> str:
-    """Explain the numbers."""
     if summaries and all(summary.std is None for summary in summaries):
         return "One split and one seed: no deviation; several --seeds give one."
-    is_time = protocol == RUN_TIME
-    is_clustering = not is_time and isinstance(resolve("protocol", protocol), Clustering)
-    repeats = "turns" if is_time else "runs" if is_clustering else "splits"
-    seeds = max((summary.seeds for summary in summaries), default=0)
-    text = f"Mean ± standard deviation over {f'{seeds} seeds, of the means over' if seeds > 1 else 'the'} {repeats}"
-    text += "" if seeds > 1 else " of one seed"
-    if seeds > 1 and any(summary.seeds == 1 for summary in summaries):
-        text += f" (over {repeats} where there is but one)"
+    seeds, repeats = max((one.seeds for one in summaries), default=0), "turns" if protocol == RUN_TIME else "splits"
+    spread = f"{seeds} seeds, of the means over {repeats}" if seeds > 1 else f"the {repeats} of one seed"
+    text = f"Mean ± standard deviation over {spread}"
     if any(summary.difference for summary in summaries):
-        what = "ratio to" if is_time else "difference from"
+        what = "ratio to" if protocol == RUN_TIME else "difference from"
         text += f"; below, the paired {what} the baseline and its 95 % interval, over the same"
     return text + "."

@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfa.cli.app import app
-from sfa.cli.options import PAIR, DataRoot, Device, LedgerPath, ManyValues, Quiet, Threads
+from sfa.cli.options import (
+    DATA,
+    METHOD,
+    OUTPUT,
+    PAIR,
+    TRAINING,
+    DataRoot,
+    Device,
+    LedgerPath,
+    ManyValues,
+    Quiet,
+    Threads,
+    flag,
+    option,
+)
 from sfa.errors import InputError
 from sfa.paper import default_path
 from sfa.paper import own_entries as own_entries
@@ -23,62 +37,40 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"term": ".txt", "md": ".md", "csv": ".csv", "latex": ".tex", "html": ".html"}
 TableFormat = Enum("TableFormat", {name: name for name in SUFFIXES}, type=str)  # type: ignore[misc]
+Words = list[str] | None
+RecipeKeys = Annotated[Words, option(METHOD, "Any other key of the recipes.", "--set", metavar=PAIR)]
 
 
 @app.command(cls=ManyValues)
 def table(
     context: typer.Context,
-    number: Annotated[
-        str | None, typer.Argument(help="A table's number, 1 to 17, or `all`; `list` says which there are.")
-    ] = None,
-    datasets: Annotated[
-        list[str] | None, typer.Option(help="Data sets, by name. Default: the paper's, and others that were measured.")
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="Methods to show, where methods are compared; else the one to take in place of GRACE."),
-    ] = None,
-    format: Annotated[
-        TableFormat | None, typer.Option(help="How it is written. Default: by the suffix of --out, else term.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File to write: .txt, .md, .csv, .tex or .html; a folder for `all`.")
-    ] = None,
-    run: Annotated[bool, typer.Option("--run", help="Measure what is missing first.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what --run would measure; run nothing.")] = False,
-    missing: Annotated[
-        bool, typer.Option("--missing", help="Print nothing but the commands that fill what is missing.")
-    ] = False,
-    seeds: Annotated[
-        list[int] | None,
-        typer.Option(min=0, help="Seeds of training that count, each of which is to be there. Default: any; --run: 0."),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Training epochs that count. Default: the most there are; --run: the recipe's.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar=PAIR, help="Any other key of the recipes that the study starts from."),
-    ] = None,
-    own: Annotated[bool, typer.Option("--own", help="Leave out the runs that came with sfa.")] = False,
-    ledger: LedgerPath = None,
+    number: Annotated[str | None, typer.Argument(help="1 to 17, or `all`. Without one: which there are.")] = None,
+    datasets: Annotated[Words, option(DATA, "Data sets. Default: the paper's and others measured.")] = None,
     data_root: DataRoot = None,
+    method: Annotated[Words, option(METHOD, "Methods to show, or the one in place of GRACE.")] = None,
+    set_: RecipeKeys = None,
+    seeds: Annotated[list[int] | None, option(TRAINING, "Seeds that count. Default: any.", metavar="N", min=0)] = None,
+    epochs: Annotated[int | None, option(TRAINING, "Epochs that count. Default: the most.", metavar="N")] = None,
     device: Device = "auto",
     threads: Threads = None,
+    run: Annotated[bool, flag(OUTPUT, "Measure what is missing first.", "--run")] = False,
+    dry_run: Annotated[bool, flag(OUTPUT, "List what --run would measure.", "--dry-run")] = False,
+    missing: Annotated[bool, flag(OUTPUT, "Print only the commands that fill it.", "--missing")] = False,
+    own: Annotated[bool, flag(OUTPUT, "Leave out the runs that came with sfa.", "--own")] = False,
+    format: Annotated[TableFormat | None, option(OUTPUT, "Default: by --out, else term.", metavar="FORMAT")] = None,
+    out: Annotated[Path | None, option(OUTPUT, "Write .txt, .md, .csv, .tex or .html.", metavar="FILE")] = None,
+    ledger: LedgerPath = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show a table of the paper: its values, ours, seeds, protocol and budget side by side.
+    """Show a table of the paper: its values beside ours, and the commands that measure what is missing.
 
-    Ours are of your ledger, or of the runs that came with sfa where these are longer. What is not measured says so, and
-    the table ends with the commands that measure it; --run does, and goes on where it was stopped.
+    Ours are of your ledger, or of the runs that came with sfa where these are longer.
 
     **Examples**
 
-    * `sfa table`: which there are
     * `sfa table 1 --datasets cora citeseer`
-    * `sfa table 7 --datasets cora --run --epochs 100`: measure what is missing, with fewer epochs
-    * `sfa table 8 --seeds 0 1 2 --dry-run`: what is missing of three seeds, and how long it takes
-    * `sfa table 10 --out table_10.tex`
+    * `sfa table 7 --datasets cora --run --epochs 100`: measure what is missing
+    * `sfa table 8 --seeds 0 1 2 --dry-run`: what is missing of three seeds
     * `sfa table all --format md --out tables`
     """
     from sfa.paper.tables.definition import NUMBERS, read
@@ -110,10 +102,10 @@ def table(
     more += ["--data-root", str(data_root)] if data_root and str(data_root) != os.environ.get("SFA_DATA") else []
     selected = datasets or method or seeds or changes or run or dry_run or own or more or threads
     if not selected and not path.exists():  # no library is imported that only measuring takes
-        from sfa.paper.tables.shipped import shipped_table
+        from sfa.paper.tables.shipped import shipped_tables
 
         for one in numbers:
-            show(shipped_table(one))
+            show(shipped_tables()[one])
         return
     from sfa.cli.table_run import run_tables
     from sfa.paper.tables.selection import Selection
@@ -121,22 +113,10 @@ def table(
 
     set_threads(threads)
     names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
-    could_not = run_tables(
-        numbers,
-        Selection(names, tuple(method or ()), distinct, changes),
-        show,
-        ledger=path,
-        asked=ledger is not None,
-        own=own,
-        more_words=more,
-        run=run,
-        dry_run=dry_run,
-        display=display,
-        data_root=data_root,
-        device=device,
-        strict=bool((context.obj or {}).get("debug")),
-    )
-    if could_not:
+    selection = Selection(names, tuple(method or ()), distinct, changes)
+    what = {"asked": ledger is not None, "own": own, "run": run, "dry_run": dry_run, "more_words": more}
+    runner = {"device": device, "strict": bool((context.obj or {}).get("debug"))}
+    if run_tables(numbers, selection, show, ledger=path, data_root=data_root, display=display, **what, **runner):
         raise typer.Exit(1)
 
 
@@ -166,12 +146,11 @@ def show_table(table: Table, format: str, file: Path | None, display: Display) -
     if format == "term":
         from rich.console import Console
 
-        from sfa.paper.tables.terminal import to_rich
+        from sfa.paper.tables.terminal import print_table
         from sfa.run.display import PLAIN_WIDTH, results_console
 
         plain = io.StringIO()
-        console = Console(file=plain, width=PLAIN_WIDTH, highlight=False, soft_wrap=True) if file else results_console()
-        console.print(*to_rich(table), sep="\n")
+        print_table(table, Console(file=plain, width=PLAIN_WIDTH, highlight=False) if file else results_console())
         text = plain.getvalue()
     else:
         from sfa.paper.tables.formats import render

@@ -11,10 +11,9 @@ from sfa.run.identity import recipe_hash
 
 
 class Estimator:
-    """Estimate the seconds of a run by the median over the measured runs that are most like it.
+    """Estimate the seconds of a run by the median of the measured runs of its kind and data that are most like it.
 
-    Those are runs of the same kind on the same data with the same recipe; else with the same method and spectral map;
-    else with the same method; else any.
+    Those are runs with the same recipe; else with the same method and map; else with the same method; else any.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -45,15 +44,10 @@ class Estimator:
         return scoring + per_epoch * max(0.0, cell.epochs - epochs_done)
 
     def total(self, cells: Iterable[Cell], epochs_done: Mapping[str, float] | None = None) -> str | None:
-        """Return the time that is left of all runs, in words; ``None`` if nothing is known of any.
-
-        ``epochs_done`` has the epochs of runs that were begun, by key.
-        """
+        """Return the time left of runs, less their epochs done by key, in words; ``None`` if nothing is known."""
         seconds = [self.seconds(cell, (epochs_done or {}).get(cell.key, 0.0)) for cell in cells]
         known = [value for value in seconds if value is not None]
-        if not known:
-            return None
-        return f"{'about' if len(known) == len(seconds) else 'at least'} {duration(sum(known))}"
+        return f"{'about' if len(known) == len(seconds) else 'at least'} {duration(sum(known))}" if known else None
 
 
 def _traits(*alike: str | None) -> list[tuple[object, ...]]:

@@ -68,10 +68,9 @@ def _score(cell: Cell, z: Tensor | None, data: Data, protocol: Protocol) -> Scor
 def measure_times(
     recipes: Sequence[Recipe], data: Data, *, device: str, on_turn: Callable[[float], None] = lambda epochs: None
 ) -> list[Measured]:
-    """Time recipes in turns of a tenth of their epochs, so that other load slows all of them alike.
+    """Time recipes in turns of a tenth of their epochs, forwards and backwards, so that other load slows all alike.
 
-    Every other round goes through the recipes backwards, so that a machine which slows down steadily favors none. After
-    each turn ``on_turn`` is called with the mean number of epochs that a recipe has done.
+    After each turn ``on_turn`` is called with the mean number of epochs that a recipe has done.
     """
     built = [(recipe.build_for(data), recipe.prepare(data), recipe) for recipe in recipes]
     epochs = [max(1, recipe.training.epochs // TURNS) for recipe in recipes]

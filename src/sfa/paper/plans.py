@@ -206,19 +206,36 @@ def make_plan(
     protocols: Sequence[str] = (),
     device: str = "auto",
 ) -> Plan:
-    """Return the runs of a study, by data set, then seed, then variant.
+    """Return the runs of a study on data sets of one task, by data set, then seed, then variant.
 
     Args:
-        study: The study.
-        datasets: Data sets of one task.
-        seeds: Training seeds.
         methods: Methods to compare, by default all of the task; in a study of one method, that method.
         recipe: Name or path of the recipe to start from, by default the method's own for the data set.
         changes: Recipe keys to set in every starting recipe.
-        protocols: Protocols to score under, by default the study's.
         device: Where the runs are trained; times are measured again for each device.
     """
-    _check(study, datasets, seeds, methods, recipe)
+    names, tasks = [dataset.name for dataset in datasets], {dataset.task: dataset.name for dataset in datasets}
+    foreign = [method for method in methods if resolve("method", method).task not in tasks]
+    kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
+    for wrong, sentence in (
+        (not datasets or not seeds, "A study needs at least one data set and one seed."),
+        (len(set(names)) < len(names), f"Two data sets of a study cannot have the same name: {', '.join(names)}."),
+        (len(tasks) > 1, f"A study is of one kind of data, but {kinds}."),
+        (
+            foreign,
+            f"{', '.join(foreign)} is no method for {', '.join(names)}: `sfa list methods` says what each one embeds.",
+        ),
+        (
+            not study.many_methods and len(methods) > 1,
+            f"The study {study.name} is of one method, not of {', '.join(methods)}.",
+        ),
+        (
+            study.many_methods and recipe is not None and len(methods) != 1,
+            f"The study {study.name} takes each method's own recipe: leave out --recipe, or name one --method.",
+        ),
+    ):
+        if wrong:
+            raise InputError(sentence)
     task = datasets[0].task
     protocols = protocols_of(study, task, protocols)
     machine = {"device": str(make_fabric(device).device), "threads": torch.get_num_threads()}
@@ -254,28 +271,6 @@ def _applies(variant: Variant, protocols: Sequence[str]) -> bool:
         and not (isinstance(protocol.splits, RandomSplits) and protocol.splits.validation == 0)
         for protocol in (resolve("protocol", name) for name in protocols)
     )
-
-
-def _check(
-    study: Study, datasets: Sequence[Dataset], seeds: Sequence[int], methods: Sequence[str], recipe: str | None
-) -> None:
-    names, tasks = [dataset.name for dataset in datasets], {dataset.task: dataset.name for dataset in datasets}
-    foreign = [method for method in methods if resolve("method", method).task not in tasks]
-    if not datasets or not seeds:
-        raise InputError("A study needs at least one data set and one seed.")
-    if len(set(names)) < len(names):
-        raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
-    if len(tasks) > 1:
-        kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
-        raise InputError(f"A study is of one kind of data, but {kinds}.")
-    if foreign:
-        raise InputError(f"{foreign[0]} is no method for {names[0]}: `sfa list methods` says what each one embeds.")
-    if not study.many_methods and len(methods) > 1:
-        raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
-    if study.many_methods and recipe is not None and len(methods) != 1:
-        raise InputError(
-            f"The study {study.name} takes each method's own recipe: leave out --recipe, or name one --method."
-        )
 
 
 def starting_point(

@@ -77,25 +77,14 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Return the run with this key, if there is one."""
         return next((entry for entry in self._entries() if entry.key == key), None)
 
-    def select(
-        self,
-        *,
-        study: str | None = None,
-        dataset: str | None = None,
-        method: str | None = None,
-        keys: Iterable[str] | None = None,
-    ) -> list[Entry]:
-        """Return the runs that fulfill all conditions, oldest first."""
-        wanted = None if keys is None else set(keys)
-        found = (
-            entry
-            for entry in self._entries()
-            if (wanted is None or entry.key in wanted)
-            and dataset in (None, entry.dataset)
-            and method in (None, entry.method)
-            and (study is None or study in dict(entry.labels))
+    def select(self, *, study: str | None = None, keys: Iterable[str] | None = None, **fields: object) -> list[Entry]:
+        """Return the runs of a study, with these keys, and fields such as ``dataset`` and ``method``, oldest first."""
+        found = self._entries() if keys is None else [one for one in self._entries() if one.key in set(keys)]
+        for name, value in fields.items():
+            found = [entry for entry in found if value in (None, getattr(entry, name))]
+        return sorted(
+            (entry for entry in found if study is None or study in dict(entry.labels)), key=lambda entry: entry.created
         )
-        return sorted(found, key=lambda entry: entry.created)
 
     def label(self, key: str, study: str, variant: str) -> None:
         """Note that a run belongs to a study, under a name."""

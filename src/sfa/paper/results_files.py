@@ -77,32 +77,20 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
 
 def to_text(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of :func:`to_frame` that people read, as text."""
-    frame = frame.astype(object).where(frame.notna(), None)
-    rows = [
-        (
-            row.key,
-            row.dataset,
-            _run_name(row.kind, row.method, row.spectral),
-            str(row.seed),
-            row.protocol or "",
-            row.metric or "",
-            f"failed: {row.failure}" if row.failure else mean_and_std(row.mean, row.std),
-            "" if row.epochs is None else f"{row.epochs:d}",
-            "" if row.seconds_per_epoch is None else f"{row.seconds_per_epoch:.3g}",
-            "" if row.peak_memory is None else f"{row.peak_memory / 2**20:.0f}",
-            row.studies,
+    rows = []
+    for row in frame.astype(object).where(frame.notna(), None).itertuples():
+        method = row.method if row.spectral in (None, "none") else f"{row.method} + {row.spectral}"
+        run = row.kind if row.method is None else method if row.kind == "trained" else f"{row.kind}, {method}"
+        value = f"failed: {row.failure}" if row.failure else mean_and_std(row.mean, row.std)
+        costs = (
+            (row.epochs, ":d"),
+            (row.seconds_per_epoch, ":.3g"),
+            (row.peak_memory and row.peak_memory / 2**20, ":.0f"),
         )
-        for row in frame.itertuples()
-    ]
+        formatted = ("" if cost is None else f"{{{digits}}}".format(cost) for cost, digits in costs)
+        place = row.key, row.dataset, run, str(row.seed), row.protocol or "", row.metric or ""
+        rows.append((*place, value, *formatted, row.studies))
     return pd.DataFrame(rows, columns=TEXT_COLUMNS.split(","), dtype=object)
-
-
-def _run_name(kind: str, method: str | None, spectral: str | None) -> str:
-    """Return ``grace + sfa``, ``raw features`` or ``untrained encoder, grace``."""
-    if method is None:
-        return kind
-    name = method if spectral in (None, "none") else f"{method} + {spectral}"
-    return name if kind == "trained" else f"{kind}, {name}"
 
 
 def read_entries(path: Path) -> list[Entry]:

@@ -42,15 +42,12 @@ class Watcher:
 
 @dataclass
 class Runner:
-    """Run plans on one ledger.
+    """Run plans, and add the results to a ledger.
 
     Args:
-        ledger: Results there are, to which new ones are added.
-        device: Where methods are trained.
         keep_runs: Keep the run folders of finished cells.
         retry_failed: Measure failed cells anew, from the first epoch.
         strict: Raise errors of a cell, instead of entering it as failed.
-        watcher: Callbacks.
 
     Attributes:
         failures: Why cells failed, now or before, by their titles.

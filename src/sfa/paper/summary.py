@@ -63,13 +63,15 @@ def _score(cell: Cell, entries: Mapping[str, Entry], protocol: str) -> Score | N
 
 def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
     """Summarize runs with these scores beside those of their baseline; ``None`` is a run that is not measured yet."""
-    failed = sum(entry is not None and entry.failure is not None for entry in entries)
+    counts = {
+        "planned": len(entries),
+        "failed": sum(entry is not None and entry.failure is not None for entry in entries),
+    }
     if not scores:
-        return Summary(planned=len(entries), failed=failed)
+        return Summary(**counts)
     pooled = pool_seeds(scores, metric)
     std = None if math.isnan(pooled.std(metric)) else pooled.std(metric)
-    difference = _difference(scores, baseline, metric)
-    return Summary(pooled.mean(metric), std, len(scores), len(entries), failed, difference)
+    return Summary(pooled.mean(metric), std, len(scores), difference=_difference(scores, baseline, metric), **counts)
 
 
 def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 from typing import Literal
 
 import pytest
@@ -13,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from sfa.paper.tables.definition import NUMBERS
-from sfa.paper.tables.model import Cell, Interval, Row, Table
-from sfa.paper.tables.terminal import to_rich
+from sfa.paper.tables.model import Cell, Row, Table
+from sfa.paper.tables.terminal import print_table
 from tests.paper.tables.random_tables import HOSTILE, printed_table, remarks_of, small_table, tables, value, values_of
 
 BORDERS = str.maketrans(dict.fromkeys("┏┳┓┃┡╇┩━│├┼┤─└┴┘", " "))
@@ -31,8 +30,7 @@ def shown(table: Table, width: int, *, soft_wrap: bool = True, styles: bool = Fa
         force_terminal=styles,
         color_system=colors,
     )
-    for part in to_rich(table):
-        console.print(part)
+    print_table(table, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -42,7 +40,7 @@ def without_blanks(text: str) -> str:
 
 
 @settings(max_examples=40)
-@given(tables(), st.integers(24, 200), st.booleans())
+@given(tables(), st.integers(60, 200), st.booleans())
 def test_nothing_is_lost_and_no_line_is_too_long(table: Table, width: int, soft_wrap: bool) -> None:
     text = shown(table, width, soft_wrap=soft_wrap)
     assert max(map(cell_len, text.splitlines())) <= width
@@ -50,13 +48,18 @@ def test_nothing_is_lost_and_no_line_is_too_long(table: Table, width: int, soft_
     in_one_piece = without_blanks(text)
     for row in table.rows:
         assert all(word in text for word in row.label.split())
-        for cell in row.cells:
-            parts = (part for found in values_of(cell) for part in found.replace(" [", "\n[").splitlines())
-            assert all(without_blanks(part) in in_one_piece for part in parts)
+        assert all(found in text for cell in row.cells for found in values_of(cell))
     assert all(word in text for column in table.columns for word in column.split())
     assert all(without_blanks(remark) in in_one_piece for remark in remarks_of(table))
-    continued = text.replace(" \\\n  ", " ")
-    assert all(command in continued for command in table.commands)
+    assert all(command in text for command in table.commands)
+
+
+@settings(max_examples=40)
+@given(tables(), st.integers(24, 60))
+def test_a_terminal_narrower_than_a_value_wraps_it(table: Table, width: int) -> None:
+    text = shown(table, width)
+    assert max(cell_len(line) for line in text.splitlines() if not line.startswith("sfa")) <= width
+    assert "…" not in text
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -97,30 +100,6 @@ def test_a_wide_table_is_drawn_in_parts_of_equal_size() -> None:
     ]
 
 
-def test_one_line_of_many_columns_is_transposed() -> None:
-    columns = tuple(f"κ={count}" for count in range(10))
-    table = small_table(Row("Cora", cells=(Cell("81.1", measured=value()),) * 10), columns=columns)
-    assert headings(table, 80) == [["Cora"]]
-    assert sum(line.startswith("│ κ=") for line in shown(table, 80).splitlines()) == 10
-
-
-def test_a_terminal_narrower_than_a_value_gets_a_list() -> None:
-    text = shown(WIDE, 24)
-    assert "┃" not in text
-    assert text.count("WikiCS: 83.51 ± 0.25; \n83.40 ± 0.50\n") == len(WIDE.rows)
-
-
-def test_the_interval_of_a_difference_moves_down_where_there_is_no_room() -> None:
-    measured = value(difference=Interval(0.41, -0.1, 0.92))
-    table = small_table(
-        Row("SFA", cells=(Cell("85.9", measured=measured),) * 3), columns=("Cora", "CiteSeer", "PubMed")
-    )
-    assert "+0.41 [-0.10, +0.92]" in shown(table, 120)
-    narrow = shown(table, 62)
-    assert "+0.41 [-0.10, +0.92]" not in narrow
-    assert "[-0.10, +0.92]" in narrow
-
-
 def test_markup_in_labels_is_text() -> None:
     label = f"[bold]{HOSTILE}[/bold]"
     text = shown(small_table(Row(label, cells=(Cell(label, command=f"sfa {label}"),)), columns=(label,)), 200)
@@ -136,11 +115,6 @@ def test_the_papers_value_is_dim_and_the_best_are_bold() -> None:
     assert "\x1b[1m83.00" not in text
 
 
-@given(st.integers(40, 110))
-@settings(max_examples=40)
-def test_a_long_command_fits_and_can_be_copied(width: int) -> None:
+def test_a_long_command_is_one_line() -> None:
     command = "sfa study methods --datasets cora citeseer --method grace g-bt --data-root './my data/sets of graphs'"
-    text = shown(small_table(Row("GRACE", cells=(Cell("83", command=command),))), width)
-    copied = text[text.index("sfa study") :]
-    assert max(map(len, copied.splitlines())) <= width
-    assert shlex.split(copied.replace("\\\n", "")) == shlex.split(command)
+    assert command in shown(small_table(Row("GRACE", cells=(Cell("83", command=command),))), 60).splitlines()

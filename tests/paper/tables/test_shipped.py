@@ -13,7 +13,7 @@ from sfa.paper.plans import Variant
 from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import shipped_entries
 from sfa.paper.tables.selection import MACHINE
-from sfa.paper.tables.shipped import made_tables, shipped_table
+from sfa.paper.tables.shipped import make_tables, shipped_tables
 from sfa.run import Recipe
 from sfa.run.identity import recipe_hash, run_key
 
@@ -21,9 +21,9 @@ from sfa.run.identity import recipe_hash, run_key
 @pytest.mark.slow
 def test_tables_made_beforehand_are_those_made_now() -> None:
     """Else ``python -m sfa.paper.tables.shipped`` makes them anew."""
-    for number, table in made_tables().items():
-        assert render(shipped_table(number), "csv") == render(table, "csv")
-        assert render(shipped_table(number), "md") == render(table, "md")
+    for number, table in make_tables().items():
+        assert render(shipped_tables()[number], "csv") == render(table, "csv")
+        assert render(shipped_tables()[number], "md") == render(table, "md")
 
 
 def test_showing_them_takes_none_of_the_libraries_that_measured_them(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -42,29 +40,29 @@ def facts_table(
         raise InputError(f"Table {number} is of data sets, not of methods: leave out --method.")
     paper, columns, known = load(number), column_keys(number), {**shipped_counts(), **(counted or {})}
     chosen = selection.methods if number == SETTINGS else selection.datasets
-    printed, more = [row.key for row in paper.rows], read(number)["more"]
-    more = [key for key in more if number != STATISTICS or key in known]
+    title_of = method_title if number == SETTINGS else dataset_title
+    printed = [row.key for row in paper.rows]
+    more = chosen or [key for key in read(number)["more"] if number != STATISTICS or key in known]
     rows = [row for row in paper.rows if not chosen or METHODS.get(row.key, row.key) in chosen]
-    for key in chosen or more:
-        if key not in printed:
-            title = method_title(key) if number == SETTINGS else dataset_title(key)
-            rows.append(Row(title, ours=True, rule_above=bool(rows) and not rows[-1].ours, key=key))
+    for key in (key for key in more if key not in printed):
+        rule = bool(rows) and not rows[-1].ours
+        rows.append(Row(title_of(key), True, rule_above=rule, key=key, cells=(Cell(),) * len(columns)))
 
     def recount(*datasets: str) -> str:
         return Selection(datasets=datasets).command(STATISTICS, ("--run", *more_words))
 
-    def fill(key: str, column: str, cell: Cell) -> Cell:
-        values = _values(number, key, known)
-        if column in values:
-            return replace(cell, measured=_fact(values[column], SOURCES[number], column))
-        if number == STATISTICS:
-            return cell if column == "type" else replace(cell, command=recount(key))
-        return replace(cell, missing=f"there is no recipe paper/{key}")
-
     filled = []
     for row in rows:
-        cells = zip(columns, row.cells or (Cell(),) * len(columns), strict=True)
-        filled.append(replace(row, cells=tuple(fill(row.key, column, cell) for column, cell in cells)))
+        values, cells = _values(number, row.key, known), []
+        for column, cell in zip(columns, row.cells, strict=True):
+            if column in values:
+                cell = replace(cell, measured=_fact(values[column], SOURCES[number], column))
+            elif number != STATISTICS:
+                cell = replace(cell, missing=f"there is no recipe paper/{row.key}")
+            elif column != "type":
+                cell = replace(cell, command=recount(row.key))
+            cells.append(cell)
+        filled.append(replace(row, cells=tuple(cells)))
     missing = [key for key in chosen or printed if number == STATISTICS and key not in known]
     return replace(
         paper,
@@ -116,11 +114,9 @@ def count(graph: Data) -> dict[str, int]:
     }
 
 
-@cache
-def shipped_counts() -> dict[str, dict[str, int]]:
+def shipped_counts() -> Counts:
     """Return the statistics that are shipped with sfa, by data set."""
-    file = files("sfa.paper").joinpath("measured/counts.json")
-    found: dict[str, dict[str, int]] = json.loads(file.read_text(encoding="utf-8"))
+    found: Counts = json.loads(files("sfa.paper").joinpath("measured/counts.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -132,9 +128,8 @@ def augmentation(name: str) -> str:
     drops = {"edge_drop": "ER", "feature_drop": "FM"} if section["name"] == "diffusion" else {}
     parts = [word for option, word in drops.items() if any(np.atleast_1d(section[option]))]
     parts += [read(SETTINGS)["augmentations"].get(section["name"], str(section["name"]))]
-    return "+".join(
-        [*parts, "NS"] if "ShuffleFeatures" in _functions(name) else parts
-    )  # NS: of MVGRL, beside its views
+    parts += ["NS"] * ("ShuffleFeatures" in _functions(name))  # of MVGRL, beside its views
+    return "+".join(parts)
 
 
 def loss(name: str) -> str:
@@ -144,6 +139,10 @@ def loss(name: str) -> str:
 
 
 def _functions(name: str) -> set[str]:
-    """Return the names in the modules of a method and of its base classes."""
-    modules = {cls.__module__ for cls in inspect.getmro(resolve("method", name)) if cls is not Method}
-    return {known for module in modules if module.startswith("sfa.methods") for known in vars(sys.modules[module])}
+    """Return the names that the methods of a method's class and of its base classes use."""
+    found: set[str] = set()
+    for cls in inspect.getmro(resolve("method", name)):
+        if cls is not Method and cls.__module__.startswith("sfa.methods"):
+            codes = [function.__code__ for function in vars(cls).values() if inspect.isfunction(function)]
+            found |= {used for code in codes for used in code.co_names}
+    return found

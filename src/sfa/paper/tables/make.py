@@ -8,7 +8,6 @@ from functools import cache, partial
 from importlib.resources import as_file, files
 
 from sfa.data import names
-from sfa.evaluate import Clustering
 from sfa.methods import DEFAULTS
 from sfa.paper.entry import Entry
 from sfa.paper.plans import RUN_TIME, Dataset, Plan, make_plan
@@ -42,9 +41,7 @@ def make_table(
     """Make a table of the paper, with published and measured values side by side. No data are read.
 
     Args:
-        number: Number of the table, 1 to 17.
         entries: Runs of the user's own ledger; they are preferred to those that are shipped with sfa.
-        selection: Data sets, methods, seeds and settings.
         shipped: Runs in place of those that are shipped with sfa.
         more_words: Words added to every command that fills a cell.
     """
@@ -177,12 +174,8 @@ class TableMaker:
         """Describe the protocol and the selected settings."""
         if self.definition.protocol != RUN_TIME:
             protocol = resolve("protocol", self.definition.protocol)
-            repeats = "runs" if isinstance(protocol, Clustering) else "splits"
             yield f"Measured under {protocol.name}: {protocol.description}."
-            yield (
-                f"± of ours is the deviation over training seeds of the means over {repeats}; with one seed, over its "
-                f"{repeats}. Differences are paired over the same, with their 95 % intervals."
-            )
+            yield "± of ours is over training seeds, with one seed over its splits or runs. Differences are paired."
         if self.selection.settings:
             changed = ", ".join(f"{path} = {value}" for path, value in self.selection.settings.items())
             yield f"In every recipe: {changed}."
@@ -192,11 +185,9 @@ class TableMaker:
 
 def _data_notes(missing: Iterable[Point]) -> Iterator[str]:
     """Tell where the data sets come from that are not bundled, and on which something is missing."""
-    wanted = {point.dataset for point in missing}
-    elsewhere = [one for one in names() if one.name in wanted and not one.bundled and one.loader is None]
-    for text, downloaded in (
-        ("Downloaded on first use, if not under --data-root", True),
-        ("Never downloaded, to be given under --data-root", False),
-    ):
-        if found := [one.name for one in elsewhere if one.downloaded == downloaded]:
-            yield f"{text}: {', '.join(found)}."
+    wanted, found = {point.dataset for point in missing}, dict[str, list[str]]()
+    for one in names():
+        if one.name in wanted and not one.bundled and one.loader is None:
+            how = "Downloaded on first use, if not" if one.downloaded else "Never downloaded, to be given"
+            found.setdefault(how, []).append(one.name)
+    yield from (f"{how} under --data-root: {', '.join(datasets)}." for how, datasets in found.items())

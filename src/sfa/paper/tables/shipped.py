@@ -21,25 +21,21 @@ FILE = files("sfa.paper").joinpath("measured/tables.json.gz")
 _TABLES = TypeAdapter(dict[int, Table])
 
 
-def shipped_table(number: int) -> Table:
-    """Return a table of the shipped runs; made now, if installed packages have methods or data for it."""
-    if entry_points(group="sfa.method") or entry_points(group="sfa.dataset"):
-        return made_tables(number)[number]
-    return _read()[number]
-
-
 @cache
-def _read() -> dict[int, Table]:
+def shipped_tables() -> dict[int, Table]:
+    """Return the tables of the shipped runs; made now, if installed packages have methods or data for them."""
+    if entry_points(group="sfa.method") or entry_points(group="sfa.dataset"):
+        return make_tables()
     return _TABLES.validate_json(gzip.decompress(FILE.read_bytes()))
 
 
-def made_tables(*numbers: int) -> dict[int, Table]:
-    """Make tables of the shipped runs now, by default all."""
+def make_tables() -> dict[int, Table]:
+    """Make the tables of the shipped runs now."""
     from sfa.paper.tables.make import make_table
 
-    return {number: make_table(number) for number in numbers or NUMBERS}
+    return {number: make_table(number) for number in NUMBERS}
 
 
 if __name__ == "__main__":
-    text = json.dumps(_TABLES.dump_python(made_tables(), exclude_defaults=True))  # some means are NaN
+    text = json.dumps(_TABLES.dump_python(make_tables(), exclude_defaults=True))  # some means are NaN
     Path(str(FILE)).write_bytes(gzip.compress(text.encode(), mtime=0))
