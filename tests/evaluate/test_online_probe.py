@@ -229,6 +229,7 @@ def parts_of_steps(images: Data) -> tuple[list[dict[str, float]], dict[str, Tens
     return found, probe.state_dict()
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_classifier() -> None:
     images = image_set(7)
     found, state = parts_of_steps(images)

@@ -125,6 +125,7 @@ def test_times_are_seconds_with_their_ratio(new_entry: NewEntry) -> None:
     assert with_.difference is None
 
 
+@pytest.mark.slow
 def test_validation_scores_are_shown_where_they_were_kept(new_entry: NewEntry) -> None:
     places = [("GRACE", "Validation"), ("GRACE", "Test")]
     validation, test = (cells(made(4, []))[place] for place in places)
