@@ -1,7 +1,5 @@
 """``sfa ledger``: show the results of all studies, export them, import others, or remove some."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -3,8 +3,6 @@
 ``python -m sfa.cli.listing`` writes ``lists.json`` anew, after a part was added or described in other words.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re
@@ -77,7 +75,9 @@ def find_rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
     if kind in QUICK or registry.entry_points(group=f"sfa.{singular}") or registry.HOMES.get(singular) in sys.modules:
         return make_rows(kind, data_root)
     rows: list[Any] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
-    return rows if kind != "datasets" else [(*row[:-1], availability(*row[-1], data_root=data_root)) for row in rows]
+    if kind == "datasets":
+        return [(*row, availability(facts, data_root)) for *row, facts in rows]
+    return rows
 
 
 def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False) -> Iterator[tuple[Any, ...]]:
@@ -101,7 +101,7 @@ def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False)
         for dataset in names():
             task = "–" if dataset.task is None else f"{dataset.task}s"
             facts = (dataset.loader, dataset.bundled, dataset.downloaded, list(dataset.places))
-            yield dataset.name, task, dataset.description, facts if stored else availability(*facts, data_root)
+            yield dataset.name, task, dataset.description, facts if stored else availability(facts, data_root)
     else:
         yield from _part_rows(kind, registry.registered(_singular(kind)))
 
@@ -133,10 +133,9 @@ def _singular(kind: str) -> str:
     return {"studies": "study", "spectral": kind, "postprocess": kind}.get(kind, kind[:-1])
 
 
-def availability(
-    loader: str | None, bundled: bool, downloaded: bool, places: Sequence[str], data_root: Path | None
-) -> str:
-    """Return where a data set will come from."""
+def availability(facts: Sequence[Any], data_root: Path | None) -> str:
+    """Return where a data set will come from, given its loader, whether it is bundled or downloaded, and its places."""
+    loader, bundled, downloaded, places = facts
     if loader is not None:
         return f"loaded by {loader}"
     if bundled:

@@ -1,7 +1,5 @@
 """``sfa study``: run a comparison of the paper, and print its table."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated
 

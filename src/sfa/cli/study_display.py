@@ -1,7 +1,5 @@
 """The output of ``sfa study``: the list of cells, the progress, and the table of results."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

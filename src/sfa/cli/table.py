@@ -114,8 +114,8 @@ def table(
     set_threads(threads)
     names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
     selection = Selection(names, tuple(method or ()), distinct, changes)
-    what = {"asked": ledger is not None, "own": own, "run": run, "dry_run": dry_run, "more_words": more}
-    runner = {"device": device, "strict": bool((context.obj or {}).get("debug"))}
+    what: dict[str, Any] = {"asked": ledger is not None, "own": own, "run": run, "dry_run": dry_run, "more_words": more}
+    runner: dict[str, Any] = {"device": device, "strict": bool((context.obj or {}).get("debug"))}
     if run_tables(numbers, selection, show, ledger=path, data_root=data_root, display=display, **what, **runner):
         raise typer.Exit(1)
 

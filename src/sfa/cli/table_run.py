@@ -1,7 +1,5 @@
 """What ``sfa table`` does beyond showing the shipped tables: make tables of a ledger, and measure their gaps."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

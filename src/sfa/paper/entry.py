@@ -1,7 +1,5 @@
 """An entry of the results: the settings, costs and scores of one run; and the same as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache

@@ -1,7 +1,5 @@
 """Estimates of how long runs take, from those that were measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from statistics import median
 

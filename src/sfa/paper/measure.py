@@ -1,7 +1,5 @@
 """Measure one run: train it where it needs training, and score it; or time several runs in turns."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time

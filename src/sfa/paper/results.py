@@ -1,7 +1,5 @@
 """Results: one entry a run, with its labels and scores, in a JSON file that several processes may fill."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

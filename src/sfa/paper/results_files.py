@@ -1,7 +1,5 @@
 """Files of results: JSON as the ledger keeps it, old SQLite files, and tables in CSV or Markdown."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

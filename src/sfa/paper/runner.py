@@ -1,7 +1,5 @@
 """Run a plan: measure the runs that the results lack, and go on from there after an interruption."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

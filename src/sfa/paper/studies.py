@@ -1,7 +1,5 @@
 """The studies of the paper, and some beside them; the first line of a docstring is shown by ``sfa list studies``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,10 +1,9 @@
 """The table of a plan: the mean of each variant on each data set, and its difference from the baseline."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.paper.entry import Entry
@@ -63,10 +62,8 @@ def _score(cell: Cell, entries: Mapping[str, Entry], protocol: str) -> Score | N
 
 def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
     """Summarize runs with these scores beside those of their baseline; ``None`` is a run that is not measured yet."""
-    counts = {
-        "planned": len(entries),
-        "failed": sum(entry is not None and entry.failure is not None for entry in entries),
-    }
+    failures = [entry for entry in entries if entry is not None and entry.failure is not None]
+    counts: dict[str, Any] = {"planned": len(entries), "failed": len(failures)}
     if not scores:
         return Summary(**counts)
     pooled = pool_seeds(scores, metric)

@@ -1,7 +1,5 @@
 """The runs and run times that the paper's figures are drawn from: trained, or read from stored results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

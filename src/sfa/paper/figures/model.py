@@ -1,7 +1,5 @@
 """The model from graph to loss, and what Algorithm 1 makes of a spectrum (the paper's Figure 2)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

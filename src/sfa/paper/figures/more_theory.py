@@ -1,7 +1,5 @@
 """Further figures of the theory: rivals of SFA, bounds, power law, gentle passes, error of the surrogate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

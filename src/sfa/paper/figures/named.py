@@ -1,7 +1,5 @@
 """Figures by name and by their number in the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum

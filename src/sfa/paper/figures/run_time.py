@@ -1,7 +1,5 @@
 """Seconds per epoch by the number of power iterations (the paper's Figure 4), from stored results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Figures of runs as training goes on: spectra (the paper's Figure 5) and distances of the views (Figures 6 and 9)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Draw a figure of the paper by number or name, from runs, run times or theory, and write it to files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

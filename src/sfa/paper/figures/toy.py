@@ -1,7 +1,5 @@
 """The paper's toy illustration of its propositions (Figure 3), whole and in parts: density, theory, Algorithm 1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables 11 to 13: statistics, hyper-parameters and settings, which are counted or read, not measured."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -1,7 +1,5 @@
 """Tables as Markdown, CSV, LaTeX in the manner of booktabs, and as a self-contained web page."""
 
-from __future__ import annotations
-
 import html
 import math
 import re

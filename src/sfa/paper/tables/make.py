@@ -1,7 +1,5 @@
 """Put tables together: the paper's values, the measured ones, and the commands that fill the gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """A table of the paper: published and measured values, cell by cell, before it is rendered in some format."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 ``python -m sfa.paper.tables.shipped`` makes them anew, after a change of methods, recipes or shipped runs.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from functools import cache

@@ -1,7 +1,5 @@
 """A table for the terminal: columns that do not fit beside one another are printed in several tables."""
 
-from __future__ import annotations
-
 import math
 
 import rich.table

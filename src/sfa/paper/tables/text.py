@@ -1,7 +1,5 @@
 """The texts of a table that all formats show: its cells with their marks, and the explanations below it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
