@@ -87,7 +87,7 @@ def test_one_graph_is_too_few_to_learn_from(molecule_list: list[Data]) -> None:
 
 @pytest.mark.parametrize("wrong", [torch.tensor([40]), torch.tensor([0, 0])])
 def test_seeds_that_are_none_are_named(molecules: Data, wrong: torch.Tensor) -> None:
-    with pytest.raises(InputError, match="[Ss]eeds"):
+    with pytest.raises(InputError, match=r"[Ss]eeds"):
         Graphs(molecules).batch(wrong, seeded())
 
 
