@@ -120,6 +120,20 @@ def test_bfloat16_similarities_come_close() -> None:
         assert float((ours - theirs).norm() / theirs.norm()) < 0.02
 
 
+@each("intraview", [True, False])
+def test_bfloat16_resolves_rows_that_nearly_agree(intraview: bool) -> None:
+    """Before training, rows differ from each other by less than the rounding of bfloat16."""
+    common = torch.randn(24, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    exact = tuple((common + 0.01 * one.detach()).requires_grad_() for one in random_views(300, 24, 0))
+    expected = dense_nt_xent(*exact, 0.4, intraview)
+    gradients = torch.autograd.grad(expected, exact)
+    z = tuple(one.detach().float().requires_grad_() for one in exact)
+    loss = nt_xent(*z, tau=0.4, intraview=intraview, precision="bfloat16")
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    for ours, theirs in zip(torch.autograd.grad(loss, z), gradients, strict=True):
+        assert float((ours - theirs).norm() / theirs.norm()) < 0.01
+
+
 @each("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_rows_are_computed_in_float32(dtype: torch.dtype) -> None:
     z = tuple(one.detach().to(dtype).requires_grad_() for one in random_views(50, 8, 0))

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from sfa.distributed import all_reduce_sum, gather_rows
 from sfa.errors import InputError
+from sfa.losses.centered_similarities import CenteredSimilarities
 from sfa.losses.similarities import Own, Similarities
 from sfa.matrices import check_one_shape
 
@@ -48,7 +49,7 @@ def nt_xent(
             view is contrasted, as in the code of COSTA.
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
             either direction: known neighbors, say, or rows of one class.
-        precision: ``bfloat16`` computes similarities and their products in bfloat16, and sums in float32: faster where
+        precision: ``bfloat16`` computes differences from the mean row in bfloat16, all else in float32: faster where
             the processor has it, for temperatures from 0.2 on.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
         across_processes: The rows of all processes are one batch: each row has negatives on all of them.
@@ -59,7 +60,8 @@ def nt_xent(
     given = torch.promote_types(torch.promote_types(z_alpha.dtype, z_beta.dtype), torch.float32)
     dtype = given if 1 / tau <= FLOAT32_LOGITS else torch.float64
     pairs = None if not_negatives is None or not_negatives.numel() == 0 else not_negatives
-    options = {"intraview": intraview, "without": pairs, "bfloat16": precision == "bfloat16", "keep_bytes": keep_bytes}
+    kind = CenteredSimilarities if precision == "bfloat16" else Similarities
+    options = {"kind": kind, "intraview": intraview, "without": pairs, "keep_bytes": keep_bytes}
     with torch.autocast(z_alpha.device.type, enabled=False):
         loss: Tensor = _NTXent.apply(z_alpha, z_beta, tau, dtype, across_processes, options)  # type: ignore[no-untyped-call]
         return (all_reduce_sum(loss) if across_processes else loss).to(given)
@@ -84,14 +86,15 @@ class _NTXent(torch.autograd.Function):
         factor = torch.cat([_scale_rows(z_alpha, tau, x[:n]), _scale_rows(z_beta, tau, x[n:])])
         own, everyone = None, x
         if not any(ctx.needs_input_grad):
-            options = options | {"keep_bytes": 0}
+            options["keep_bytes"] = 0
         if spread:
             (alpha, first), (beta, _) = gather_rows(x[:n]), gather_rows(x[n:])
             own = slice(first, first + n), slice(len(alpha) + first, len(alpha) + first + n)
             everyone = torch.cat([alpha, beta])
             if options["without"] is not None:
-                options = options | {"without": options["without"] + first}
-        ctx.similarities = Similarities(everyone, own=own, **options)
+                options["without"] = options["without"] + first
+        kind = options.pop("kind")
+        ctx.similarities = kind(everyone, own=own, **options)
         partition = ctx.similarities.row_sums()  # R, (2 n,)
         if spread:
             partition = all_reduce_sum(partition)

@@ -50,15 +50,14 @@ class Similarities:
         intraview: All pairs of different rows count; else only pairs from different views, positives among them.
         own: Rows of each view that this process computes; all for ``None``.
         without: ``(2, p)`` pairs of different nodes that do not count in any combination of views.
-        bfloat16: Compute and hold tiles in bfloat16.
         keep_bytes: Bytes of tiles that :meth:`row_sums` keeps for one call of :meth:`weighted_products`.
     """
 
-    def __init__(
-        self, x: Tensor, *, intraview: bool, own: Own, without: Tensor | None, bfloat16: bool, keep_bytes: int
-    ) -> None:
+    absent = 0.0  # what a tile holds for a pair that does not count
+
+    def __init__(self, x: Tensor, *, intraview: bool, own: Own, without: Tensor | None, keep_bytes: int) -> None:
         self.x, self.intraview, self.own = x, intraview, own
-        self.factors = x.bfloat16() if bfloat16 else x
+        self.factors = self._make_factors(x)
         self.tiles = list(_tiles(len(x), intraview, own))
         self.without = None if without is None else _entries(without, len(x) // 2)
         ends = accumulate(tile.size for tile in self.tiles)
@@ -77,41 +76,48 @@ class Similarities:
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as wide:
             for tile, kept in zip_longest(self.tiles, self._kept):
                 e = self._compute(tile, tile.over(buffer) if kept is None else kept)
-                if e.dtype != sums.dtype:
-                    e = tile.over(wide).copy_(e)
-                sums[tile.rows] += e.sum(1)
-                sums[tile.mirror] += e[:, tile.mirrored].sum(0)
+                self._add_sums(sums, tile, e if e.dtype == sums.dtype else tile.over(wide).copy_(e))
         return sums
 
     def weighted_products(self, weight: Tensor) -> Tensor:
         """Compute ``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, ``(2 n, d)``; 0 for rows not one's own."""
         products = torch.zeros_like(self.x)
-        weight = weight.to(self.factors.dtype)
         with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
             for tile, kept in zip_longest(self.tiles, self._kept):
                 e = self._compute(tile, tile.over(buffer)) if kept is None else kept
-                p = tile.over(other)
-                torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
                 for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # positives are on two diagonals
-                    _zero_diagonal(p, tile.rows.start + distance - tile.columns.start)
-                _add_product(products[tile.rows], p, self.factors[tile.columns])
-                _add_product(products[tile.mirror], p[:, tile.mirrored].mT, self.factors[tile.rows])
+                    _fill_diagonal(e, tile.rows.start + distance - tile.columns.start, self.absent)
+                self._add_products(products, tile, e, weight, tile.over(other))
         if self._buffer is not None:
             give_back(self._buffer)
             self._buffer, self._kept = None, []
         return products
 
+    def _make_factors(self, x: Tensor) -> Tensor:
+        return x
+
+    def _exponentiate(self, logits: Tensor) -> Tensor:
+        return logits.exp_()
+
+    def _add_sums(self, sums: Tensor, tile: Tile, e: Tensor) -> None:
+        sums[tile.rows] += e.sum(1)
+        sums[tile.mirror] += e[:, tile.mirrored].sum(0)
+
+    def _add_products(self, products: Tensor, tile: Tile, e: Tensor, weight: Tensor, p: Tensor) -> None:
+        torch.add(weight[tile.rows, None], weight[tile.columns], out=p).mul_(e)
+        products[tile.rows].addmm_(p, self.x[tile.columns])
+        products[tile.mirror].addmm_(p[:, tile.mirrored].mT, self.x[tile.rows])
+
     def _compute(self, tile: Tile, e: Tensor) -> Tensor:
-        torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e)
-        e.exp_()
+        self._exponentiate(torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e))
         if self.intraview:
-            _zero_diagonal(e, tile.rows.start - tile.columns.start)
+            _fill_diagonal(e, tile.rows.start - tile.columns.start, self.absent)
         if self.without is not None:
             row, column = self.without
             first, last = torch.searchsorted(row, row.new_tensor([tile.rows.start, tile.rows.stop])).tolist()
             row, column = row[first:last] - tile.rows.start, column[first:last] - tile.columns.start
             inside = (column >= 0) & (column < e.shape[1])
-            e[row[inside], column[inside]] = 0
+            e[row[inside], column[inside]] = self.absent
         return e
 
 
@@ -130,9 +136,9 @@ def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
     return (slice(first, min(first + step, stop)) for first in range(start, stop, step))
 
 
-def _zero_diagonal(tile: Tensor, offset: int) -> None:
+def _fill_diagonal(tile: Tensor, offset: int, value: float) -> None:
     if -tile.shape[0] < offset < tile.shape[1]:
-        tile.diagonal(offset).zero_()
+        tile.diagonal(offset).fill_(value)
 
 
 def _entries(pairs: Tensor, n: int) -> Tensor:
@@ -141,14 +147,6 @@ def _entries(pairs: Tensor, n: int) -> Tensor:
     views = [both + both.new_tensor([[alpha * n], [beta * n]]) for alpha in (0, 1) for beta in (0, 1)]
     entries = torch.cat(views, dim=1)
     return entries[:, entries[0].argsort()]
-
-
-def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
-    """Add ``a @ b`` in the precision of the total."""
-    if a.dtype == total.dtype:
-        total.addmm_(a, b)
-    else:
-        total += a @ b
 
 
 def borrow(size: int, like: Tensor) -> Tensor:
