@@ -28,6 +28,8 @@ def info_nce(
 ) -> Tensor:
     r"""Draw each anchor ``a_i`` nearer to its positive ``p_i`` than to negatives, which are other rows.
 
+    From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020).
+
     .. math::
         L = \frac1n \sum_i \Big( -\frac{a_i^\top p_i}{\tau} + \log \Big( e^{a_i^\top p_i / \tau}
             + \sum_{j \neq i} e^{a_i^\top n_j / \tau} \Big) \Big)

@@ -24,6 +24,8 @@ def multiplet(
 ) -> Tensor:
     r"""Keep both positives nearer than the negatives by a margin ``α``, the structural one by no more than ``α + β``.
 
+    From "Simple Unsupervised Graph Representation Learning" (Mo et al., AAAI 2022).
+
     .. math::
         \mathcal{L} &= \omega_1 \mathcal{L}_S + \omega_2 \mathcal{L}_N + \omega_3 \mathcal{L}_U \\
         \mathcal{L}_S &= \tfrac{1}{k} \sum_j \big\{ d(h, h^+)^2 - d(h, h_j^-)^2 + \alpha \big\}_+ \\

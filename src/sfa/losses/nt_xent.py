@@ -33,6 +33,9 @@ def nt_xent(
 ) -> Tensor:
     r"""Compute the normalized temperature-scaled cross entropy of two views, the mean over both directions.
 
+    From `"A Simple Framework for Contrastive Learning of Visual Representations" <https://arxiv.org/abs/2002.05709>`_
+    (Chen et al., 2020).
+
     Row ``i`` of one view should be nearer to row ``i`` of the other than to every other row:
 
     .. math::

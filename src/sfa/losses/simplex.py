@@ -12,6 +12,9 @@ from sfa.ranges import check_number, check_whole
 def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, across_processes: bool = False) -> Tensor:
     r"""Assign rows to prototypes softly, near the scores and spread evenly (Cuturi, 2013; Caron et al., 2020).
 
+    From `"Unsupervised Learning of Visual Features by Contrasting Cluster Assignments"
+    <https://arxiv.org/abs/2006.09882>`_ (Caron et al., 2020).
+
     .. math::
         Q = \operatorname*{argmax}_{Q \in \mathcal{Q}} \ \langle Q, S \rangle
             - \epsilon \sum_{ik} Q_{ik} \log Q_{ik}, \qquad

@@ -28,6 +28,9 @@ def grassmann(
 ) -> Tensor:
     r"""Set the leading singular values of a map to one, with noise, and the rest to zero ("Derivation of Grassman").
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), Equation 10.
+
     .. math::
         \widetilde{H} = H B\, V \operatorname{Flat}(\Lambda; \kappa) V^\top
         = U_\kappa \operatorname{diag}(1 + \Delta\kappa) V_\kappa^\top,

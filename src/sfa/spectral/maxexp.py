@@ -17,6 +17,9 @@ def maxexp(
 ) -> Tensor:
     r"""Flatten the spectrum of a feature map by MaxExp(F) with a noisy exponent (section "Derivation of MaxExp(F)").
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), Equation 7.
+
     .. math::
         \widetilde{H} = H B \bigl(I - (I - A / \operatorname{tr} A)^{\eta + \Delta\eta}\bigr)
         = U \bigl(1 - (1 - \Sigma / \textstyle\sum_j \sigma_j)^{\eta + \Delta\eta}\bigr) V^\top, \qquad

@@ -23,6 +23,9 @@ class Roots(NamedTuple):
 def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:
     r"""Compute both square roots of symmetric positive semi-definite matrices by matrix products alone (Algorithm 2).
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), Algorithm 2.
+
     .. math::
         Y_0 = M / \operatorname{tr} M, \quad Z_0 = I, \qquad
         P = \tfrac{\rho_i}{2}(3 I - \rho_i^2 Z_i Y_i), \quad Y_{i+1} = Y_i P, \quad Z_{i+1} = P Z_i, \qquad

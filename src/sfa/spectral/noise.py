@@ -15,6 +15,9 @@ def add_noise(
 ) -> Tensor:
     r"""Add Gaussian noise to every entry of a feature map: :math:`\mathcal{A}_F` of the paper's ablation study.
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), where it is called :math:`A_F`.
+
     .. math::
         \widetilde{H} = H + s \operatorname{rms}(H)\, E, \qquad E_{ij} \sim \mathcal{N}(0, 1)
 

@@ -24,6 +24,9 @@ def power_norm(
 ) -> Tensor:
     r"""Flatten the spectrum of a feature map by a noisy mixture of roots (Power Norm., "Matrix Square Root").
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), Equations 8 and 9.
+
     .. math::
         \widetilde{H} = H B \bigl((1-\beta') A^{1/2} + \beta' A^{3/4}\bigr)
         = H \bigl((1-\beta') A^{-1/2} + \beta' A^{-1/4}\bigr), \qquad

@@ -42,6 +42,9 @@ def power_iteration(
 ) -> Tensor:
     r"""Flatten and perturb the leading singular values of a feature map (Algorithm 1, Eq. 3).
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), Algorithm 1.
+
     Starting from a random direction, a few power iterations turn ``r`` towards the leading right singular vector of
     ``h``; stopped early, it stays random. The part of ``h`` along ``r`` is then subtracted:
 

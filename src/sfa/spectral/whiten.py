@@ -13,6 +13,9 @@ from sfa.spectral.newton_schulz import newton_schulz, regularize
 def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
     r"""Precondition a feature map by the LU factors of its Gram matrix.
 
+    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
+    (Zhang et al., AAAI 2023), Equation 29.
+
     .. math::
         H^\top H + \varepsilon I = L_+ U_+, \qquad M = U_+^{-1} L_+^{-1}, \qquad
         \widetilde{H}^\top \widetilde{H} = M H^\top H, \qquad
