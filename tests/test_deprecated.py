@@ -21,7 +21,7 @@ OLD = {
     "sfa.ledger": ["Ledger", "Entry", "default_path"],
     "sfa.levels": ["Level"],
     "sfa.paper.cells": ["Dataset", "Variant"],
-    "sfa.processes": ["count", "synchronize"],
+    "sfa.processes": ["count", "synchronise"],
     "sfa.recipes": ["Recipe", "load_recipe"],
     "sfa.recipes.run": ["record_of", "train_recipe"],
     "sfa.studies": ["Dataset", "Runner", "Study", "make_plan"],

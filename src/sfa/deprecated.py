@@ -39,7 +39,7 @@ NAMES = {
     "count": "world_size",
     "leave": "barrier_and_destroy",
     "shared": "broadcast",
-    "synchronize": "enable_cross_rank",
+    "synchronise": "enable_cross_rank",
 }
 """Old names, and what they are called now."""
 
