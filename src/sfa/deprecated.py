@@ -68,9 +68,10 @@ class OldModules:
         warnings.warn(f"{module.__name__} is now {places[0]}.", DeprecationWarning, stacklevel=2)
 
         def find(name: str) -> Any:
-            for place in map(import_module, places):
+            # Whoever goes through all modules, as `inspect` does, asks for names such as `__file__`: import nothing for it.
+            for place in () if name.startswith("__") else map(import_module, places):
                 for candidate in (name, NAMES.get(name, name)):
-                    if not name.startswith("__") and hasattr(place, candidate):
+                    if hasattr(place, candidate):
                         return getattr(place, candidate)
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
