@@ -68,7 +68,7 @@ class OldModules:
         warnings.warn(f"{module.__name__} is now {places[0]}.", DeprecationWarning, stacklevel=2)
 
         def find(name: str) -> Any:
-            # Whoever goes through all modules, as `inspect` does, asks for names such as `__file__`: import nothing for it.
+            # `inspect` asks every loaded module for names such as `__file__`: import nothing for them.
             for place in () if name.startswith("__") else map(import_module, places):
                 for candidate in (name, NAMES.get(name, name)):
                     if hasattr(place, candidate):
