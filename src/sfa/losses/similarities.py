@@ -57,8 +57,9 @@ class Similarities:
 
     def __init__(self, x: Tensor, *, intraview: bool, own: Own, without: Tensor | None, keep_bytes: int) -> None:
         self.x, self.intraview, self.own = x, intraview, own
-        self.factors = self._make_factors(x)
-        self.tiles = list(_tiles(len(x), intraview, own))
+        self.factors = self._make_factors(x)  # tiles have their dtype
+        self.blocks = list(_blocks(len(x), intraview, own))
+        self.tiles = list(_tiles(self.blocks, intraview, is_whole=own is None))
         self.without = None if without is None else _entries(without, len(x) // 2)
         ends = accumulate(tile.size for tile in self.tiles)
         self._kept_ends = [end for end in ends if end * self.factors.element_size() <= keep_bytes]
@@ -73,21 +74,21 @@ class Similarities:
             self._buffer = borrow(self._kept_ends[-1], self.factors)
             parts = zip(self.tiles, self._kept_ends, strict=False)
             self._kept = [tile.over(self._buffer[end - tile.size :]) for tile, end in parts]
-        with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as wide:
+        with self._two_buffers() as (buffer, other):
             for tile, kept in zip_longest(self.tiles, self._kept):
-                e = self._compute(tile, tile.over(buffer) if kept is None else kept)
-                self._add_sums(sums, tile, e if e.dtype == sums.dtype else tile.over(wide).copy_(e))
+                self._add_sums(sums, tile, self._compute(tile, tile.over(buffer) if kept is None else kept, other))
         return sums
 
     def weighted_products(self, weight: Tensor) -> Tensor:
         """Compute ``Σ_j E_ij (w_i + w_j) x_j`` over all but the positive, ``(2 n, d)``; 0 for rows not one's own."""
         products = torch.zeros_like(self.x)
-        with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.factors) as other:
+        with self._two_buffers() as (buffer, other):
             for tile, kept in zip_longest(self.tiles, self._kept):
-                e = self._compute(tile, tile.over(buffer)) if kept is None else kept
+                if kept is None:
+                    self._compute(tile, kept := tile.over(buffer), other)
                 for distance in (len(self.x) // 2, -(len(self.x) // 2)):  # positives are on two diagonals
-                    _fill_diagonal(e, tile.rows.start + distance - tile.columns.start, self.absent)
-                self._add_products(products, tile, e, weight, tile.over(other))
+                    _fill_diagonal(kept, tile.rows.start + distance - tile.columns.start, self.absent)
+                self._add_products(products, tile, kept, weight, tile.over(other.view(kept.dtype)))
         if self._buffer is not None:
             give_back(self._buffer)
             self._buffer, self._kept = None, []
@@ -96,7 +97,7 @@ class Similarities:
     def _make_factors(self, x: Tensor) -> Tensor:
         return x
 
-    def _exponentiate(self, logits: Tensor) -> Tensor:
+    def _exponentiate(self, logits: Tensor, buffer: Tensor) -> Tensor:
         return logits.exp_()
 
     def _add_sums(self, sums: Tensor, tile: Tile, e: Tensor) -> None:
@@ -108,8 +109,10 @@ class Similarities:
         products[tile.rows].addmm_(p, self.x[tile.columns])
         products[tile.mirror].addmm_(p[:, tile.mirrored].mT, self.x[tile.rows])
 
-    def _compute(self, tile: Tile, e: Tensor) -> Tensor:
-        self._exponentiate(torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=e))
+    def _compute(self, tile: Tile, out: Tensor, buffer: Tensor) -> Tensor:
+        """Write a tile to ``out``, and return it before it is rounded to the dtype of ``out``."""
+        logits = torch.mm(self.factors[tile.rows], self.factors[tile.columns].mT, out=out)
+        e = self._exponentiate(logits, tile.over(buffer))
         if self.intraview:
             _fill_diagonal(e, tile.rows.start - tile.columns.start, self.absent)
         if self.without is not None:
@@ -118,18 +121,34 @@ class Similarities:
             row, column = row[first:last] - tile.rows.start, column[first:last] - tile.columns.start
             inside = (column >= 0) & (column < e.shape[1])
             e[row[inside], column[inside]] = self.absent
+        if e is not out:
+            out.copy_(e)
         return e
 
+    @contextmanager
+    def _two_buffers(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Borrow a buffer for a tile, and one for numbers of the dtype of ``x`` as many."""
+        with borrowed(self._largest, self.factors) as buffer, borrowed(self._largest, self.x) as other:
+            yield buffer, other
 
-def _tiles(size: int, intraview: bool, own: Own) -> Iterator[Tile]:
-    """Yield tiles that cover each pair of rows once; or one's own rows and all columns that count, without a mirror."""
-    n = size // 2
-    for view in own or (slice(0, size if intraview else n),):
-        others = slice(0, size) if intraview else slice(n, size) if view.start < n else slice(0, n)
+
+def _blocks(size: int, intraview: bool, own: Own) -> Iterator[tuple[slice, slice]]:
+    """Yield rows, and the columns that count for them."""
+    n, all_rows = size // 2, slice(0, size)
+    if intraview and own is None:
+        yield all_rows, all_rows
+        return
+    for rows in own or (slice(0, n), slice(n, size)):
+        yield rows, all_rows if intraview else slice(n, size) if rows.start < n else slice(0, n)
+
+
+def _tiles(blocks: list[tuple[slice, slice]], intraview: bool, is_whole: bool) -> Iterator[Tile]:
+    """Yield tiles that cover the blocks; each pair of rows of a whole matrix once, as the mirror is its other half."""
+    for view, others in blocks[:1] if is_whole else blocks:
         for rows in _ranges(view.start, view.stop, ROWS):
-            for columns in _ranges(rows.start if intraview and not own else others.start, others.stop, COLUMNS):
+            for columns in _ranges(rows.start if intraview and is_whole else others.start, others.stop, COLUMNS):
                 mirror = min(max(columns.start, rows.stop), columns.stop) if intraview else columns.start
-                yield Tile(rows, columns, slice(columns.stop if own else mirror, columns.stop))
+                yield Tile(rows, columns, slice(mirror if is_whole else columns.stop, columns.stop))
 
 
 def _ranges(start: int, stop: int, step: int) -> Iterator[slice]:
