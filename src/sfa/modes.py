@@ -1,4 +1,4 @@
-"""Context managers for the mode of a module: in ``eval()``, on copies of its buffers, or in full precision."""
+"""The mode of a module, in ``eval()`` or on copies of its buffers, and the precision of a block of code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,3 +42,10 @@ def full_precision(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
         return
     with torch.autocast(kind, enabled=False):
         yield tuple(tensor.float() for tensor in tensors)
+
+
+def has_fast_bfloat16(device: torch.device) -> bool:
+    """Tell whether a device multiplies matrices in bfloat16 faster than in float32."""
+    if device.type == "cpu":
+        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

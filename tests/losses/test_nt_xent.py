@@ -256,6 +256,23 @@ def test_wrong_pairs_are_named(pairs: Tensor, message: str) -> None:
         nt_xent(torch.ones(3, 2), torch.ones(3, 2), not_negatives=pairs)
 
 
+@each("is_fast", [True, False])
+def test_auto_takes_bfloat16_where_it_is_faster(monkeypatch: pytest.MonkeyPatch, is_fast: bool) -> None:
+    monkeypatch.setattr(sys.modules[nt_xent.__module__], "has_fast_bfloat16", lambda device: is_fast)
+    views = [view.detach().float() for view in random_views(600, 64, 0)]
+
+    def loss(rows: int, columns: int, tau: float, dtype: torch.dtype, precision: Precision) -> float:
+        return nt_xent(*(view[:rows, :columns].to(dtype) for view in views), tau=tau, precision=precision).item()
+
+    large = 600, 64, 0.4, torch.float32
+    half = [loss(*case, "auto") != loss(*case, "full") for case in (large, (600, 64, 0.2, torch.float32))]
+    assert half == [is_fast, is_fast]
+    assert not is_fast or loss(*large, "auto") == loss(*large, "bfloat16")
+    for exact in ((500, 64, 0.4, torch.float32), (600, 60, 0.4, torch.float32), (600, 64, 0.1, torch.float32)):
+        assert loss(*exact, "auto") == loss(*exact, "full")
+    assert loss(*large[:3], torch.float64, "auto") == loss(*large[:3], torch.float64, "full")
+
+
 def test_an_unknown_precision_is_named() -> None:
     wrong: Precision = "half"  # type: ignore[assignment]
     with pytest.raises(InputError, match="'half'"):

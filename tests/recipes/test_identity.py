@@ -54,6 +54,14 @@ def test_how_a_recipe_is_written_does_not_matter(text: str) -> None:
     assert recipe_hash(Recipe.parse(yaml.safe_load(text)).as_dict()) == recipe_hash(Recipe.parse({}).as_dict())
 
 
+def test_precision_auto_counts_as_full() -> None:
+    auto, full, half = (
+        recipe_hash(Recipe.parse({"method": {"name": "grace", "precision": precision}}).as_dict())
+        for precision in ("auto", "full", "bfloat16")
+    )
+    assert auto == full != half
+
+
 @pytest.mark.parametrize("key", ["training.seed", "training.checkpoint_every", "training.diagnose_every"])
 def test_what_changes_no_result_of_a_seed_is_left_out(key: str) -> None:
     recipe = Recipe.parse({})

@@ -10,8 +10,10 @@ from sfa.errors import SfaError, sentence_of
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every foreseen failure is one sentence and a non-zero exit code."""
-    # Huge pages save page faults on large temporaries; PyTorch reads this on import.
+    # PyTorch reads these on import: huge pages save page faults on large temporaries, and threads that sleep while they
+    # wait leave a busy machine's cores to those that have work.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from sfa.cli.app import app
 
     words = list(sys.argv[1:] if arguments is None else arguments)

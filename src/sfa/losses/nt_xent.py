@@ -1,6 +1,6 @@
 """InfoNCE between two views, in the form of GRACE and of the paper's Eq. 2 (NT-Xent), in memory linear in the rows."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -10,12 +10,14 @@ from sfa.errors import InputError
 from sfa.losses.centered_similarities import CenteredSimilarities
 from sfa.losses.similarities import Own, Similarities
 from sfa.matrices import check_one_shape
+from sfa.modes import has_fast_bfloat16
 
-Precision = Literal["full", "bfloat16"]
+Precision = Literal["auto", "full", "bfloat16"]
 
 FLOAT32_LOGITS = 60.0  # Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over.
 FLOAT64_LOGITS = 600.0
 BFLOAT16_LOGITS = 5.0  # Rounded to bfloat16, larger logits are off by more than 0.01, and their exponentials by 1 %.
+BFLOAT16_SHAPE = 512, 64  # Views of fewer rows or columns are not faster in bfloat16.
 SHORTEST = 1e-12  # Rows shorter than this have no direction, and are divided by this instead of by their length.
 KEPT_BYTES = 1 << 26
 
@@ -52,8 +54,9 @@ def nt_xent(
             view is contrasted, as in the code of COSTA.
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
             either direction: known neighbors, say, or rows of one class.
-        precision: ``bfloat16`` computes differences from the mean row in bfloat16, all else in float32: faster where
-            the processor has it, for temperatures from 0.2 on.
+        precision: ``bfloat16`` computes similarities of differences from the mean row in bfloat16, all else in float32,
+            for temperatures from 0.2 on. ``auto`` does so where it is faster: for float32 views of 512 rows and 64
+            columns or more, on a device that has such products. ``full`` is the precision of the views.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
         across_processes: The rows of all processes are one batch: each row has negatives on all of them.
     """
@@ -63,7 +66,8 @@ def nt_xent(
     given = torch.promote_types(torch.promote_types(z_alpha.dtype, z_beta.dtype), torch.float32)
     dtype = given if 1 / tau <= FLOAT32_LOGITS else torch.float64
     pairs = None if not_negatives is None or not_negatives.numel() == 0 else not_negatives
-    kind = CenteredSimilarities if precision == "bfloat16" else Similarities
+    is_half = precision == "bfloat16" or (precision == "auto" and _gains_by_bfloat16(z_alpha, z_beta, tau))
+    kind = CenteredSimilarities if is_half else Similarities
     options = {"kind": kind, "intraview": intraview, "without": pairs, "keep_bytes": keep_bytes}
     with torch.autocast(z_alpha.device.type, enabled=False):
         loss: Tensor = _NTXent.apply(z_alpha, z_beta, tau, dtype, across_processes, options)  # type: ignore[no-untyped-call]
@@ -141,13 +145,19 @@ def _scale_rows(z: Tensor, tau: float, out: Tensor) -> Tensor:
     return factor
 
 
+def _gains_by_bfloat16(z_alpha: Tensor, z_beta: Tensor, tau: float) -> bool:
+    (rows, columns), (least_rows, least_columns) = z_alpha.shape, BFLOAT16_SHAPE
+    is_large = rows >= least_rows and columns >= least_columns and 1 / tau <= BFLOAT16_LOGITS
+    return is_large and z_alpha.dtype == z_beta.dtype == torch.float32 and has_fast_bfloat16(z_alpha.device)
+
+
 def check_temperature(tau: float, precision: Precision = "full") -> None:
     """Raise unless logits up to ``1/tau`` can be had in this precision; methods call this before training."""
     if not (tau > 0 and 1 / tau <= FLOAT64_LOGITS):
         least = f"{1 / FLOAT64_LOGITS:.4f}"
         raise InputError(f"The temperature tau must be above 0 and at least {least} to stay in range, not {tau}.")
-    if precision not in ("full", "bfloat16"):
-        raise InputError(f"The precision of similarities is 'full' or 'bfloat16', not {precision!r}.")
+    if precision not in get_args(Precision):
+        raise InputError(f"The precision of similarities is 'auto', 'full' or 'bfloat16', not {precision!r}.")
     if precision == "bfloat16" and 1 / tau > BFLOAT16_LOGITS:
         raise InputError(f"Similarities in bfloat16 are too coarse for a temperature tau below 0.2, here {tau}.")
 

@@ -25,7 +25,8 @@ class GRACE(TwoViewMethod):
         head_activation: ``elu`` in the authors' code, ``prelu`` in the paper's text.
         tau: Temperature.
         intraview: Use negatives from the anchor's own view too (Eq. 2).
-        precision: Precision of the similarities in the loss: ``full``, or ``bfloat16``, which is faster.
+        precision: Precision of the similarities in the loss: ``bfloat16``, ``full``, or ``auto``, which takes bfloat16
+            where it is faster (:func:`~sfa.losses.nt_xent`).
     """
 
     spans_processes = True
@@ -39,7 +40,7 @@ class GRACE(TwoViewMethod):
         head_activation: Activation = "elu",
         tau: Positive = 0.4,
         intraview: bool = True,
-        precision: Precision = "full",
+        precision: Precision = "auto",
         **options: Any,
     ) -> None:
         check_temperature(tau, precision)
