@@ -28,7 +28,8 @@ def side_by_side(things: Mapping[str, Callable[[], object]], rounds: int) -> dic
     wall = time.perf_counter() - started_all
     used = (os.cpu_count() or 1) - (idle_seconds() - idle) / wall - (sum(os.times()[:4]) - own) / wall
     state = "NOT FINAL, measure again on a quiet machine" if used > BUSY else "a quiet machine"
-    print(f"[load {os.getloadavg()[0]:.1f}, other processes kept {max(used, 0):.1f} cores busy: {state}]", file=sys.stderr)
+    busy = f"load {os.getloadavg()[0]:.1f}, other processes kept {max(used, 0):.1f} cores busy"
+    print(f"[{busy}: {state}]", file=sys.stderr)
     return {name: min(values) for name, values in seconds.items()}
 
 
