@@ -34,19 +34,17 @@ def make_table(
     *,
     selection: Selection = ALL,
     shipped: Iterable[Entry] | None = None,
-    more_words: Sequence[str] = (),
 ) -> Table:
     """Make a table of the paper, with published and measured values side by side. No data are read.
 
     Args:
         entries: Runs of the user's own ledger; they are preferred to those that are shipped with sfa.
         shipped: Runs in place of those that are shipped with sfa.
-        more_words: Words added to every command that fills a cell.
     """
     definition = definition_of(number)
     if definition is None:
-        return facts_table(number, selection, more_words)
-    return TableMaker(definition, selection, entries, shipped, more_words).table()
+        return facts_table(number, selection)
+    return TableMaker(definition, selection, entries, shipped).table()
 
 
 class TableMaker:
@@ -58,10 +56,9 @@ class TableMaker:
         selection: Selection = ALL,
         entries: Iterable[Entry] = (),
         shipped: Iterable[Entry] | None = None,
-        more_words: Sequence[str] = (),
     ) -> None:
         selection.check(definition.number, definition.task, many_methods=definition.many_methods)
-        self.definition, self.selection, self.more_words = definition, selection, more_words
+        self.definition, self.selection = definition, selection
         shipped = shipped_entries() if shipped is None else shipped
         self.measurements = Measurements(definition, selection, entries, shipped)
         self.find, self.calls = self.measurements.find, partial(study_calls, definition, selection=selection)
@@ -147,7 +144,7 @@ class TableMaker:
             rows=tuple(rows),
             notes=(*self._notes(), *self.definition.our_notes, *paper.notes, *_data_notes(missing)),
             command=self.selection.command(paper.number),
-            commands=tuple(call.command(self.selection, self.more_words) for call in self.calls(missing)),
+            commands=tuple(call.command(self.selection) for call in self.calls(missing)),
         )
 
     def _cell(self, point: Point, printed: Cell) -> Cell:
@@ -163,8 +160,7 @@ class TableMaker:
         if measured is not None and measured.difference:
             baseline = variant.baseline or ""
             measured = replace(measured, difference_from=self.labels.get(baseline, baseline))
-        more = (*(("--retry-failed",) if failure else ()), *self.more_words)
-        command = self.calls([point])[0].command(again, more)
+        command = self.calls([point])[0].command(again, *(["--retry-failed"] if failure else []))
         return replace(printed, measured=measured, command=command, failure=failure)
 
     def _notes(self) -> Iterator[str]:

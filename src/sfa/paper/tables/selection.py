@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,12 +112,14 @@ class Selection:
         methods: Methods to show, where methods are compared; else the one that the study is run with.
         seeds: Seeds that count, by default any.
         changes: Recipe keys set in every recipe; those of the budget select the runs with this budget.
+        more_words: Words at the end of every command that fills a cell, such as ``--ledger FILE``.
     """
 
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     changes: Mapping[str, Any] = field(default_factory=dict)
+    more_words: tuple[str, ...] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -135,7 +137,7 @@ class Selection:
             words += ["--set", *(f"{path}={value}" for path, value in values.items())]
         return [*words, "--seeds", *map(str, self.seeds)] if self.seeds else words
 
-    def command(self, number: int, more: Sequence[str] = ()) -> str:
+    def command(self, number: int, *more: str) -> str:
         """Return the command that shows a table with this selection."""
         words = ["sfa", "table", str(number)]
         words += ["--datasets", *self.datasets] if self.datasets else []
@@ -169,13 +171,13 @@ class StudyCall:
     datasets: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
-    def command(self, selection: Selection, more: Sequence[str] = ()) -> str:
-        """Return the command that runs it; ``more`` words go to the end."""
+    def command(self, selection: Selection, *more: str) -> str:
+        """Return the command that runs it, with ``more`` words."""
         words = ["sfa", "study", self.study, "--datasets", *self.datasets]
         words += ["--method", *self.methods] if self.methods else []
         words += ["--recipe", self.recipe] if self.recipe is not None else []
         words += ["--protocol", *self.protocols] if self.protocols else []
-        return shlex.join([*words, *selection.words, *more])
+        return shlex.join([*words, *selection.words, *more, *selection.more_words])
 
 
 def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
