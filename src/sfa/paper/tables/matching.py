@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from sfa.evaluate import Score
@@ -69,17 +68,13 @@ class Measurements:
 
     def runs(self, point: Point, variant: Variant) -> pd.DataFrame:
         """Return the runs of a variant that count, failed ones too."""
-        own, seeds, budget = variant.decisive, self._seeds(point), None
+        own, seeds = variant.decisive, self._seeds(point)
+        rows = self._of.get((point.dataset.lower(), variant.kind, essence(own)), self._nothing)
+        rows = rows[rows.recipe.map(partial(has_fitting_warmup, own=own)).astype(bool)]
         if self.selection.settings.keys() != self.selection.changes.keys():
             budget = Budget.of(self.variants(point, with_budget=True)[0].decisive)
-        rows = self._of.get((point.dataset.lower(), variant.kind, essence(own)), self._nothing)
-        counts = [
-            has_fitting_warmup(recipe, own)
-            and (budget is None or replace(spent, turns=budget.turns) == budget)
-            and (not seeds or seed in seeds)
-            for recipe, spent, seed in zip(rows.recipe, rows.budget, rows.seed, strict=True)
-        ]
-        return rows[np.array(counts, dtype=bool)]
+            rows = rows[rows.budget.map(lambda spent: replace(spent, turns=budget.turns) == budget).astype(bool)]
+        return rows[rows.seed.isin(seeds)] if seeds else rows
 
     def _seeds(self, point: Point) -> set[int]:
         """Return the seeds that count; 0 for a variant that depends on none."""
@@ -90,8 +85,8 @@ class Measurements:
         """Return the runs of a variant that have the score, in groups that may be pooled."""
         rows = self.runs(point, variant)
         scored = rows[rows.failure.isna() & (rows.protocol == self.definition.protocol)]
-        measured = np.array([point.metric in score.values for score in scored.score], dtype=bool)
-        rows = scored[measured].drop_duplicates([*POOLED, "seed"])
+        has_metric = scored.score.map(lambda score: point.metric in score.values).astype(bool)
+        rows = scored[has_metric].drop_duplicates([*POOLED, "seed"])
         return [pool for _, pool in rows.groupby(POOLED, sort=False)]
 
     def _find(self, point: Point) -> Match | None:
