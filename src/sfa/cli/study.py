@@ -88,7 +88,7 @@ def study(
     to_do = cells_to_do(plan, {entry.key: entry for entry in entries}, retry_failed=retry_failed)
     display.say(f"{name}: {len(plan.cells)} cells, {len(to_do)} to do, in {opened.path}")
     runner = Runner(opened, device=device, keep_runs=keep_runs, retry_failed=retry_failed, strict=strict)
-    run_plans([plan], runner, [to_do], entries, display)
+    run_plans([plan], runner, entries, display)
     print_table(plan, {entry.key: entry for entry in opened.select()})
     if report_failures(runner):
         Display().say("--retry-failed tries again.")

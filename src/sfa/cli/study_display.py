@@ -19,13 +19,13 @@ from sfa.run.display import Display, results_console
 from sfa.train import Interrupted
 
 
-def run_plans(
-    plans: Sequence[Plan], runner: Runner, to_do: Sequence[list[Cell]], measured: Sequence[Entry], display: Display
-) -> None:
+def run_plans(plans: Sequence[Plan], runner: Runner, measured: Sequence[Entry], display: Display) -> None:
     """Run plans and show the progress; the time left is estimated from the runs that were measured."""
     estimator = Estimator(measured)
-    for plan, cells in zip(plans, to_do, strict=True):
-        with Progress(display, plan, cells, estimator) as runner.watcher:
+    for plan in plans:
+        known = {entry.key: entry for entry in runner.ledger.select()}
+        to_do = cells_to_do(plan, known, retry_failed=runner.retry_failed)
+        with Progress(display, plan, to_do, estimator) as runner.watcher:
             try:
                 runner.run(plan)
             except KeyboardInterrupt:
@@ -124,12 +124,9 @@ def print_table(plan: Plan, entries: Mapping[str, Entry]) -> None:
             values = (_value(summaries.get((label, dataset), Summary()), protocol) for dataset in datasets)
             table.add_row(label, baseline, *values)
         out.print(table, markup=False)
-    versions: dict[str, set[str]] = {}
-    for name, version in (
-        pair for cell in plan.cells if cell.key in entries for pair in entries[cell.key].versions.items()
-    ):
-        versions.setdefault(name, set()).add(version)
-    for name, different in versions.items():
+    versions = [entries[cell.key].versions for cell in plan.cells if cell.key in entries]
+    for name in dict.fromkeys(name for used in versions for name in used):
+        different = {used[name] for used in versions if name in used}
         if len(different) > 1:
             out.print(f"Measured with different versions of {name}: {', '.join(sorted(different))}.", markup=False)
 

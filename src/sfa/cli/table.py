@@ -29,7 +29,6 @@ from sfa.cli.options import (
 )
 from sfa.errors import InputError
 from sfa.paper import default_path
-from sfa.paper import own_entries as own_entries
 
 if TYPE_CHECKING:
     from sfa.paper.tables.model import Table
@@ -113,10 +112,10 @@ def table(
 
     set_threads(threads)
     names, distinct = tuple(name.lower() for name in datasets or ()), tuple(dict.fromkeys(seeds or ()))
-    selection = Selection(names, tuple(method or ()), distinct, changes)
-    what: dict[str, Any] = {"asked": ledger is not None, "own": own, "run": run, "dry_run": dry_run, "more_words": more}
-    runner: dict[str, Any] = {"device": device, "strict": bool((context.obj or {}).get("debug"))}
-    if run_tables(numbers, selection, show, ledger=path, data_root=data_root, display=display, **what, **runner):
+    selection = Selection(names, tuple(method or ()), distinct, changes, tuple(more))
+    what: dict[str, Any] = {"run": run, "dry_run": dry_run, "own": own, "asked": ledger is not None, "ledger": path}
+    what |= {"data_root": data_root, "device": device, "strict": bool((context.obj or {}).get("debug"))}
+    if run_tables(numbers, selection, show, display=display, **what):
         raise typer.Exit(1)
 
 

@@ -32,7 +32,6 @@ def run_tables(
     dry_run: bool,
     own: bool,
     asked: bool,
-    more_words: Sequence[str],
     ledger: Path,
     data_root: Path | None,
     display: Display,
@@ -49,19 +48,18 @@ def run_tables(
     for number in numbers:
         counts: dict[str, dict[str, int]] = {}
         definition = definition_of(number)
-        if number == STATISTICS and run and not dry_run:
+        if definition is not None and (run or dry_run):
+            maker = TableMaker(definition, selection, own_entries(ledger, asked=False), shipped)
+            could_not |= _measure(maker, ledger, data_root, display, dry_run=dry_run, **options)
+        elif number == STATISTICS and run and not dry_run:
             names = selection.datasets or (*(row.key for row in load(STATISTICS).rows), "pubmed")
             counts = _read(names, lambda name: count(Source(name, data_root).load()), display)
             could_not |= len(counts) < len(names)
-        elif definition is not None and (run or dry_run):
-            maker = TableMaker(definition, selection, own_entries(ledger, asked=False), shipped)
-            could_not |= _measure(maker, ledger, data_root, display, dry_run=dry_run, **options)
         elif number != STATISTICS and len(numbers) == 1 and (run or dry_run):
             raise InputError(f"Table {number} is read from recipes and methods: there is nothing to run.")
         if not dry_run:
-            entries = own_entries(ledger, asked=asked)
-            table = make_table(number, entries, selection=selection, shipped=shipped, more_words=more_words)
-            table = facts_table(number, selection, counted=counts) if counts else table
+            table = make_table(number, own_entries(ledger, asked=asked), selection=selection, shipped=shipped)
+            table = facts_table(number, selection, counts) if counts else table
             show(replace(table, command=f"{table.command} --own") if own else table)
     return could_not
 
@@ -74,12 +72,10 @@ def _measure(
     measured, known = [*entries, *shipped_entries()], {entry.key: entry for entry in entries}
     protocols = {name: call.protocols for call in maker.calls(maker.missing()) for name in call.datasets}
     datasets = _read(protocols, lambda name: load_datasets(study, [name], protocols[name], data_root)[0], display)
-    plans, title = maker.plans(datasets, options["device"]), f"table {maker.definition.number}"
-    to_do = [cells_to_do(plan, known) for plan in plans]
-    distinct = {cell.key: cell for cells in to_do for cell in cells}
-    expected = Estimator(measured).total(distinct.values()) or "how long is not known: nothing like them was measured"
-    message = f"{title}: {counted(len(distinct), 'run')} to do" + (f", {expected}" if distinct else "")
-    failed = False
+    plans, title, failed = maker.plans(datasets, options["device"]), f"table {maker.definition.number}", False
+    to_do = {cell.key: cell for plan in plans for cell in cells_to_do(plan, known)}
+    expected = Estimator(measured).total(to_do.values()) or "how long is not known: nothing like them was measured"
+    message = f"{title}: {counted(len(to_do), 'run')} to do" + (f", {expected}" if to_do else "")
     if dry_run:
         for plan in plans:
             list_cells(plan, entries, measured, ledger)
@@ -87,7 +83,7 @@ def _measure(
     elif plans:
         display.say(f"{message}, in {ledger}")
         runner = Runner(Ledger(ledger, create=True), **options)
-        run_plans(plans, runner, to_do, measured, display)
+        run_plans(plans, runner, measured, display)
         failed = report_failures(runner)
     else:
         display.say(f"{title}: nothing to run")

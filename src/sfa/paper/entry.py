@@ -99,7 +99,7 @@ class Entry:
         return next(found, None)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON, with the value of every split."""
+        """Return it for JSON, with the value of every split; a single value has no standard deviation."""
         described = {field.name: getattr(self, field.name) for field in fields(self)}
         described["labels"] = [{"study": study, "variant": variant} for study, variant in self.labels]
         described["scores"] = [
@@ -108,7 +108,9 @@ class Entry:
                 "protocol": score.protocol,
                 "splits_digest": score.splits,
                 "metric": metric,
-                **summary(score, metric),
+                "mean": score.mean(metric),
+                "std": score.std(metric) if len(values) > 1 else None,
+                "splits": len(values),
                 "values": list(values),
                 **({"validation": list(score.validation[metric])} if metric in score.validation else {}),
             }
@@ -116,12 +118,6 @@ class Entry:
             for metric, values in score.values.items()
         ]
         return described
-
-
-def summary(score: Score, metric: str) -> dict[str, Any]:
-    """Return mean, standard deviation and number of a metric's values; a single value has no deviation."""
-    splits = len(score.of(metric))
-    return {"mean": score.mean(metric), "std": score.std(metric) if splits > 1 else None, "splits": splits}
 
 
 @cache

@@ -215,27 +215,21 @@ def make_plan(
         device: Where the runs are trained; times are measured again for each device.
     """
     names, tasks = [dataset.name for dataset in datasets], {dataset.task: dataset.name for dataset in datasets}
-    foreign = [method for method in methods if resolve("method", method).task not in tasks]
-    kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
-    for wrong, sentence in (
-        (not datasets or not seeds, "A study needs at least one data set and one seed."),
-        (len(set(names)) < len(names), f"Two data sets of a study cannot have the same name: {', '.join(names)}."),
-        (len(tasks) > 1, f"A study is of one kind of data, but {kinds}."),
-        (
-            foreign,
-            f"{', '.join(foreign)} is no method for {', '.join(names)}: `sfa list methods` says what each one embeds.",
-        ),
-        (
-            not study.many_methods and len(methods) > 1,
-            f"The study {study.name} is of one method, not of {', '.join(methods)}.",
-        ),
-        (
-            study.many_methods and recipe is not None and len(methods) != 1,
-            f"The study {study.name} takes each method's own recipe: leave out --recipe, or name one --method.",
-        ),
-    ):
-        if wrong:
-            raise InputError(sentence)
+    if not datasets or not seeds:
+        raise InputError("A study needs at least one data set and one seed.")
+    if len(set(names)) < len(names):
+        raise InputError(f"Two data sets of a study cannot have the same name: {', '.join(names)}.")
+    if len(tasks) > 1:
+        kinds = " and ".join(f"{name} is {DATA[task]}" for task, name in tasks.items())
+        raise InputError(f"A study is of one kind of data, but {kinds}.")
+    if foreign := ", ".join(method for method in methods if resolve("method", method).task not in tasks):
+        hint = "`sfa list methods` says what each one embeds."
+        raise InputError(f"{foreign} is no method for {', '.join(names)}: {hint}")
+    if not study.many_methods and len(methods) > 1:
+        raise InputError(f"The study {study.name} is of one method, not of {', '.join(methods)}.")
+    if study.many_methods and recipe is not None and len(methods) != 1:
+        hint = "leave out --recipe, or name one --method."
+        raise InputError(f"The study {study.name} takes each method's own recipe: {hint}")
     task = datasets[0].task
     protocols = protocols_of(study, task, protocols)
     machine = {"device": str(make_fabric(device).device), "threads": torch.get_num_threads()}

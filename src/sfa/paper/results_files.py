@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sfa.atomic import atomic_path, ensure_writable
 from sfa.errors import InputError
-from sfa.paper.entry import Entry, entries_adapter, summary
+from sfa.paper.entry import Entry, entries_adapter
 from sfa.paper.tables.text import mean_and_std
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
@@ -65,12 +65,7 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     for entry in entries:
         run = {**vars(entry), **{name: entry.versions.get(name) for name in ("sfa", "torch")}}
         run["studies"] = "; ".join(f"{study}: {variant}" for study, variant in entry.labels)
-        measured = [
-            {"protocol": score.protocol, "metric": metric, **summary(score, metric)}
-            for score in entry.scores
-            for metric in score.values
-        ]
-        yield from ({**run, **one} for one in measured or [{}])
+        yield from ({**run, **score} for score in entry.as_dict()["scores"] or [{}])
 
 
 def to_text(frame: pd.DataFrame) -> pd.DataFrame:
@@ -80,12 +75,9 @@ def to_text(frame: pd.DataFrame) -> pd.DataFrame:
         method = row.method if row.spectral in (None, "none") else f"{row.method} + {row.spectral}"
         run = row.kind if row.method is None else method if row.kind == "trained" else f"{row.kind}, {method}"
         value = f"failed: {row.failure}" if row.failure else mean_and_std(row.mean, row.std)
-        costs = (
-            (row.epochs, ":d"),
-            (row.seconds_per_epoch, ":.3g"),
-            (row.peak_memory and row.peak_memory / 2**20, ":.0f"),
-        )
-        formatted = ("" if cost is None else f"{{{digits}}}".format(cost) for cost, digits in costs)
+        memory = row.peak_memory and row.peak_memory / 2**20
+        costs = (row.epochs, "d"), (row.seconds_per_epoch, ".3g"), (memory, ".0f")
+        formatted = ("" if cost is None else format(cost, digits) for cost, digits in costs)
         place = row.key, row.dataset, run, str(row.seed), row.protocol or "", row.metric or ""
         rows.append((*place, value, *formatted, row.studies))
     return pd.DataFrame(rows, columns=TEXT_COLUMNS.split(","), dtype=object)

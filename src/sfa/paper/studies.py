@@ -16,6 +16,8 @@ PASSES = (8, 16, 64)
 TOTAL_STRENGTH = 8.0  # strength of all passes together
 KAPPAS = (2, 5, 10, 15, 20, 30, 50, 100, 250)
 
+TIMED: dict[str, Any] = {"protocols": (RUN_TIME,), "epochs": 50}  # settings of studies of run time
+
 Maps = dict[str, tuple[str, dict[str, Any]]]  # spectral maps and their options, by label
 
 
@@ -29,20 +31,6 @@ def _study(name: str, **settings: Any) -> Callable[[Any], Any]:
     return decorate
 
 
-def _map_study(name: str, *, baseline: str, timed: bool = False) -> Callable[[Any], Any]:
-    """Register a function that returns spectral maps as a study of one recipe with each of them."""
-
-    def decorate(make_maps: Callable[[], Maps]) -> Callable[[], Maps]:
-        def variants(base: Base) -> Iterator[Variant]:
-            return _with_maps(base.recipe, make_maps(), baseline=baseline, kind="timed" if timed else "trained")
-
-        variants.__doc__ = make_maps.__doc__
-        _study(name, **({"protocols": (RUN_TIME,), "epochs": 50} if timed else {}))(variants)
-        return make_maps
-
-    return decorate
-
-
 def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:
     """Return the recipe with another spectral map; its own options of that map are kept."""
     own = recipe.spectral if isinstance(recipe.spectral, dict) and recipe.spectral_name == spectral else {}
@@ -50,6 +38,7 @@ def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:
 
 
 def _with_maps(recipe: Recipe, maps: Maps, *, baseline: str, kind: str = "trained") -> Iterator[Variant]:
+    """Yield the recipe with each of the maps; all but the baseline are compared with it."""
     for label, (spectral, options) in maps.items():
         changed = _with_map(recipe, spectral, **options)
         yield Variant(label, changed, baseline=None if label == baseline else baseline, kind=kind)
@@ -83,21 +72,22 @@ def without_graph_augmentation(recipe: Recipe) -> Recipe:
     return recipe.updated({f"augmentation.{key}": nothing[key] for key in options})
 
 
-@_map_study("iterations", baseline="k = 0")
-def iterations() -> Maps:
+@_study("iterations")
+def iterations(base: Base) -> Iterator[Variant]:
     """Power iterations k of SFA; k = 0 subtracts a random direction."""
-    return {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS}
+    maps: Maps = {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS}
+    return _with_maps(base.recipe, maps, baseline="k = 0")
 
 
-@_map_study("passes", baseline="none")
-def passes() -> Maps:
+@_study("passes")
+def passes(base: Base) -> Iterator[Variant]:
     """Compare the same leveling by ever gentler passes, and without chance: what SFA balances, and what it disturbs."""
     maps: Maps = {"none": ("none", {})}  # not in the paper
     for count, total in ((1, 1.0), *((count, TOTAL_STRENGTH) for count in PASSES)):
         for name in ("sfa", "expectation") if count in (1, PASSES[-1]) else ("sfa",):
             label = f"{name}, {count} pass{'es' if count > 1 else ''} of {total / count:g}"
             maps[label] = name, {"passes": count, "strength": total / count}
-    return maps
+    return _with_maps(base.recipe, maps, baseline="none")
 
 
 @_study("noisy-features")
@@ -115,19 +105,20 @@ def noisy_edges(base: Base) -> Iterator[Variant]:
         yield from _without_and_with_sfa(noisy, f"{100 * noise:g} % random edges", ", ")
 
 
-@_map_study("spectral-maps", baseline="none")
-def spectral_maps() -> Maps:
+@_study("spectral-maps")
+def spectral_maps(base: Base) -> Iterator[Variant]:
     """Every spectral map, the paper's rivals also without their noise."""
     maps: Maps = {name: (name, {}) for name in registered("spectral")}
     maps |= {f"{name}, no noise": (name, {"noise": 0.0}) for name in ("maxexp", "power-norm", "grassmann")}
-    return {**maps, "grassmann, randomised": ("grassmann", {"method": "randomised"})}
+    maps |= {"grassmann, randomised": ("grassmann", {"method": "randomised"})}
+    return _with_maps(base.recipe, maps, baseline="none")
 
 
-@_map_study("kappa", baseline="sfa")
-def kappa() -> Maps:
+@_study("kappa")
+def kappa(base: Base) -> Iterator[Variant]:
     """Vary the number κ of singular values that Grassmann feature maps keep, without noise, beside SFA."""
     maps: Maps = {f"κ = {count}": ("grassmann", {"kappa": count, "noise": 0.0}) for count in KAPPAS}
-    return {"sfa": ("sfa", {}), **maps}
+    return _with_maps(base.recipe, {"sfa": ("sfa", {}), **maps}, baseline="sfa")
 
 
 @_study("clustering", protocols=("clustering",), many_methods=True)
@@ -139,24 +130,26 @@ def clustering(base: Base) -> Iterator[Variant]:
         yield from _without_and_with_sfa(base.recipe_of(name), name, " + ")
 
 
-@_map_study(RUN_TIME, baseline="without SFA", timed=True)
-def run_time() -> Maps:
+@_study(RUN_TIME, **TIMED)
+def run_time(base: Base) -> Iterator[Variant]:
     """Seconds per epoch without and with SFA, measured by turns so that both see the same machine."""
-    return {"without SFA": ("none", {}), "with SFA": ("sfa", {})}
+    maps: Maps = {"without SFA": ("none", {}), "with SFA": ("sfa", {})}
+    return _with_maps(base.recipe, maps, baseline="without SFA", kind="timed")
 
 
-@_map_study("run-time-k", baseline="without SFA", timed=True)
-def run_time_by_iterations() -> Maps:
+@_study("run-time-k", **TIMED)
+def run_time_by_iterations(base: Base) -> Iterator[Variant]:
     """Seconds per epoch without SFA and with each number of power iterations k, measured by turns."""
     maps: Maps = {f"k = {k}": ("sfa", {"iterations": k}) for k in ITERATIONS if k > 0}
-    return {"without SFA": ("none", {}), **maps}
+    return _with_maps(base.recipe, {"without SFA": ("none", {}), **maps}, baseline="without SFA", kind="timed")
 
 
-@_map_study("map-run-time", baseline="sfa", timed=True)
-def map_run_time() -> Maps:
+@_study("map-run-time", **TIMED)
+def map_run_time(base: Base) -> Iterator[Variant]:
     """Seconds per epoch of SFA beside Grassmann feature maps by SVD and by randomised SVD, measured by turns."""
-    maps: Maps = {f"grassmann, {method}": ("grassmann", {"method": method}) for method in ("svd", "randomised")}
-    return {"none": ("none", {}), "sfa": ("sfa", {}), **maps}
+    maps: Maps = {"none": ("none", {}), "sfa": ("sfa", {})}
+    maps |= {f"grassmann, {method}": ("grassmann", {"method": method}) for method in ("svd", "randomised")}
+    return _with_maps(base.recipe, maps, baseline="sfa", kind="timed")
 
 
 @_study("methods", many_methods=True)

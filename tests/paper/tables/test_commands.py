@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -55,7 +56,8 @@ def test_data_sets_are_together_where_the_same_is_missing(new_entry: NewEntry) -
 def test_what_a_command_says() -> None:
     changes = {"training.epochs": 5, "method.tau": 0.5, "sampler.name": "clusters", "training.cosine": True}
     selection = Selection(datasets=("cora",), methods=("grace",), seeds=(0, 2), changes=changes)
-    table = TableMaker(DEFINITIONS[1], selection, (), (), ("--ledger", "my results.json")).table()
+    selection = replace(selection, more_words=("--ledger", "my results.json"))
+    table = TableMaker(DEFINITIONS[1], selection, (), ()).table()
     ending = (
         " --epochs 5 --set method.tau=0.5 sampler.name=clusters training.cosine=true --seeds 0 2 "
         "--ledger 'my results.json'"

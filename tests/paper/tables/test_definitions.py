@@ -7,8 +7,6 @@ import pytest
 from sfa.paper.plans import RUN_TIME
 from sfa.paper.tables.definition import NUMBERS, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.make import TableMaker
-from sfa.paper.tables.matching import target_of
-from sfa.paper.tables.selection import Selection
 from sfa.registry import registered
 from tests.paper.tables.conftest import variant_of
 
@@ -51,9 +49,9 @@ def test_every_line_is_a_variant_of_its_study(number: int) -> None:
         for point in points.values():
             reason = maker.refusal(point)
             if reason is None:
-                target = maker.target(point)
-                assert target.variant.label == point.line.variant
-                assert (target.baseline is None) == (target.variant.baseline is None)
+                variant, baseline = maker.measurements.variants(point)
+                assert variant.label == point.line.variant
+                assert (baseline is None) == (variant.baseline is None)
             else:
                 refused[band.key, point.metric] = reason
     assert refused.keys() == ({("paper", "accuracy")} if number == 1 else set())
@@ -98,7 +96,7 @@ def test_the_papers_hyper_parameters_have_a_line() -> None:
     points = {row.key: list(points.values()) for row, points in grid_of(definition).items()}["paper"]
     maker = TableMaker(definition, shipped=())
     assert [point.dataset for point in points if maker.refusal(point)] == ["pubmed"], "it is not in the paper's table"
-    found = {point.dataset: target_of(definition, point, Selection()).variant.recipe for point in points}
+    found = {point.dataset: maker.measurements.variants(point)[0].recipe for point in points}
     for row in load(12).rows:
         recipe = found[row.key]
         values = {key: cell.published or "" for key, cell in zip(column_keys(12), row.cells, strict=True)}

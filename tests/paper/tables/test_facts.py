@@ -32,7 +32,7 @@ def test_statistics() -> None:
     assert all(cell.measured is None or cell.measured.seeds == () for row in table.rows for cell in row.cells)
     assert "PubMed" in [row.label for row in table.rows if row.ours]
     assert table.commands == ("sfa table 11 --datasets wikics --run",)
-    less = facts_table(11, Selection(datasets=("wikics", "cora")), ("--data-root", "d"))
+    less = facts_table(11, Selection(datasets=("wikics", "cora"), more_words=("--data-root", "d")))
     assert less.commands == ("sfa table 11 --datasets wikics --run --data-root d",)
     assert [row.label for row in less.rows] == ["WikiCS", "Cora"]
 

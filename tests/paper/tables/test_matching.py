@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from sfa.evaluate import Score
 from sfa.paper.entry import Entry
 from sfa.paper.plans import Variant
-from sfa.paper.tables.matching import Measurements, Target
+from sfa.paper.tables.definition import Line, Point, definition_of
+from sfa.paper.tables.matching import Measurements
+from sfa.paper.tables.selection import Selection
 from tests.paper.tables.conftest import NewEntry, variant_of
 
 HONEST = "honest-10-10-80"
@@ -32,8 +34,18 @@ WITH_OTHERS = [
 """Of the same recipe with other budgets; with what changes no bit; and of other recipes."""
 
 
-def wanted(variant: Variant = SFA, **options: Any) -> Target:
-    return Target("cora", variant, HONEST, "accuracy", baseline=PLAIN, **options)
+def wanted(variant: str = "g-bt + SFA") -> Point:
+    return Point(Line(variant), "cora", "accuracy")
+
+
+def measurements(
+    mine: Sequence[Entry], shipped: Sequence[Entry] = (), *, table: int = 1, **options: Any
+) -> Measurements:
+    """Of a table, with what is selected of it."""
+    definition = definition_of(table)
+    assert definition is not None
+    methods = {} if table != 1 else {"methods": ("g-bt",)}
+    return Measurements(definition, Selection(**methods, **options), mine, shipped)
 
 
 def fits(entry: Entry, variant: Variant, dataset: str) -> bool:
@@ -116,7 +128,7 @@ def ledgers(draw: st.DrawFn) -> list[Entry]:
 @given(entries=ledgers())
 @settings(max_examples=150)
 def test_the_runs_of_a_cell(entries: list[Entry]) -> None:
-    found = Measurements(entries).find(wanted())
+    found = measurements(entries).find(wanted())
     expected = reference(entries, SFA)
     assert (found is None) == (expected is None)
     if found is not None and expected is not None:
@@ -133,7 +145,7 @@ def test_the_loops_tell_runs_apart() -> None:
     assert len(sfa) == 16
     runs = [_entry(variant) for variant in WITH_OTHERS]
     assert sum(fits(entry, SFA, "cora") for entry in runs) == 12
-    assert len(Measurements(runs).runs(wanted(), SFA)) == 12
+    assert len(measurements(runs).runs(wanted(), SFA)) == 12
 
 
 def _entry(variant: Variant) -> Entry:
@@ -151,42 +163,40 @@ def test_budgets_are_never_mixed_and_the_largest_counts(new_entry: NewEntry) -> 
         new_entry(shorter("g-bt + SFA", 100, **CLUSTERS), seed=0, values=(30.0, 30.0)),
         new_entry(shorter("g-bt + SFA", 100), seed=2, values=(40.0, 42.0)),
     ]
-    found = Measurements(entries).find(wanted())
+    found = measurements(entries).find(wanted())
     assert found is not None
     assert (found.measured.mean, found.measured.seeds, found.measured.budget) == (41.0, (2,), "100 of 200 epochs")
-    found = Measurements(entries[:3]).find(wanted())
+    found = measurements(entries[:3]).find(wanted())
     assert found is not None
     assert (found.measured.mean, found.measured.budget) == (30.0, "100 of 200 epochs, batches of 64 (clusters)")
-    found = Measurements(entries[:2]).find(wanted())
+    found = measurements(entries[:2]).find(wanted())
     assert found is not None
     assert (found.measured.mean, found.measured.seeds, found.measured.budget) == (15.0, (0, 1), "50 of 200 epochs")
-    found = Measurements([*entries, new_entry(SFA, values=(1.0, 1.0))]).find(wanted())
+    found = measurements([*entries, new_entry(SFA, values=(1.0, 1.0))]).find(wanted())
     assert found is not None
     assert (found.measured.mean, found.measured.budget) == (1.0, None)
 
 
 def test_a_budget_that_is_asked_for_is_the_only_one(new_entry: NewEntry) -> None:
-    from sfa.paper.tables.selection import Budget
-
     entries = [new_entry(SFA), new_entry(shorter("g-bt + SFA", 50), values=(10.0, 10.0))]
-    asked = wanted(budget=Budget.of(shorter("g-bt + SFA", 50).decisive))
-    found = Measurements(entries).find(asked)
+    asked = {"training.epochs": 50}
+    found = measurements(entries, changes=asked).find(wanted())
     assert found is not None
     assert found.measured.mean == 10.0
-    assert Measurements(entries[:1]).find(asked) is None
+    assert measurements(entries[:1], changes=asked).find(wanted()) is None
 
 
 def test_seeds_that_are_asked_for(new_entry: NewEntry) -> None:
     entries = [new_entry(SFA, seed=seed, values=(seed, seed + 1.0)) for seed in (0, 1, 2)]
-    found = Measurements(entries).find(wanted(seeds=(1, 2)))
+    found = measurements(entries, seeds=(1, 2)).find(wanted())
     assert found is not None
     assert found.measured.seeds == (1, 2)
-    assert Measurements(entries).is_complete(wanted(seeds=(0, 1)))
-    assert Measurements(entries).is_complete(wanted())
-    assert not Measurements(entries).is_complete(wanted(seeds=(0, 7)))
+    assert measurements(entries, seeds=(0, 1)).is_complete(wanted())
+    assert measurements(entries).is_complete(wanted())
+    assert not measurements(entries, seeds=(0, 7)).is_complete(wanted())
     raw = variant_of("methods", "raw features")
-    own = Measurements([new_entry(raw)])
-    assert own.is_complete(wanted(raw, seeds=(1, 2))), "they depend on no seed"
+    own = measurements([new_entry(raw)], seeds=(1, 2))
+    assert own.is_complete(wanted("raw features")), "they depend on no seed"
 
 
 def test_the_difference_is_from_the_twin_of_the_same_budget(new_entry: NewEntry) -> None:
@@ -195,14 +205,14 @@ def test_the_difference_is_from_the_twin_of_the_same_budget(new_entry: NewEntry)
         new_entry(PLAIN, values=(90.0, 90.0, 90.0)),
         new_entry(shorter("g-bt", 50), values=(10.0, 13.0, 15.0)),
     ]
-    found = Measurements(entries).find(wanted())
+    found = measurements(entries).find(wanted())
     assert found is not None
     assert found.measured.difference is not None
     assert found.measured.difference.mean == pytest.approx(7 / 3)
-    assert (found := Measurements(entries[:2]).find(wanted())) is not None
+    assert (found := measurements(entries[:2]).find(wanted())) is not None
     assert found.measured.difference is None
     elsewhere = [entries[0], replace(entries[2], fingerprint="other data")]
-    assert (found := Measurements(elsewhere).find(wanted())) is not None
+    assert (found := measurements(elsewhere).find(wanted())) is not None
     assert found.measured.difference is None
 
 
@@ -210,26 +220,26 @@ def test_mine_go_before_shipped_ones_unless_those_are_longer(new_entry: NewEntry
     mine, shipped = [new_entry(shorter("g-bt + SFA", 50), values=(1.0, 3.0))], [new_entry(SFA), new_entry(PLAIN)]
     short = [new_entry(shorter("g-bt + SFA", 50)), new_entry(shorter("g-bt + SFA", 20), seed=1)]
     for others in (short, short[1:]):
-        found = Measurements(mine, others).find(wanted())
+        found = measurements(mine, others).find(wanted())
         assert found is not None
         assert (found.measured.mine, found.measured.mean, found.measured.budget) == (True, 2.0, "50 of 200 epochs")
     for own in (mine, ()):
-        found = Measurements(own, shipped).find(wanted())
+        found = measurements(own, shipped).find(wanted())
         assert found is not None
         assert (found.measured.mine, found.measured.mean) == (False, 81.0), "a short look hides no long run"
     twin = [new_entry(shorter("g-bt", 50), values=(1.0, 1.0))]
-    found = Measurements(mine, twin).find(wanted())
+    found = measurements(mine, twin).find(wanted())
     assert found is not None
     assert found.measured.difference is not None, "a twin may be on the other shelf"
 
 
 def test_a_failure_is_told_and_fills_nothing(new_entry: NewEntry) -> None:
     failed = new_entry(SFA, failure="The loss is nan.")
-    measurements = Measurements([failed])
-    assert measurements.find(wanted()) is None
-    assert measurements.failure(wanted()) == "The loss is nan."
-    assert Measurements([new_entry(PLAIN, failure="no")]).failure(wanted()) is None
-    assert not measurements.is_complete(wanted())
+    found = measurements([failed])
+    assert found.find(wanted()) is None
+    assert found.failure(wanted()) == "The loss is nan."
+    assert measurements([new_entry(PLAIN, failure="no")]).failure(wanted()) is None
+    assert not found.is_complete(wanted())
 
 
 def test_times_are_of_one_job(new_entry: NewEntry) -> None:
@@ -242,8 +252,7 @@ def test_times_are_of_one_job(new_entry: NewEntry) -> None:
         new_entry(with_, values=(1.5, 1.5), more=ours, **options, labels=(("run-time", "with SFA"),)),
         new_entry(with_, values=(9.0, 9.0), more={**ours, "beside": ["a", "b", "c"]}, **options),
     ]
-    asked = Target("cora", with_, "run-time", "seconds per epoch", study="run-time", baseline=without)
-    found = Measurements(entries).find(asked)
+    found = measurements(entries, table=2).find(Point(Line("with SFA"), "cora", "seconds per epoch"))
     assert found is not None
     assert found.measured.mean == 1.5
     assert found.measured.text is not None

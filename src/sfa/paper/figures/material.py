@@ -6,11 +6,11 @@ from pathlib import Path
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
+from sfa.paper import own_entries
 from sfa.paper.entry import Entry
 from sfa.paper.estimate import duration
 from sfa.paper.figures.run_time import timings
 from sfa.paper.measure import seconds_per_epoch
-from sfa.paper.results import Ledger
 from sfa.paper.tables.definition import load
 from sfa.paper.tables.make import shipped_entries
 from sfa.run import Recipe, load_recipe
@@ -42,8 +42,8 @@ def find_times(path: Path, *, required: bool) -> list[Entry] | None:
 
     A ledger that is ``required`` must exist.
     """
-    own = Ledger(path).select() if required or path.exists() else []
-    return next((list(entries) for entries in (own, shipped_entries()) if timings(list(entries))), None)
+    own = own_entries(path, asked=required)
+    return next((list(entries) for entries in (own, shipped_entries()) if timings(entries)), None)
 
 
 def available(datasets: Iterable[str], data_root: Path | None, display: Display) -> dict[str, tuple[Source, Data]]:

@@ -25,7 +25,17 @@ DATASETS = {"citeseer": "CiteSeer", "wikics": "WikiCS"}  # titles of the data se
 
 
 def tell_of_spectrum(*runs: RunLog) -> str:
-    return " ".join(map(_tell_of_run, runs))
+    """Say how far the leading value stands out of H, how the next ones fall, and how many directions count."""
+    told = []
+    for run in runs:
+        first, last = run.diagnostics[0], run.diagnostics[-1]
+        gaps = [f"σ₁/σ₂ of H goes from {_ratio(first.sigma, 2)} to {_ratio(last.sigma, 2)}"]
+        if len(first.sigma) >= BALANCED:
+            early, late = (_ratio(row.sigma[1:], BALANCED - 1) for row in (first, last))
+            gaps.append(f"σ₂/σ₁₂ from {early} to {late}")
+        rank = f"its effective rank from {first.effective_rank:.1f} to {last.effective_rank:.1f}"
+        told.append(f"{run.name}: from epoch {run.epochs[0]} to {run.epochs[-1]} {', '.join(gaps)} and {rank}.")
+    return " ".join(told)
 
 
 @paper_figure(
@@ -77,17 +87,6 @@ def _titles(run: RunLog, *, named: bool) -> dict[str, str]:
     else:
         before += " (no spectral map)"
     return {"sigma": before, "sigma_tilde": after} if run.has_spectral_map else {"sigma": before}
-
-
-def _tell_of_run(run: RunLog) -> str:
-    """Say how far the leading value stands out of H, how the next ones fall, and how many directions count."""
-    first, last = run.diagnostics[0], run.diagnostics[-1]
-    gaps = [f"σ₁/σ₂ of H goes from {_ratio(first.sigma, 2)} to {_ratio(last.sigma, 2)}"]
-    if len(first.sigma) >= BALANCED:
-        early, late = (_ratio(row.sigma[1:], BALANCED - 1) for row in (first, last))
-        gaps.append(f"σ₂/σ₁₂ from {early} to {late}")
-    rank = f"its effective rank from {first.effective_rank:.1f} to {last.effective_rank:.1f}"
-    return f"{run.name}: from epoch {run.epochs[0]} to {run.epochs[-1]} {', '.join(gaps)} and {rank}."
 
 
 def _ratio(sigma: list[float], index: int) -> str:

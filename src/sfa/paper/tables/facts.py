@@ -3,7 +3,7 @@
 import inspect
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -27,9 +27,7 @@ METHODS = {"sfa-infonce": "grace", "sfa-bt": "g-bt"}  # names of methods that ha
 Counts = Mapping[str, Mapping[str, int]]
 
 
-def facts_table(
-    number: int, selection: Selection, more_words: Sequence[str] = (), counted: Counts | None = None
-) -> Table:
+def facts_table(number: int, selection: Selection, counted: Counts | None = None) -> Table:
     """Return a table, of the selected data sets or methods; ``counted`` are statistics that were counted anew."""
     selection.check(number, "node", many_methods=number == SETTINGS)
     if number == SETTINGS and selection.datasets:
@@ -47,7 +45,7 @@ def facts_table(
         rows.append(Row(title_of(key), True, rule_above=rule, key=key, cells=(Cell(),) * len(columns)))
 
     def recount(*datasets: str) -> str:
-        return Selection(datasets=datasets).command(STATISTICS, ("--run", *more_words))
+        return Selection(datasets=datasets).command(STATISTICS, "--run", *selection.more_words)
 
     filled = []
     for row in rows:

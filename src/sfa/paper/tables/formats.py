@@ -1,9 +1,8 @@
 """Tables as Markdown, CSV, LaTeX in the manner of booktabs, and as a self-contained web page."""
 
 import html
-import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -66,22 +65,18 @@ def _md_cell(cell: CellText) -> str:
 
 def to_csv(table: Table) -> str:
     """Return a line for each cell, with all digits; ``source`` is ``ledger`` for the user's runs, else ``sfa``."""
-    frame = pd.DataFrame(list(_csv_rows(table)), columns=CSV_COLUMNS.split(), dtype=object)
-    return str(frame.to_csv(index=False))
-
-
-def _csv_rows(table: Table) -> Iterator[dict[str, Any]]:
+    lines: list[dict[str, Any]] = []
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
             line = {**vars(cell), "table": table.number, "row": row.label, "column": column}
             line["best"] = "yes" if cell.best else ""
             if (measured := cell.measured) is not None:
-                line |= vars(measured) | {"difference": None, "source": "ledger" if measured.mine else "sfa"}
-                line |= {"measured_mean": measured.mean if math.isfinite(measured.mean) else None}
-                line |= {"measured_std": measured.std, "measured_text": measured.text}
-                line |= {"seeds": " ".join(map(str, measured.seeds))}
-                line |= dict(zip(("difference", "low", "high"), measured.difference or (), strict=False))
-            yield line
+                line |= {f"measured_{name}": getattr(measured, name) for name in ("mean", "std", "text")}
+                line |= vars(measured) | {"seeds": " ".join(map(str, measured.seeds))}
+                line |= {"source": "ledger" if measured.mine else "sfa"}
+                line |= dict(zip(("difference", "low", "high"), measured.difference or (None,), strict=False))
+            lines.append(line)
+    return str(pd.DataFrame(lines, columns=CSV_COLUMNS.split(), dtype=object).to_csv(index=False))
 
 
 def to_latex(table: Table) -> str:

@@ -13,9 +13,9 @@ from sfa.paper.results_files import read_entries
 from sfa.paper.tables.definition import VALIDATION, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.definition import method_title as title_of
 from sfa.paper.tables.facts import facts_table
-from sfa.paper.tables.matching import Measurements, target_of
+from sfa.paper.tables.matching import Measurements
 from sfa.paper.tables.model import Cell, Row, Table
-from sfa.paper.tables.selection import Selection, study_calls
+from sfa.paper.tables.selection import Budget, Selection, study_calls
 from sfa.registry import resolve
 
 ALL = Selection()
@@ -34,19 +34,17 @@ def make_table(
     *,
     selection: Selection = ALL,
     shipped: Iterable[Entry] | None = None,
-    more_words: Sequence[str] = (),
 ) -> Table:
     """Make a table of the paper, with published and measured values side by side. No data are read.
 
     Args:
         entries: Runs of the user's own ledger; they are preferred to those that are shipped with sfa.
         shipped: Runs in place of those that are shipped with sfa.
-        more_words: Words added to every command that fills a cell.
     """
     definition = definition_of(number)
     if definition is None:
-        return facts_table(number, selection, more_words)
-    return TableMaker(definition, selection, entries, shipped, more_words).table()
+        return facts_table(number, selection)
+    return TableMaker(definition, selection, entries, shipped).table()
 
 
 class TableMaker:
@@ -58,14 +56,12 @@ class TableMaker:
         selection: Selection = ALL,
         entries: Iterable[Entry] = (),
         shipped: Iterable[Entry] | None = None,
-        more_words: Sequence[str] = (),
     ) -> None:
         selection.check(definition.number, definition.task, many_methods=definition.many_methods)
-        self.definition, self.selection, self.more_words = definition, selection, more_words
-        self.measurements = Measurements(entries, shipped_entries() if shipped is None else shipped)
-        self.target = cache(partial(target_of, definition, selection=selection))
-        self.find = cache(lambda point: self.measurements.find(self.target(point)))
-        self.calls = partial(study_calls, definition, selection=selection)
+        self.definition, self.selection = definition, selection
+        shipped = shipped_entries() if shipped is None else shipped
+        self.measurements = Measurements(definition, selection, entries, shipped)
+        self.find, self.calls = self.measurements.find, partial(study_calls, definition, selection=selection)
         printed = {row.key: row.label for row in load(definition.number).rows}
         lines = reversed([(key, line) for key, line in definition.lines.items() if not line.recipe])
         self.labels = {line.variant: line.label or printed.get(key) or line.variant for key, line in lines}
@@ -109,7 +105,7 @@ class TableMaker:
     def missing(self) -> list[Point]:
         """Return the points shown of which not every run is there."""
         points = (point for row in self.rows.values() for point in row.values() if self.refusal(point) is None)
-        return [point for point in points if not self.measurements.is_complete(self.target(point))]
+        return [point for point in points if not self.measurements.is_complete(point)]
 
     def plans(self, datasets: Mapping[str, Dataset], device: str = "auto") -> list[Plan]:
         """Return the missing runs on data sets, without other variants of their studies."""
@@ -148,24 +144,23 @@ class TableMaker:
             rows=tuple(rows),
             notes=(*self._notes(), *self.definition.our_notes, *paper.notes, *_data_notes(missing)),
             command=self.selection.command(paper.number),
-            commands=tuple(call.command(self.selection, self.more_words) for call in self.calls(missing)),
+            commands=tuple(call.command(self.selection) for call in self.calls(missing)),
         )
 
     def _cell(self, point: Point, printed: Cell) -> Cell:
         refusal = self.refusal(point)
         if refusal is not None:
             return replace(printed, missing=refusal)
-        target, found, again = self.target(point), self.find(point), self.selection
-        failure = None if found is not None else self.measurements.failure(target)
-        measured = found and found.measured
-        if found is not None and target.protocol != RUN_TIME:  # as it was measured, with its budget and seeds
-            changes = {**again.changes, **found.budget.changes(target.own_budget)}
+        found, again = self.find(point), self.selection
+        failure = None if found is not None else self.measurements.failure(point)
+        measured, (variant, _) = found and found.measured, self.measurements.variants(point)
+        if found is not None and self.definition.protocol != RUN_TIME:  # as it was measured, with its budget and seeds
+            changes = {**again.changes, **found.budget.changes(Budget.of(variant.decisive))}
             again = replace(again, changes=changes, seeds=found.measured.seeds)
         if measured is not None and measured.difference:
-            baseline = target.variant.baseline or ""
+            baseline = variant.baseline or ""
             measured = replace(measured, difference_from=self.labels.get(baseline, baseline))
-        more = (*(("--retry-failed",) if failure else ()), *self.more_words)
-        command = self.calls([point])[0].command(again, more)
+        command = self.calls([point])[0].command(again, *(["--retry-failed"] if failure else []))
         return replace(printed, measured=measured, command=command, failure=failure)
 
     def _notes(self) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,12 +112,14 @@ class Selection:
         methods: Methods to show, where methods are compared; else the one that the study is run with.
         seeds: Seeds that count, by default any.
         changes: Recipe keys set in every recipe; those of the budget select the runs with this budget.
+        more_words: Words at the end of every command that fills a cell, such as ``--ledger FILE``.
     """
 
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     changes: Mapping[str, Any] = field(default_factory=dict)
+    more_words: tuple[str, ...] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -127,20 +129,14 @@ class Selection:
     @property
     def words(self) -> list[str]:
         """Settings and seeds as words of the command line."""
-        changes, words = dict(self.changes), list[str]()
-        if "training.epochs" in changes:
-            words += ["--epochs", str(changes.pop("training.epochs"))]
-        if changes:  # as YAML reads them
-            values = {path: one if isinstance(one, str) else json.dumps(one) for path, one in changes.items()}
-            words += ["--set", *(f"{path}={value}" for path, value in values.items())]
-        return [*words, "--seeds", *map(str, self.seeds)] if self.seeds else words
+        values = {path: one if isinstance(one, str) else json.dumps(one) for path, one in self.changes.items()}
+        epochs = values.pop("training.epochs", None)  # the others are as YAML reads them
+        return _options(epochs=epochs, set=[f"{path}={value}" for path, value in values.items()], seeds=self.seeds)
 
-    def command(self, number: int, more: Sequence[str] = ()) -> str:
+    def command(self, number: int, *more: str) -> str:
         """Return the command that shows a table with this selection."""
-        words = ["sfa", "table", str(number)]
-        words += ["--datasets", *self.datasets] if self.datasets else []
-        words += ["--method", *self.methods] if self.methods else []
-        return shlex.join([*words, *self.words, *more])
+        shown = _options(datasets=self.datasets, method=self.methods)
+        return shlex.join(["sfa", "table", str(number), *shown, *self.words, *more])
 
     def check(self, number: int, task: Task, *, many_methods: bool) -> None:
         """Raise unless this can be selected of a table of a task."""
@@ -158,6 +154,15 @@ class Selection:
             raise InputError(f"Table {number} is of one method, not of {', '.join(self.methods)}.")
 
 
+def _options(**given: str | Iterable[object] | None) -> list[str]:
+    """Return options that have values as words of the command line."""
+    words = []
+    for name, values in given.items():
+        if values:
+            words += [f"--{name}", *([values] if isinstance(values, str) else map(str, values))]
+    return words
+
+
 @dataclass
 class StudyCall:
     """A study on data sets, which measures points of a table; ``protocols`` are given if they are not its own."""
@@ -169,13 +174,10 @@ class StudyCall:
     datasets: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
-    def command(self, selection: Selection, more: Sequence[str] = ()) -> str:
-        """Return the command that runs it; ``more`` words go to the end."""
-        words = ["sfa", "study", self.study, "--datasets", *self.datasets]
-        words += ["--method", *self.methods] if self.methods else []
-        words += ["--recipe", self.recipe] if self.recipe is not None else []
-        words += ["--protocol", *self.protocols] if self.protocols else []
-        return shlex.join([*words, *selection.words, *more])
+    def command(self, selection: Selection, *more: str) -> str:
+        """Return the command that runs it, with ``more`` words."""
+        what = _options(datasets=self.datasets, method=self.methods, recipe=self.recipe, protocol=self.protocols)
+        return shlex.join(["sfa", "study", self.study, *what, *selection.words, *more, *selection.more_words])
 
 
 def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
