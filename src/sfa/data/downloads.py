@@ -8,12 +8,13 @@ import sys
 import tarfile
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
+from sfa.atomic import locked
 from sfa.errors import InputError, SfaError
 from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
 from sfa.tasks import Task
@@ -39,27 +40,26 @@ def writable_cache() -> Path:
 def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
     """Return the path of an ordinary file (or perhaps a folder) that exists."""
     full = Path(path).expanduser()
-    try:
+    with explain_damage(f"The {kind} file {full}"):
         if full.is_file() or (or_folder and full.is_dir()):
             return full
         if or_folder and not full.exists():
             raise InputError(f"There is no file or folder {full}.")
         # A pipe or a device can be read once, or for ever.
         there = "is a folder; give a file in it" if full.is_dir() else "is no ordinary file; save it to one first"
-        what = there if full.exists() else "does not exist"
-    except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-    raise InputError(f"The {kind} file {full} {what}.")
+        raise InputError(f"The {kind} file {full} {there if full.exists() else 'does not exist'}.")
 
 
 @contextlib.contextmanager
 def explain_damage(what: object, maybe: str = "it may be damaged or of another format") -> Iterator[None]:
-    """Turn whatever a reader raises on damaged files into one sentence."""
+    """Turn whatever a reader raises on damaged files, and the system on those it cannot open, into one sentence."""
     try:
         yield
     except SfaError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{what} cannot be read: {error.strerror}.") from error
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise InputError(f"{what} cannot be read, {maybe}: {reason}.") from error
 
@@ -136,20 +136,23 @@ class NamedDataset:
         return cache / self.place
 
 
-def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder in the cache that `make` fills; anew if a file's place, size or time, or the maker changed."""
-    facts: list[object] = [made_by]
+def processed(key: str, folder: Path, files: Iterable[str], made_by: str, make: Callable[[Path], None]) -> Path:
+    """Return what `make` makes of a folder's files in the cache; anew if one, or the maker, has changed."""
+    digest = hashlib.sha256(repr((made_by, str(folder.resolve()))).encode())
     for file in files:
-        status = file.stat()
-        facts += [str(file.resolve()), status.st_size, status.st_mtime_ns]
-    digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-    folder = writable_cache() / "processed" / f"{key.replace(':', '-')}-{digest}"
-    if not folder.exists():
-        folder.parent.mkdir(exist_ok=True)
-        with _whole_or_nothing(folder.parent, "made", folder) as temporary:
-            (temporary / "made").mkdir()
-            make(temporary / "made")
-    return folder
+        path = os.path.join(folder, file)
+        with explain_damage(path):
+            status = os.stat(path)
+        digest.update(repr((file, status.st_size, status.st_mtime_ns)).encode())
+    made = writable_cache() / "processed" / f"{key.replace(':', '-')}-{digest.hexdigest()[:16]}"
+    made.parent.mkdir(exist_ok=True)
+    # Of the processes of a machine one makes it, and the others wait and find it done (torchrun).
+    with locked(made.with_suffix(".lock"), wait=True):
+        if not made.exists():
+            with _whole_or_nothing(made.parent, "made", made) as temporary:
+                (temporary / "made").mkdir()
+                make(temporary / "made")
+    return made
 
 
 @contextlib.contextmanager
