@@ -73,6 +73,8 @@ class NamedDataset:
     name: str
     place: str
     files: Sequence[str] = ()
+    content = ""
+    """What a user would have to give where the data cannot be had; the first of the files if it is not said."""
     description = ""
     """What it is, in one line."""
     task: Task | None = "node"
@@ -85,11 +87,6 @@ class NamedDataset:
     """The function that loads it, if a user or an installed package registered one."""
     instead = "cora"
     """The bundled data set to use where this one cannot be had."""
-
-    @property
-    def content(self) -> str:
-        """What a user would have to give where the data cannot be had."""
-        return "/".join([self.place, *self.files[:1]])
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -118,9 +115,10 @@ class NamedDataset:
         raise NotImplementedError
 
     def _download(self, looked_in: Path) -> Path:
+        content = self.content or "/".join([self.place, *self.files[:1]])
         sentence = (
             f"{self.name} is not on this machine and {{}} (looked for in {looked_in}); give the folder that holds "
-            f"{self.content} with --data-root or {VARIABLE}, or use the bundled {self.instead}."
+            f"{content} with --data-root or {VARIABLE}, or use the bundled {self.instead}."
         )
         if not self.downloaded:
             raise InputError(sentence.format("is never downloaded"))
@@ -128,11 +126,10 @@ class NamedDataset:
         try:
             with _whole_or_nothing(cache, self.place, cache / self.place) as temporary:
                 self.fetch(temporary)
+        except InputError as error:
+            raise InputError(sentence.format(error)) from error
         except Exception as error:  # whatever the network raises
-            reason = (
-                str(error) if isinstance(error, InputError) else f"could not be downloaded ({type(error).__name__})"
-            )
-            raise InputError(sentence.format(reason)) from error
+            raise InputError(sentence.format(f"could not be downloaded ({type(error).__name__})")) from error
         return cache / self.place
 
 

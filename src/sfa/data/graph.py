@@ -93,18 +93,15 @@ def build_graphs(
     name: str = "graphs",
     node_features: str | None = None,
 ) -> Data:
-    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for more.
+    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for what is not said.
 
     Args:
         x: Features [N, d] of the nodes of all graphs. None if there are none: then the set gets some made of the number
             of neighbors, and says so (`features_of`, `sfa.data.remark`).
         edges: Node positions [2, m] in the union. A graph may have no edges; no edge joins two graphs.
         ptr: Where each graph's nodes begin, and N [G + 1]: those of graph g are ptr[g], …, ptr[g + 1] - 1.
-        edge_weight: One number >= 0 an edge [m].
         y: Labels of the graphs [G].
         graph_ids: A name (str or int) for each graph; 0..G-1 if not given.
-        class_names: The names of the classes that integer labels count.
-        name: What the set is called in tables and pictures.
         node_features: How many columns made features have, `degree:50`; of other kinds (`random`, `spectral`) a column
             does not mean the same in two graphs.
 

@@ -49,10 +49,7 @@ class Cifar(ImageSet):
 
     def __post_init__(self) -> None:
         self.files = (*self.train_files, self.test_file, self.names_file)
-
-    @property
-    def content(self) -> str:
-        return f"{self.place}/ (unpacked from {self.url})"
+        self.content = f"{self.place}/ (unpacked from {self.url})"
 
     @property
     def places(self) -> tuple[str, ...]:
