@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import io
 import os
-import sys
-import tarfile
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,8 +16,6 @@ from sfa.atomic import locked
 from sfa.errors import InputError, SfaError
 from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
 from sfa.tasks import Task
-
-SECONDS = 60  # how long a server may be silent
 
 
 def writable_cache() -> Path:
@@ -163,19 +159,6 @@ def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
         except OSError:
             if not target.is_dir():  # if another process made the same one first, that one stays
                 raise
-
-
-def fetch_archive(url: str, md5: str, into: Path) -> None:
-    """Download a `.tar.gz` archive, check it, and unpack it; nothing is written outside the folder."""
-    import pooch
-
-    file = into / "archive"
-    pooch.HTTPDownloader(timeout=SECONDS, progressbar=sys.stderr.isatty())(url, str(file), None)
-    checksum = pooch.file_hash(str(file), alg="md5")
-    if checksum != md5:
-        raise InputError(f"what {url} has now is not as published: its MD5 is {checksum} and not {md5}")
-    with tarfile.open(file) as archive:
-        archive.extractall(into, filter="data")
 
 
 @contextlib.contextmanager

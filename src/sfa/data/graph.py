@@ -59,7 +59,6 @@ def build_graph(
             f"attribute x by networkx.set_node_attributes), {OR_MAKE_THEM}."
         )
     kind = _kind_to_make(x, node_features)
-    x = with_shape(x)
     num_nodes = count_nodes(x, num_nodes, edges, node_ids, y)
     if num_nodes < 2:
         raise InputError(f"The graph has {num_nodes} node{'' if num_nodes == 1 else 's'}; at least 2 are needed.")
@@ -132,7 +131,6 @@ def build_graphs(
 
     kind = _kind_to_make(x, node_features)
     if x is not None:
-        x = with_shape(x)
         count_nodes(x, num_nodes, None)
         x, _ = check_features(x, dense=True, place=place)
     undirected, weight = undirected_edges(*check_edges(edges, edge_weight, num_nodes), num_nodes)
@@ -177,7 +175,7 @@ def _kind_to_make(x: Any, node_features: str | None) -> NodeFeatures | None:
 def count_nodes(x: Any, given: int | None, edges: Any, *others: Any) -> int:
     """Count the nodes: the rows of features, else the number given, the length of others, or what edges name."""
     if x is not None:
-        rows = int(x.shape[0]) if len(x.shape) else 0
+        rows = int(next(iter(with_shape(x).shape), 0))
         if given not in (None, rows):
             raise InputError(f"There are {rows} rows of features for {given} nodes.")
         return rows

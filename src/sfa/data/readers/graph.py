@@ -4,7 +4,6 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.arrays import with_shape
 from sfa.data.downloads import existing, explain_damage
 from sfa.data.graph import count_nodes
 from sfa.data.labels import check_ids
@@ -65,7 +64,6 @@ def read_graph(
             join_features(raw, table)
         if raw.x is None and node_features is None:
             raise _no_features(full)
-        raw.x = with_shape(raw.x)
         ids = raw.get("node_ids")
         count = count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index, ids, raw.y)
     elif table is not None:
