@@ -73,9 +73,7 @@ def edge_weights(edge_index: Tensor, centrality: Tensor, importance: Importance 
     :math:`\varphi` ``(n,)``, or :math:`\log( 1 + \tfrac12 (\varphi_u + \varphi_v) )` (``mean``).
     """
     source, sink = centrality[edge_index[0]], centrality[edge_index[1]]
-    if (
-        importance == "sink"
-    ):  # 1e-8 is that of the authors' code; the result is as exact as the argument, also close to 0
+    if importance == "sink":  # 1e-8 is the authors'; the result is as exact as the argument, also close to 0
         return _relative((sink + 1e-8).log(), scale=1.0)
     return _relative(torch.log1p((source + sink) / 2))
 

@@ -99,9 +99,8 @@ def random_view(
     if mask is not None:
         before = data.get("feature_mask")
         view.feature_mask = mask if before is None else mask & before.bool()
-    if not _is_zero(edge_drop):
-        options = {"edge_weight": data.edge_weight, "generator": generator, "directed": directed}
-        view.edge_weight = remove_edges(data.edge_index, data.num_nodes, edge_drop, **options)
+    options = {"edge_weight": data.edge_weight, "generator": generator, "directed": directed}
+    view.edge_weight = remove_edges(data.edge_index, data.num_nodes, edge_drop, **options)
     if directed:
         view.directed = True
     return view

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,8 +43,26 @@ def with_shape(value: Any) -> Any:
     return value if value is None or hasattr(value, "shape") else to_numpy(value)
 
 
-def to_scipy(x: Any) -> Any:
-    """Return a copy of a torch tensor [n, d] of any sparse layout as a SciPy matrix."""
+def is_sparse(x: Any) -> bool:
+    """Tell whether this is a sparse matrix of SciPy, or a torch tensor of a sparse layout."""
+    return x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr")
+
+
+def to_scipy(x: Any, what: str) -> Any:
+    """Return a copy of a sparse matrix [n, d] of SciPy, or of torch in any layout, as one of SciPy with sound indices.
+
+    With a wrong index, compiled code would read beyond the arrays. An error says that `what` ("features are") damaged.
+    """
+    try:
+        matrix = _tensor_to_scipy(x) if isinstance(x, Tensor) else x.copy()
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"The sparse {what} damaged: {str(error).rstrip('.')}.") from error
+    return matrix
+
+
+def _tensor_to_scipy(x: Any) -> Any:
     x = x.detach().cpu()
     if x.dtype in (torch.float16, torch.bfloat16):  # which SciPy does not have
         x = x.float()
@@ -54,12 +71,6 @@ def to_scipy(x: Any) -> Any:
         return sparse.csr_array(parts, shape=tuple(x.shape), copy=True)
     x = x.to_sparse_coo().coalesce()
     return sparse.coo_array((x.values().numpy(), x.indices().numpy()), shape=tuple(x.shape), copy=True)
-
-
-def open_npy(path: Path) -> NDArray[Any]:
-    """Read a `.npy` file, or map it if it is large. Objects are refused: nothing is ever unpickled."""
-    mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
-    return mapped if is_large(4 * mapped.size) else np.load(path, allow_pickle=False)
 
 
 def is_map(array: Any) -> bool:
@@ -102,27 +113,22 @@ def check_features(
     """
     if isinstance(x, Tensor) and x.layout == torch.sparse_coo and x.dense_dim():
         x = x.to_dense()  # its entries are whole rows
-    is_sparse = x.layout != torch.strided if isinstance(x, Tensor) else hasattr(x, "tocsr")
+    compressed = is_sparse(x)
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
-    array: Any = x if is_sparse else to_numpy(x)
+    array: Any = x if compressed else to_numpy(x)
     if len(array.shape) != 2:
         raise InputError(f"The features have shape {list(array.shape)}, but a table [nodes, features] is needed.")
     if array.shape[1] == 0:
         shape = list(array.shape)
         raise InputError(f"The features have no columns (shape {shape}); give at least one, {OR_MAKE_THEM}.")
-    if is_sparse:
-        try:  # a wrong index would otherwise read beyond the arrays
-            array = to_scipy(x) if isinstance(x, Tensor) else x.copy()  # the caller's stays as it is
-            if hasattr(array, "check_format"):
-                array.check_format(full_check=True)
-        except ValueError as error:
-            raise InputError(f"The sparse features are damaged: {str(error).rstrip('.')}.") from error
+    if compressed:
+        array = to_scipy(x, "features are")
     if array.dtype.kind not in "fiub":
         raise InputError(
             f"The features hold {array.dtype} values, but they must be numbers; encode text and categories first."
         )
     entries, wrong, first = 0, 0, 0
-    if is_sparse:
+    if compressed:
         array = array.tocsr()
         array.sum_duplicates()  # which sorts the columns as well
         with np.errstate(over="ignore"):
@@ -145,11 +151,11 @@ def check_features(
         )
     is_small = not (mapped and is_large(ENTRY_BYTES * entries))
     if entries <= SPARSE_SHARE * math.prod(array.shape) and is_small and not dense:
-        chunks = () if is_sparse else [sparse.csr_array(rows) for rows in _float32_rows(array)]
-        csr = array if is_sparse else sparse.vstack(chunks, format="csr")
+        chunks = () if compressed else [sparse.csr_array(rows) for rows in _float32_rows(array)]
+        csr = array if compressed else sparse.vstack(chunks, format="csr")
         rowptr, col = (torch.from_numpy(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
         return csr_matrix(rowptr, col, torch.from_numpy(csr.data), csr.shape), False
-    if is_sparse:
+    if compressed:
         return torch.from_numpy(array.toarray()), False
     if dense or not mapped:
         return torch.from_numpy(np.array(array, dtype=np.float32, order="C")), False

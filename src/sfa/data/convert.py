@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 from torch_geometric.data.data import BaseData
 
-from sfa.data.arrays import to_numpy, with_shape
+from sfa.data.arrays import is_sparse, to_numpy, with_shape
 from sfa.data.edges import adjacency_edges
 from sfa.data.labels import MASKS
 from sfa.data.raw import LABEL_KEYS, build, from_networkx, in_graph, is_networkx, join_graphs, own_name
@@ -131,14 +131,13 @@ def _from_pair(x: Any, a: Any) -> Data:
     if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
         ids = x.index.tolist()
         # Sparse if all of its columns are sparse ones, of which most entries are 0.
-        is_sparse = len(x.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in x.dtypes)
-        x = x.sparse.to_coo() if is_sparse else x.to_numpy()
+        mostly_zero = len(x.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in x.dtypes)
+        x = x.sparse.to_coo() if mostly_zero else x.to_numpy()
     x, a = with_shape(x), with_shape(a)
-    is_sparse = hasattr(a, "tocoo") or getattr(a, "is_sparse", False) or getattr(a, "is_sparse_csr", False)
     is_square = len(a.shape) == 2 and a.shape[0] == a.shape[1]
-    counted = a if x is None and (is_sparse or is_square) else x
+    counted = a if x is None and (is_sparse(a) or is_square) else x
     num_nodes = counted.shape[0] if counted is not None and len(counted.shape) else 0
-    if is_sparse or tuple(a.shape) == (num_nodes, num_nodes):
+    if is_sparse(a) or tuple(a.shape) == (num_nodes, num_nodes):
         edges, weight = adjacency_edges(a, num_nodes)
         return Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
     if len(a.shape) == 2 and a.shape[0] == 2:

@@ -4,21 +4,18 @@ import contextlib
 import hashlib
 import io
 import os
-import sys
-import tarfile
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
+from sfa.atomic import locked
 from sfa.errors import InputError, SfaError
 from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
 from sfa.tasks import Task
-
-SECONDS = 60  # how long a server may be silent
 
 
 def writable_cache() -> Path:
@@ -39,27 +36,26 @@ def writable_cache() -> Path:
 def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
     """Return the path of an ordinary file (or perhaps a folder) that exists."""
     full = Path(path).expanduser()
-    try:
+    with explain_damage(f"The {kind} file {full}"):
         if full.is_file() or (or_folder and full.is_dir()):
             return full
         if or_folder and not full.exists():
             raise InputError(f"There is no file or folder {full}.")
         # A pipe or a device can be read once, or for ever.
         there = "is a folder; give a file in it" if full.is_dir() else "is no ordinary file; save it to one first"
-        what = there if full.exists() else "does not exist"
-    except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-    raise InputError(f"The {kind} file {full} {what}.")
+        raise InputError(f"The {kind} file {full} {there if full.exists() else 'does not exist'}.")
 
 
 @contextlib.contextmanager
 def explain_damage(what: object, maybe: str = "it may be damaged or of another format") -> Iterator[None]:
-    """Turn whatever a reader raises on damaged files into one sentence."""
+    """Turn whatever a reader raises on damaged files, and the system on those it cannot open, into one sentence."""
     try:
         yield
     except SfaError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{what} cannot be read: {error.strerror}.") from error
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise InputError(f"{what} cannot be read, {maybe}: {reason}.") from error
 
@@ -73,6 +69,8 @@ class NamedDataset:
     name: str
     place: str
     files: Sequence[str] = ()
+    content = ""
+    """What a user would have to give where the data cannot be had; the first of the files if it is not said."""
     description = ""
     """What it is, in one line."""
     task: Task | None = "node"
@@ -85,11 +83,6 @@ class NamedDataset:
     """The function that loads it, if a user or an installed package registered one."""
     instead = "cora"
     """The bundled data set to use where this one cannot be had."""
-
-    @property
-    def content(self) -> str:
-        """What a user would have to give where the data cannot be had."""
-        return "/".join([self.place, *self.files[:1]])
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -118,9 +111,10 @@ class NamedDataset:
         raise NotImplementedError
 
     def _download(self, looked_in: Path) -> Path:
+        content = self.content or "/".join([self.place, *self.files[:1]])
         sentence = (
             f"{self.name} is not on this machine and {{}} (looked for in {looked_in}); give the folder that holds "
-            f"{self.content} with --data-root or {VARIABLE}, or use the bundled {self.instead}."
+            f"{content} with --data-root or {VARIABLE}, or use the bundled {self.instead}."
         )
         if not self.downloaded:
             raise InputError(sentence.format("is never downloaded"))
@@ -128,28 +122,30 @@ class NamedDataset:
         try:
             with _whole_or_nothing(cache, self.place, cache / self.place) as temporary:
                 self.fetch(temporary)
+        except InputError as error:
+            raise InputError(sentence.format(error)) from error
         except Exception as error:  # whatever the network raises
-            reason = (
-                str(error) if isinstance(error, InputError) else f"could not be downloaded ({type(error).__name__})"
-            )
-            raise InputError(sentence.format(reason)) from error
+            raise InputError(sentence.format(f"could not be downloaded ({type(error).__name__})")) from error
         return cache / self.place
 
 
-def processed(key: str, files: Sequence[Path], made_by: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder in the cache that `make` fills; anew if a file's place, size or time, or the maker changed."""
-    facts: list[object] = [made_by]
+def processed(key: str, folder: Path, files: Iterable[str], made_by: str, make: Callable[[Path], None]) -> Path:
+    """Return what `make` makes of a folder's files in the cache; anew if one, or the maker, has changed."""
+    digest = hashlib.sha256(repr((made_by, str(folder.resolve()))).encode())
     for file in files:
-        status = file.stat()
-        facts += [str(file.resolve()), status.st_size, status.st_mtime_ns]
-    digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-    folder = writable_cache() / "processed" / f"{key.replace(':', '-')}-{digest}"
-    if not folder.exists():
-        folder.parent.mkdir(exist_ok=True)
-        with _whole_or_nothing(folder.parent, "made", folder) as temporary:
-            (temporary / "made").mkdir()
-            make(temporary / "made")
-    return folder
+        path = os.path.join(folder, file)
+        with explain_damage(path):
+            status = os.stat(path)
+        digest.update(repr((file, status.st_size, status.st_mtime_ns)).encode())
+    made = writable_cache() / "processed" / f"{key.replace(':', '-')}-{digest.hexdigest()[:16]}"
+    made.parent.mkdir(exist_ok=True)
+    # Of the processes of a machine one makes it, and the others wait and find it done (torchrun).
+    with locked(made.with_suffix(".lock"), wait=True):
+        if not made.exists():
+            with _whole_or_nothing(made.parent, "made", made) as temporary:
+                (temporary / "made").mkdir()
+                make(temporary / "made")
+    return made
 
 
 @contextlib.contextmanager
@@ -163,19 +159,6 @@ def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
         except OSError:
             if not target.is_dir():  # if another process made the same one first, that one stays
                 raise
-
-
-def fetch_archive(url: str, md5: str, into: Path) -> None:
-    """Download a `.tar.gz` archive, check it, and unpack it; nothing is written outside the folder."""
-    import pooch
-
-    file = into / "archive"
-    pooch.HTTPDownloader(timeout=SECONDS, progressbar=sys.stderr.isatty())(url, str(file), None)
-    checksum = pooch.file_hash(str(file), alg="md5")
-    if checksum != md5:
-        raise InputError(f"what {url} has now is not as published: its MD5 is {checksum} and not {md5}")
-    with tarfile.open(file) as archive:
-        archive.extractall(into, filter="data")
 
 
 @contextlib.contextmanager

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sfa.data.arrays import to_numpy, to_scipy
+from sfa.data.arrays import is_sparse, to_numpy, to_scipy
 from sfa.errors import InputError
 
 Edges = NDArray[np.int64]
@@ -75,15 +74,14 @@ def _both_directions(pairs: NDArray[np.int64], num_nodes: int) -> NDArray[np.int
 
 def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[Edges, NDArray[Any]]:
     """Return the edges [2, m] and weights [m] of an n x n adjacency matrix; an entry that is not 0 is an edge."""
-    if isinstance(adjacency, torch.Tensor):
-        adjacency = adjacency.detach().cpu() if adjacency.layout == torch.strided else to_scipy(adjacency)
+    adjacency = to_scipy(adjacency, "adjacency matrix is") if is_sparse(adjacency) else to_numpy(adjacency)
     if tuple(adjacency.shape) != (num_nodes, num_nodes):
         raise InputError(
             f"The adjacency matrix has shape {list(adjacency.shape)}, but with {num_nodes} nodes it must be "
             f"[{num_nodes}, {num_nodes}]."
         )
-    if not sparse.issparse(adjacency) and np.asarray(adjacency).dtype.kind not in "fiub":
-        raise InputError(f"The adjacency matrix holds {np.asarray(adjacency).dtype} values, but they must be numbers.")
+    if adjacency.dtype.kind not in "fiub":
+        raise InputError(f"The adjacency matrix holds {adjacency.dtype} values, but they must be numbers.")
     entries = sparse.coo_array(adjacency)
     entries.sum_duplicates()
     return np.stack([entries.row, entries.col]).astype(np.int64), entries.data

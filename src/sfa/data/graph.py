@@ -59,7 +59,6 @@ def build_graph(
             f"attribute x by networkx.set_node_attributes), {OR_MAKE_THEM}."
         )
     kind = _kind_to_make(x, node_features)
-    x = with_shape(x)
     num_nodes = count_nodes(x, num_nodes, edges, node_ids, y)
     if num_nodes < 2:
         raise InputError(f"The graph has {num_nodes} node{'' if num_nodes == 1 else 's'}; at least 2 are needed.")
@@ -93,18 +92,15 @@ def build_graphs(
     name: str = "graphs",
     node_features: str | None = None,
 ) -> Data:
-    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for more.
+    """Build a checked set of undirected graphs of the arrays of their union; see `build_graph` for what is not said.
 
     Args:
         x: Features [N, d] of the nodes of all graphs. None if there are none: then the set gets some made of the number
             of neighbors, and says so (`features_of`, `sfa.data.remark`).
         edges: Node positions [2, m] in the union. A graph may have no edges; no edge joins two graphs.
         ptr: Where each graph's nodes begin, and N [G + 1]: those of graph g are ptr[g], …, ptr[g + 1] - 1.
-        edge_weight: One number >= 0 an edge [m].
         y: Labels of the graphs [G].
         graph_ids: A name (str or int) for each graph; 0..G-1 if not given.
-        class_names: The names of the classes that integer labels count.
-        name: What the set is called in tables and pictures.
         node_features: How many columns made features have, `degree:50`; of other kinds (`random`, `spectral`) a column
             does not mean the same in two graphs.
 
@@ -135,7 +131,6 @@ def build_graphs(
 
     kind = _kind_to_make(x, node_features)
     if x is not None:
-        x = with_shape(x)
         count_nodes(x, num_nodes, None)
         x, _ = check_features(x, dense=True, place=place)
     undirected, weight = undirected_edges(*check_edges(edges, edge_weight, num_nodes), num_nodes)
@@ -180,7 +175,7 @@ def _kind_to_make(x: Any, node_features: str | None) -> NodeFeatures | None:
 def count_nodes(x: Any, given: int | None, edges: Any, *others: Any) -> int:
     """Count the nodes: the rows of features, else the number given, the length of others, or what edges name."""
     if x is not None:
-        rows = int(x.shape[0]) if len(x.shape) else 0
+        rows = int(next(iter(with_shape(x).shape), 0))
         if given not in (None, rows):
             raise InputError(f"There are {rows} rows of features for {given} nodes.")
         return rows

@@ -35,19 +35,15 @@ def build_images(
     name: str = "images",
     mapped: bool = False,
 ) -> Data:
-    """Build a checked set of images of one size.
+    """Build a checked set of images of one size; see `build_graph` for what is not said.
 
     Args:
         x: Images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
             or 3 (red, green, blue). Gray ones may come as [n, height, width].
-        y: Labels [n], integers or strings; -1, None, NaN or "" is unknown.
         image_ids: A name (str or int) for each image; 0..n-1 if not given.
-        class_names: The names of the classes that integer labels count.
         train_mask: The images [n], boolean, of the set's own part for training; no other is ever learned from.
         test_mask: Those of its own part for testing. A set has both parts or neither, and no image is in both.
         val_mask: Those of its own part to choose a classifier's settings on, if it has one beside the other two.
-        name: What the set is called in tables and pictures.
-        mapped: `x` is known to lie on disk, as that of a set with `mapped_features` does, and is to stay there.
 
     Returns:
         Data with `x` uint8 [n, height, width, channels], contiguous, shared with what was given where possible;

@@ -85,22 +85,19 @@ def check_ids(given: Sequence[Any] | None, count: int, item: str = "node") -> li
     return ids
 
 
-def given_masks(holder: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the three masks that a mapping (a file's arrays, a Data's attributes) has."""
-    return {name: holder[name] for name in MASKS if holder.get(name) is not None}
-
-
 def set_masks(data: Data, masks: Mapping[str, Any], count: int, item: str = "node") -> None:
-    """Set the masks of public splits as boolean tensors.
+    """Set the masks of public splits, where they are not None, as boolean tensors.
 
     A mask is `[n]`, or `[n, splits]` for several splits; one of `[n]` beside others of `[n, splits]` belongs to each of
     these (the test part of WikiCS). No item is in two parts of one split; it may be in none.
     """
     arrays = {}
     for name, mask in masks.items():
-        array = to_numpy(mask)
         if name not in MASKS:
             raise InputError(f"There is no mask {name!r}; allowed are {', '.join(MASKS)}.")
+        if mask is None:
+            continue
+        array = to_numpy(mask)
         if array.ndim not in (1, 2) or len(array) != count or array.size == 0 or array.dtype != bool:
             raise InputError(
                 f"{name} has shape {list(array.shape)} and {array.dtype} values, but with {count} {item}s a mask is "

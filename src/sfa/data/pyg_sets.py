@@ -19,7 +19,8 @@ from torch_geometric.data import Data
 
 from sfa.data.downloads import NamedDataset, processed, quiet
 from sfa.data.graph import build_graph, build_graphs
-from sfa.data.labels import MASKS, given_masks
+from sfa.data.labels import MASKS
+from sfa.data.raw import build
 from sfa.errors import InputError
 from sfa.folders import PathLike
 from sfa.tasks import Task
@@ -50,8 +51,7 @@ class PygSet(NamedDataset):
             for path in sorted(place.glob("ind.*")):
                 if path.suffix != ".index":
                     check_pickle(path)
-        data = self.processed(place)[0]
-        return build_graph(data.x, data.edge_index, y=data.y, masks=given_masks(data.to_dict()), name=self.name)
+        return build(self.processed(place)[0], name=self.name)
 
     def processed(self, raw: Path) -> Any:
         """Return the torch_geometric data set from the cache, made there first if it is new or a file has changed."""
@@ -70,8 +70,8 @@ class PygSet(NamedDataset):
                 shutil.copytree(raw, shadow / self.place)
             self.open(shadow, download=refuse)
 
-        files = sorted(path for path in raw.iterdir() if path.is_file())
-        return self.open(processed(self.name, files, f"torch_geometric {torch_geometric.__version__}", make))
+        files = sorted(path.name for path in raw.iterdir() if path.is_file())
+        return self.open(processed(self.name, raw, files, f"torch_geometric {torch_geometric.__version__}", make))
 
     def open(self, root: Path, **changes: Any) -> Any:
         """Return the torch_geometric data set under `root`, which torch_geometric writes into."""
@@ -193,7 +193,7 @@ class OgbSet(NamedDataset):
                 np.save(made / f"{i}.npy", table.astype(np.float32) if "node-feat" in file else table)
 
         # To read the text takes many times as long as to read arrays.
-        cached = processed(self.name, [place / file for file in self.files], "tables 2", make)
+        cached = processed(self.name, place, self.files, "tables 2", make)
         edges, x, y, *parts = (np.load(cached / f"{i}.npy", allow_pickle=False) for i in range(len(self.files)))
         masks = {mask: np.zeros(len(x), dtype=bool) for mask in MASKS}
         for mask, nodes in zip(masks.values(), parts, strict=True):

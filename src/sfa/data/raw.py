@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from sfa.data.arrays import to_numpy
 from sfa.data.edges import check_edges
 from sfa.data.graph import NO_GRAPH, build_graph, build_graphs, count_nodes
-from sfa.data.labels import check_ids, given_masks
+from sfa.data.labels import MASKS, check_ids
 from sfa.errors import InputError
 
 LABEL_KEYS = ("y", "label")
@@ -27,7 +27,7 @@ def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
     return build_graph(
         raw.x,
         raw.edge_index,
-        masks=given_masks(raw.to_dict()),
+        masks={name: raw.get(name) for name in MASKS},
         node_ids=raw.get("node_ids"),
         num_nodes=raw.get("num_nodes"),  # the attribute guesses where nothing is said
         mapped=raw.get("mapped_features") is True,

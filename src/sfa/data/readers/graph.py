@@ -4,7 +4,6 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from sfa.data.arrays import with_shape
 from sfa.data.downloads import existing, explain_damage
 from sfa.data.graph import count_nodes
 from sfa.data.labels import check_ids
@@ -65,7 +64,6 @@ def read_graph(
             join_features(raw, table)
         if raw.x is None and node_features is None:
             raise _no_features(full)
-        raw.x = with_shape(raw.x)
         ids = raw.get("node_ids")
         count = count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index, ids, raw.y)
     elif table is not None:
@@ -95,10 +93,8 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     in its place the file given as `labels`, is a table (id, label) of the graphs; labels of nodes do not count. All
     graphs have features, equally many, or none has: then they are made of the number of neighbors.
     """
-    try:
+    with explain_damage(f"The folder {folder}"):
         files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] != "."}
-    except OSError as error:
-        raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error
     if any(name.endswith("_graph_indicator.txt") for name in files):
         raise InputError(
             f"The folder {folder} has the raw files of a TUDataset in it: load it by its name, tu:NAME, with the "

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from torch_geometric.data import Data
 
-from sfa.data.arrays import open_npy
 from sfa.data.downloads import explain_damage
 from sfa.data.readers.tables import ID_NAMES, TextTable, is_number, parse_ids, parse_labels
 from sfa.errors import InputError
@@ -107,14 +106,17 @@ def _find_columns(frame: Any, has_header: bool, path: Path) -> tuple[int, int, i
 def read_features(path: Path) -> Data:
     """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
 
-    A `.npy` is numbers only, row i for node i. A large one (see `sfa.data.arrays`) is mapped, not read: it must not
-    change while in use.
+    A `.npy` is numbers only, row i for node i. It is mapped, and stays so if it is large (see `sfa.data.arrays`): it
+    must not change while in use. Objects in it are refused: nothing is ever unpickled.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     with explain_damage(path):
-        table = Data(x=open_npy(path)) if suffix == ".npy" else _from_frame(_read_frame(path, suffix), path)
+        if suffix == ".npy":
+            table = Data(x=np.lib.format.open_memmap(path, mode="r"))
+        else:
+            table = _from_frame(_read_frame(path, suffix), path)
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.downloads import existing
+from sfa.data.downloads import existing, explain_damage
 from sfa.data.images import build_images
 from sfa.data.readers.graph import LABELS, READERS
 from sfa.data.readers.image_arrays import holds_image_arrays
@@ -230,17 +230,14 @@ def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]
 def _scan(folder: Path) -> tuple[list[str], list[str]]:
     """Return the names of a folder's folders and of its images, sorted; links are followed, the hidden left alone."""
     folders, images = [], []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.startswith("."):
-                    continue
-                if entry.is_dir():
-                    folders.append(entry.name)
-                elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and (entry.is_file() or entry.is_symlink()):
-                    images.append(entry.name)
-    except OSError as error:
-        raise InputError(f"The folder {folder} cannot be read: {error.strerror or error}.") from error
+    with explain_damage(f"The folder {folder}"), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                folders.append(entry.name)
+            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and (entry.is_file() or entry.is_symlink()):
+                images.append(entry.name)
     return sorted(folders), sorted(images)
 
 

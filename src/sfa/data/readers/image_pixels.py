@@ -1,6 +1,5 @@
 """Decode the files of an image set in threads into one array; a large one is kept in the cache and mapped."""
 
-import hashlib
 import json
 import math
 import os
@@ -14,12 +13,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from filelock import FileLock
 
 from sfa.data.arrays import is_large
-from sfa.data.downloads import explain_damage, processed, writable_cache
+from sfa.data.downloads import explain_damage, processed
 from sfa.data.readers.image_file import CorruptImage, Pixels, read_image, read_size
 from sfa.errors import InputError
+from sfa.folders import cache_folder
 
 OnImage = Callable[[int, int], None]
 T = TypeVar("T")
@@ -109,7 +108,6 @@ class ImageDecoder:
 
     def _decode_in_cache(self, shape: tuple[int, ...]) -> Pixels:
         """Return a map of the pixels in the cache, which are decoded if it has none of these files."""
-        cache = writable_cache()
 
         def make(folder: Path) -> None:
             try:
@@ -122,26 +120,12 @@ class ImageDecoder:
             except OSError as error:
                 raise InputError(
                     f"The decoded images take {math.prod(shape) / 1e9:.1f} GB, for which there is no room in the cache "
-                    f"folder {cache} ({error.strerror or error}): give a smaller --image-size (image_size), or set "
-                    "XDG_CACHE_HOME to a folder on a disk with more room."
+                    f"folder {cache_folder()} ({error.strerror or error}): give a smaller --image-size (image_size) "
+                    "or set XDG_CACHE_HOME to a folder on a disk with more room."
                 ) from error
 
-        files = self._fingerprint()
-        # Of the processes of a machine one decodes a folder, and the others wait and find it done (torchrun).
-        with FileLock(cache / f"images-{files[:16]}.lock"):
-            made = processed("images", (), f"images {VERSION}, size {self.image_size}, {files}", make)
+        made = processed("images", self.folder, self.ids, f"images {VERSION}, size {self.image_size}", make)
         with explain_damage(made / "images.bin"):
             self.left_out = json.loads((made / "left_out.json").read_text(encoding="utf-8"))
             shape = (shape[0] - len(self.left_out), *shape[1:])
             return np.memmap(made / "images.bin", np.uint8, "r", shape=shape) if shape[0] else np.empty(shape, np.uint8)
-
-    def _fingerprint(self) -> str:
-        """Hash the folder's place, and the names, sizes and times of its images, without finding out each place."""
-        digest = hashlib.sha256(repr(str(self.folder.resolve())).encode())
-        for one in self.ids:
-            try:
-                status = os.stat(os.path.join(self.folder, one))
-            except OSError as error:
-                raise InputError(f"{self.folder / one} cannot be read: {error.strerror or error}.") from error
-            digest.update(repr((one, status.st_size, status.st_mtime_ns)).encode())
-        return digest.hexdigest()
