@@ -1,8 +1,7 @@
 """``sfa embed``: the embeddings of a run's data, or of others, in a file."""
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from sfa.cli.app import app
 from sfa.cli.options import (
@@ -21,12 +20,7 @@ from sfa.cli.options import (
     option,
 )
 
-
-class Layout(str, Enum):
-    """Where a table has its embeddings."""
-
-    columns = "columns"
-    list = "list"
+Layout = Literal["columns", "list"]
 
 
 @app.command(no_args_is_help=True)
@@ -34,7 +28,7 @@ def embed(
     run: RunPath,
     out: Annotated[Path, option(OUTPUT, "File: .npz, .parquet, .csv, .pt or .h5ad.", metavar="FILE")],
     data: Annotated[str | None, option(DATA, "Other data, with the same features.", metavar="DATA")] = None,
-    layout: Annotated[Layout, option(OUTPUT, "In .parquet and .csv: columns, or one of lists.")] = Layout.columns,
+    layout: Annotated[Layout, option(OUTPUT, "In .parquet and .csv: columns, or one of lists.")] = "columns",
     with_labels: Annotated[bool, flag(OUTPUT, "Add labels, given and predicted.", "--with-labels")] = False,
     features: Features = None,
     labels: Labels = None,
@@ -56,7 +50,7 @@ def embed(
     * `sfa embed runs/mutag-graphcl-sfa --data new_graphs/ --out z.csv`: graphs not seen in training
     * `sfa embed runs/photos-simclr-sfa --data new_photos/ --image-size 64 --out z.parquet`
     """
-    options = {**locals(), "layout": layout.value}  # every option is a keyword argument of the same name
+    options = {**locals()}  # every option is a keyword argument of the same name
     from sfa.run.display import Display
     from sfa.run.embed import embed_run
 

@@ -1,8 +1,7 @@
 """``sfa sweep``: search over ranges of a recipe, and report on the winner."""
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,22 +22,8 @@ from sfa.cli.options import (
 
 SEARCH = "Search"
 
-
-class SamplerName(str, Enum):
-    """What proposes trials."""
-
-    tpe = "tpe"
-    random = "random"
-    grid = "grid"
-
-
-class PrunerName(str, Enum):
-    """What stops trials early."""
-
-    none = "none"
-    median = "median"
-
-
+SamplerName = Literal["tpe", "random", "grid"]
+PrunerName = Literal["none", "median"]
 Text = str | None
 Integer = int | None
 Integers = list[int] | None
@@ -57,8 +42,8 @@ def sweep(
     ablate: Annotated[Text, option(SEARCH, "Search for each alone, and compare.", metavar="KEY=A,B")] = None,
     trials: Annotated[Integer, option(SEARCH, "Trials of each arm. Default: 20.", metavar="N", min=1)] = None,
     timeout: Annotated[float | None, option(SEARCH, "Begin no trial after this time.", metavar="X", min=0)] = None,
-    sampler: Annotated[SamplerName, option(SEARCH, "tpe, random or grid.")] = SamplerName.tpe,
-    pruner: Annotated[PrunerName, option(SEARCH, "median stops trials below the median.")] = PrunerName.none,
+    sampler: Annotated[SamplerName, option(SEARCH, "tpe, random or grid.")] = "tpe",
+    pruner: Annotated[PrunerName, option(SEARCH, "median stops trials below the median.")] = "none",
     seeds: Annotated[Integers, option(SEARCH, "Training seeds to average. Default: 0.", metavar="N", min=0)] = None,
     seed: Annotated[int, option(SEARCH, "Seed of the search.", metavar="N", min=0)] = 0,
     report_seeds: Annotated[
@@ -104,15 +89,14 @@ def sweep(
         return
     if folder is not None:
         raise InputError(f"One data set is searched on, not {data!r} and {str(folder)!r}.")
+    same = ("method", "recipe", "epochs", "ablate", "protocol", "seed", "sampler", "pruner", "out", "data_root")
     search = open_search(
         data,
-        **{key: given[key] for key in ("method", "recipe", "epochs", "ablate", "protocol", "seed", "out", "data_root")},
+        **{key: given[key] for key in same},
         set=parse_assignments(set_ or []),
         ranges=range_ or [],
         ranges_file=ranges,
         seeds=seeds or [0],
-        sampler=sampler.value,
-        pruner=pruner.value,
         display=display,
     )
     fresh_seeds(search, report_seeds or [])

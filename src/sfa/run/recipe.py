@@ -22,7 +22,7 @@ from sfa.run.changes import changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
 from sfa.run.sections import complete, named, names_of, validated
-from sfa.run.shipped import parse_yaml, shipped_recipes
+from sfa.run.shipped import read_yaml, shipped_recipes
 from sfa.sampling import Sampler
 from sfa.tasks import DATA, ITEMS, Task, task_of
 from sfa.train.fabric import PrecisionName
@@ -185,11 +185,7 @@ def load_recipe(
             return _shipped(own).updated({"spectral": recipe.spectral, "training.seed": recipe.training.seed})
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.exists():
-        try:
-            return Recipe.parse(parse_yaml(path.read_text(encoding="utf-8"), str(path)))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
+        return Recipe.parse(read_yaml(path, f"recipe {path}", "method, spectral and training"))
     family = {key.split("/")[1]: _shipped(key).method["name"] for key in shipped if key.startswith(f"{name}/")}
     if not family:
         raise unknown_name("recipe", str(name), shipped)

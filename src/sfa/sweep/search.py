@@ -73,6 +73,13 @@ class Search:
 
     def __post_init__(self) -> None:
         settings, data = self.settings, self.data
+        if not settings.seeds:
+            raise InputError("A search needs at least one seed of training.")
+        if settings.pruner == "median" and len(settings.seeds) < 2:
+            raise InputError(
+                "The median pruner gives up trials after their first seeds, and there is but one: give more --seeds, "
+                "or take --pruner none."
+            )
         if fingerprint(data) != settings.fingerprint:
             raise InputError(f"The data have changed since the search in {self.folder} began: search in another --out.")
         protocol = resolve("protocol", settings.protocol)

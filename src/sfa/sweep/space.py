@@ -10,13 +10,12 @@ from typing import Any
 from sfa.errors import InputError, unknown_name
 from sfa.registry import resolve
 from sfa.run import Recipe
+from sfa.run.changes import SECTIONS
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.sweep.ranges import Choices, Range
 from sfa.tasks import ITEMS
 
-SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
-"""Sections of a recipe whose name decides which options they have."""
 MISSING = object()
 
 
@@ -30,7 +29,10 @@ class Space:
     @classmethod
     def of(cls, recipe: Recipe, ranges: Iterable[Range]) -> Space:
         """Check the ranges: every key must exist, with some name at least, and allow both ends or all choices."""
-        ranges = list(map(_with_full_name, ranges))
+        ranges = [  # spectral=none,sfa is short for spectral.name=none,sfa
+            replace(one, key=f"{one.key}.name") if isinstance(one, Choices) and one.key in SECTIONS else one
+            for one in ranges
+        ]
         if not ranges:
             raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
         keys = [_modern_key(recipe, range_.key) for range_ in ranges]
@@ -122,13 +124,6 @@ def _keys_of(recipe: Recipe) -> list[str]:
     return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
 
 
-def _with_full_name(range_: Range) -> Range:
-    """Return ``spectral=none,sfa`` as ``spectral.name=none,sfa``."""
-    return (
-        replace(range_, key=f"{range_.key}.name") if isinstance(range_, Choices) and range_.key in SECTIONS else range_
-    )
-
-
 def _is_name(range_: Range) -> bool:
     return range_.key.endswith(".name")
 
@@ -155,5 +150,5 @@ def _check_range(range_: Range, variants: list[Recipe]) -> Range:
             if own != other:
                 raise InputError(f"{methods[1]} embeds {ITEMS[other]}, and {methods[0]} {ITEMS[own]}.")
     except InputError as error:
-        raise InputError(f"The range {typed.key}={typed.text} cannot be searched: {error}") from error
+        raise InputError(f"The range {typed} cannot be searched: {error}") from error
     return typed
