@@ -5,20 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import (
-    METHOD,
-    OUTPUT,
-    PAIR,
-    TRAINING,
-    DataRoot,
-    Device,
-    ManyValues,
-    Quiet,
-    Threads,
-    flag,
-    option,
-)
+from sfa.cli.options import METHOD, OUTPUT, PAIR, TRAINING, ManyValues, flag, option
 
 SEARCH = "Search"
 
@@ -56,10 +45,10 @@ def sweep(
     protocol: Annotated[Text, option(OUTPUT, "Protocol of the report. Default: the task's.")] = None,
     out: Annotated[Path | None, option(OUTPUT, "Folder. Default: sweeps/DATA-METHOD.", metavar="FOLDER")] = None,
     dry_run: Annotated[bool, flag(OUTPUT, "Show the ranges; run nothing.", "--dry-run")] = False,
-    data_root: DataRoot = None,
-    device: Device = "auto",
-    threads: Threads = None,
-    quiet: Quiet = False,
+    data_root: shared.DataRoot = None,
+    device: shared.Device = "auto",
+    threads: shared.Threads = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Search over ranges of a recipe, choosing on validation alone; test labels are read once, in the report.
 

@@ -25,27 +25,18 @@ class Summary:
     mean: float | None = None
     std: float | None = None
     seeds: int = 0
-    difference: Difference | None = None
-    """The paired difference from the first arm."""
+    difference: Difference | None = None  # paired, from the first arm
 
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        winners: The trial chosen in each arm, on validation alone.
-        seeds: The fresh seeds that each was trained with.
-        protocols: The name of the protocol and, where it differs, of the same without items seen by the search.
-        table: Scores by protocol and arm.
-        failures: Why runs failed, by arm and seed.
-    """
-
-    winners: Mapping[str, Record]
-    seeds: tuple[int, ...]
-    protocols: tuple[str, ...]
-    table: Mapping[tuple[str, str], Summary]
-    failures: Mapping[str, str]
+    winners: Mapping[str, Record]  # the trial chosen in each arm, on validation alone
+    seeds: tuple[int, ...]  # the fresh seeds that each was trained with
+    protocols: tuple[str, ...]  # the protocol and, where it differs, the same without items seen by the search
+    table: Mapping[tuple[str, str], Summary]  # by protocol and arm
+    failures: Mapping[str, str]  # why runs failed, by arm and seed
 
 
 def fresh_seeds(search: Search, asked: Sequence[int] = ()) -> tuple[int, ...]:

@@ -29,33 +29,20 @@ WrittenRange = Annotated[Range, BeforeValidator(parse_range), PlainSerializer(st
 
 
 class Settings(BaseModel):
-    """Everything that decides a search.
-
-    Attributes:
-        source: Where the data come from.
-        fingerprint: Fingerprint of the data.
-        protocol: The protocol under which the winner is reported.
-        recipe: The recipe that the search starts from.
-        ranges: What it chooses from.
-        ablate: A range whose choices are each searched on their own, with as many trials.
-        seeds: Seeds of training; a trial's value is the mean over them.
-        sampler: What proposes trials.
-        seed: Seed of the sampler.
-        pruner: What stops trials after some of the seeds.
-    """
+    """Everything that decides a search."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     source: dict[str, Any] = Field(validation_alias="data", serialization_alias="data")
     fingerprint: str
-    protocol: str
-    recipe: Annotated[Recipe, BeforeValidator(lambda given: load_recipe(given))]
+    protocol: str  # under which the winner is reported
+    recipe: Annotated[Recipe, BeforeValidator(lambda given: load_recipe(given))]  # that the search starts from
     ranges: tuple[WrittenRange, ...]
-    ablate: WrittenRange | None = None
-    seeds: tuple[int, ...] = (0,)
-    sampler: SamplerName = "tpe"
-    seed: int = 0
-    pruner: PrunerName = "none"
+    ablate: WrittenRange | None = None  # whose choices are each searched on their own, with as many trials
+    seeds: tuple[int, ...] = (0,)  # of training; a trial's value is the mean over them
+    sampler: SamplerName = "tpe"  # proposes trials
+    seed: int = 0  # of the sampler
+    pruner: PrunerName = "none"  # stops trials after some of the seeds
 
     def arms(self) -> dict[str, Space]:
         """Return the spaces to search: one without a name, or one for each choice that is compared, by name."""
