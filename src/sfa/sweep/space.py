@@ -10,13 +10,11 @@ from typing import Any
 from sfa.errors import InputError, unknown_name
 from sfa.registry import resolve
 from sfa.run import Recipe
-from sfa.run.changes import SECTIONS
+from sfa.run.changes import MISSING, SECTIONS, value_in
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.sweep.ranges import Choices, Range
 from sfa.tasks import ITEMS
-
-MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -84,29 +82,18 @@ def value_at(recipe: Recipe, key: str) -> Any:
     Keys of the old layout, ``method.edge_drop.0`` or ``smoothing``, are understood: older searches stored trials by
     these names.
     """
-    complete = recipe.as_dict()
-    found = _value_in(complete, key)
-    if found is not MISSING:
-        return found
-    if key in STEPS and resolve("method", recipe.method["name"]).task == "node":
-        return flatten(complete).get(key, LATER[key])
-    return _value_in(flatten(complete), key)
-
-
-def _value_in(values: Any, key: str) -> Any:
-    for part in key.split("."):
-        if isinstance(values, dict) and part in values:
-            values = values[part]
-        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
-            values = values[int(part)]
-        else:
-            return MISSING
-    return values
+    complete, keys = recipe.as_dict(), key.split(".")
+    found = value_in(complete, keys)
+    if found is MISSING:
+        found = value_in(flatten(complete), keys)
+    if found is MISSING and key in STEPS and resolve("method", recipe.method["name"]).task == "node":
+        return LATER[key]
+    return found
 
 
 def _modern_key(recipe: Recipe, key: str) -> str:
     """Return the key in today's layout of recipes."""
-    if not key.startswith("method.") or _value_in(recipe.as_dict(), key) is not MISSING:
+    if not key.startswith("method.") or value_in(recipe.as_dict(), key.split(".")) is not MISSING:
         return key
     option, _, place = key.removeprefix("method.").partition(".")
     path = modern_paths(recipe.method["name"], option, None)[0][0]
