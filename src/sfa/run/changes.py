@@ -96,7 +96,7 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
             which = f"there are several of {parents[0]}, {names_of(section)}: count from 0"
             raise InputError(f"Recipe key {path!r}: {which}, for instance {parents[0]}.0.{key}.")
         given[parents[0]] = section = {}
-    if key == "name" and section and label_of(section) != value:
+    if key == "name" and "name" in section and label_of(section) != value:
         kept = {"batch_size": section["batch_size"]} if "batch_size" in section and value != "whole" else {}
         section.clear()
         section.update(kept)

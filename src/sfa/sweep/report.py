@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sfa.atomic import write_text
@@ -93,9 +93,7 @@ def make_report(
     table = {(name, arm): _summarize(search, name, arm, chosen) for name in names for arm in search.arms}
     failures = {f"{arm} seed {seed}".strip(): run["failure"] for (arm, seed), run in chosen.items() if run["failure"]}
     results = [
-        {"protocol": protocol, "arm": arm, "metric": METRIC}
-        | {"mean": summary.mean, "std": summary.std, "seeds": summary.seeds}
-        | {"difference": None if summary.difference is None else summary.difference.as_dict()}
+        {"protocol": protocol, "arm": arm, "metric": METRIC, **asdict(summary)}
         for (protocol, arm), summary in table.items()
     ]
     _write(search, content | {"seeds": list(fresh), "results": results, "failures": failures})
