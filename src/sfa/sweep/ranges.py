@@ -132,6 +132,8 @@ Range: TypeAlias = Choices | Interval
 def parse_range(assignment: str | Range) -> Range:
     """Parse ``training.lr=1e-4..1e-2:log``, ``encoder.layers=1..3``, ``method.tau=0..1:0.1`` or ``spectral=none,sfa``.
 
+    A range is returned as it is.
+
     >>> parse_range("training.lr=1e-4..1e-2:log").text
     '0.0001..0.01:log'
     """

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,10 +117,8 @@ class Search:
 
     def records(self, trials: Trials | None = None) -> list[Record]:
         """Return the trials of all arms, from a storage that is open or is opened for it."""
-        if trials is None:
-            with self.trials() as trials:
-                return self.records(trials)
-        return [record for arm in self.arms for record in trials.records(arm)]
+        with self.trials() if trials is None else nullcontext(trials) as opened:
+            return [record for arm in self.arms for record in opened.records(arm)]
 
     def run(
         self,

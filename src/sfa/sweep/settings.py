@@ -24,7 +24,7 @@ from sfa.tasks import Task
 FILE = "search.json"
 
 
-WrittenRange = Annotated[Range, BeforeValidator(parse_range), PlainSerializer(str)]
+WrittenRange = Annotated[Range, BeforeValidator(parse_range), PlainSerializer(lambda range_: str(range_))]
 """A range that is stored as it is written on the command line."""
 
 
