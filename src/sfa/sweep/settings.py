@@ -73,7 +73,7 @@ class Settings(BaseModel):
             return cls.model_validate_json(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-        except ValueError as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged, or was written by another version of sfa.") from error
 
     def save(self, folder: Path) -> None:
