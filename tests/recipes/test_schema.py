@@ -144,6 +144,11 @@ def test_updating_by_path() -> None:
     assert (recipe.method["tau"], recipe.training.epochs, recipe.feature_norm) == (0.7, 5, "none")
 
 
+def test_options_and_a_name_may_come_by_different_paths() -> None:
+    recipe = Recipe.parse({}).updated({"spectral": {"iterations": 3}, "spectral.name": "sfa"})
+    assert recipe == Recipe.parse({"spectral": {"name": "sfa", "iterations": 3}})
+
+
 def test_another_method_starts_from_its_own_defaults() -> None:
     recipe = Recipe.parse({"method": {"name": "grace", "hidden": 7}}).updated(
         {"method.layers": 3, "method.name": "g-bt"}

@@ -31,11 +31,6 @@ def evaluate(
     from sfa.run.evaluate import evaluate_run
 
     scores = evaluate_run(
-        run,
-        protocol=protocol,
-        supervised=supervised,
-        data_root=data_root,
-        threads=threads,
-        progress=Display(quiet),
+        run, protocol=protocol, supervised=supervised, data_root=data_root, threads=threads, progress=Display(quiet)
     )
     print_result(scores, json)

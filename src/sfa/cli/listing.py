@@ -8,10 +8,9 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -20,26 +19,8 @@ from sfa.cli.app import app
 from sfa.cli.options import DataRoot
 from sfa.folders import find_place
 
-
-class Kind(str, Enum):
-    """What can be listed."""
-
-    methods = "methods"
-    encoders = "encoders"
-    augmentations = "augmentations"
-    spectral = "spectral"
-    postprocess = "postprocess"
-    datasets = "datasets"
-    samplers = "samplers"
-    protocols = "protocols"
-    recipes = "recipes"
-    tables = "tables"
-    figures = "figures"
-    studies = "studies"
-    loggers = "loggers"
-    ranges = "ranges"
-
-
+Part = Literal["methods", "encoders", "augmentations", "spectral", "postprocess", "datasets", "samplers", "protocols"]
+Kind = Literal[Part, "recipes", "tables", "figures", "studies", "loggers", "ranges"]
 FILE = "lists.json"
 QUICK = ("recipes", "tables")
 """Lists that are made at once."""
@@ -54,7 +35,7 @@ def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], data_root
     * `sfa list methods`
     * `sfa list datasets --data-root ~/data`
     """
-    run(kind.value, data_root)
+    run(kind, data_root)
 
 
 def run(kind: str, data_root: Path | None) -> None:
@@ -94,7 +75,7 @@ def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False)
         from sfa.sweep import shipped_ranges
 
         for method, ranges in shipped_ranges().items():
-            yield method, ", ".join(f"{one.key}={one.text}" for one in ranges)
+            yield method, ", ".join(map(str, ranges))
     elif kind == "datasets":
         from sfa.data import names
 
@@ -160,5 +141,5 @@ def _summary(described: Any) -> str:
 
 
 if __name__ == "__main__":
-    stored = {kind.value: list(make_rows(kind.value, stored=True)) for kind in Kind if kind.value not in QUICK}
+    stored = {kind: list(make_rows(kind, stored=True)) for kind in get_args(Kind) if kind not in QUICK}
     Path(str(files("sfa.cli").joinpath(FILE))).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")

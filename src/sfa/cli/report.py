@@ -35,11 +35,5 @@ def report(
     from sfa.run.report import report_run
 
     report_run(
-        *runs,
-        out=out,
-        protocol=protocol,
-        show=open_,
-        data_root=data_root,
-        threads=threads,
-        progress=Display(quiet),
+        *runs, out=out, protocol=protocol, show=open_, data_root=data_root, threads=threads, progress=Display(quiet)
     )

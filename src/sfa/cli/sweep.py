@@ -1,44 +1,18 @@
 """``sfa sweep``: search over ranges of a recipe, and report on the winner."""
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import (
-    METHOD,
-    OUTPUT,
-    PAIR,
-    TRAINING,
-    DataRoot,
-    Device,
-    ManyValues,
-    Quiet,
-    Threads,
-    flag,
-    option,
-)
+from sfa.cli.options import METHOD, OUTPUT, PAIR, TRAINING, ManyValues, flag, option
 
 SEARCH = "Search"
 
-
-class SamplerName(str, Enum):
-    """What proposes trials."""
-
-    tpe = "tpe"
-    random = "random"
-    grid = "grid"
-
-
-class PrunerName(str, Enum):
-    """What stops trials early."""
-
-    none = "none"
-    median = "median"
-
-
+SamplerName = Literal["tpe", "random", "grid"]
+PrunerName = Literal["none", "median"]
 Text = str | None
 Integer = int | None
 Integers = list[int] | None
@@ -57,8 +31,8 @@ def sweep(
     ablate: Annotated[Text, option(SEARCH, "Search for each alone, and compare.", metavar="KEY=A,B")] = None,
     trials: Annotated[Integer, option(SEARCH, "Trials of each arm. Default: 20.", metavar="N", min=1)] = None,
     timeout: Annotated[float | None, option(SEARCH, "Begin no trial after this time.", metavar="X", min=0)] = None,
-    sampler: Annotated[SamplerName, option(SEARCH, "tpe, random or grid.")] = SamplerName.tpe,
-    pruner: Annotated[PrunerName, option(SEARCH, "median stops trials below the median.")] = PrunerName.none,
+    sampler: Annotated[SamplerName, option(SEARCH, "tpe, random or grid.")] = "tpe",
+    pruner: Annotated[PrunerName, option(SEARCH, "median stops trials below the median.")] = "none",
     seeds: Annotated[Integers, option(SEARCH, "Training seeds to average. Default: 0.", metavar="N", min=0)] = None,
     seed: Annotated[int, option(SEARCH, "Seed of the search.", metavar="N", min=0)] = 0,
     report_seeds: Annotated[
@@ -71,10 +45,10 @@ def sweep(
     protocol: Annotated[Text, option(OUTPUT, "Protocol of the report. Default: the task's.")] = None,
     out: Annotated[Path | None, option(OUTPUT, "Folder. Default: sweeps/DATA-METHOD.", metavar="FOLDER")] = None,
     dry_run: Annotated[bool, flag(OUTPUT, "Show the ranges; run nothing.", "--dry-run")] = False,
-    data_root: DataRoot = None,
-    device: Device = "auto",
-    threads: Threads = None,
-    quiet: Quiet = False,
+    data_root: shared.DataRoot = None,
+    device: shared.Device = "auto",
+    threads: shared.Threads = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Search over ranges of a recipe, choosing on validation alone; test labels are read once, in the report.
 
@@ -104,15 +78,14 @@ def sweep(
         return
     if folder is not None:
         raise InputError(f"One data set is searched on, not {data!r} and {str(folder)!r}.")
+    same = ("method", "recipe", "epochs", "ablate", "protocol", "seed", "sampler", "pruner", "out", "data_root")
     search = open_search(
         data,
-        **{key: given[key] for key in ("method", "recipe", "epochs", "ablate", "protocol", "seed", "out", "data_root")},
+        **{key: given[key] for key in same},
         set=parse_assignments(set_ or []),
         ranges=range_ or [],
         ranges_file=ranges,
         seeds=seeds or [0],
-        sampler=sampler.value,
-        pruner=pruner.value,
         display=display,
     )
     fresh_seeds(search, report_seeds or [])

@@ -12,12 +12,13 @@ from rich.table import Table
 from sfa.errors import InputError
 from sfa.paper.estimate import duration
 from sfa.run import Recipe
+from sfa.run.changes import MISSING
 from sfa.run.display import Display, counted, results_console
 from sfa.run.run import describe, set_threads
 from sfa.run.source import tell_of_data
 from sfa.sweep import Record, Report, Search, SearchCallback, fresh_seeds, make_report
 from sfa.sweep.search import best_file, best_of_each
-from sfa.sweep.space import MISSING, value_at
+from sfa.sweep.space import value_at
 from sfa.sweep.trials import REPORT, check_installed
 from sfa.tasks import item_word
 from sfa.train import Interrupted, make_fabric

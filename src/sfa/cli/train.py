@@ -5,25 +5,9 @@ from typing import Annotated
 
 import typer
 
+from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import (
-    METHOD,
-    OUTPUT,
-    PAIR,
-    TRAINING,
-    DataRoot,
-    Device,
-    Features,
-    ImageSize,
-    Labels,
-    ManyValues,
-    NodeFeatures,
-    Quiet,
-    SkipCorrupt,
-    Threads,
-    flag,
-    option,
-)
+from sfa.cli.options import METHOD, OUTPUT, PAIR, TRAINING, ManyValues, flag, option
 
 Text = str | None
 Integer = int | None
@@ -32,12 +16,12 @@ Integer = int | None
 @app.command(cls=ManyValues, no_args_is_help=True)
 def train(
     data: Annotated[Text, typer.Argument(help="A name (`sfa list datasets`), a file, or a folder.")] = None,
-    features: Features = None,
-    labels: Labels = None,
-    node_features: NodeFeatures = None,
-    image_size: ImageSize = None,
-    skip_corrupt: SkipCorrupt = False,
-    data_root: DataRoot = None,
+    features: shared.Features = None,
+    labels: shared.Labels = None,
+    node_features: shared.NodeFeatures = None,
+    image_size: shared.ImageSize = None,
+    skip_corrupt: shared.SkipCorrupt = False,
+    data_root: shared.DataRoot = None,
     method: Annotated[Text, option(METHOD, "Method, by name or as module:Class.")] = None,
     spectral: Annotated[Text, option(METHOD, "Spectral map: gentle, sfa, none, …")] = None,
     encoder: Annotated[Text, option(METHOD, "Encoder, by name or as module:Class.")] = None,
@@ -55,15 +39,15 @@ def train(
     sampler: Annotated[Text, option(TRAINING, "How batches are drawn.")] = None,
     seed: Annotated[Integer, option(TRAINING, "Seed of all randomness.", metavar="N")] = None,
     precision: Annotated[Text, option(TRAINING, "32, bf16-mixed or, on a GPU, 16-mixed.")] = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    device: shared.Device = "auto",
+    threads: shared.Threads = None,
     online_probe: Annotated[bool, flag(TRAINING, "Watch a linear probe. For images.", "--online-probe")] = False,
     out: Annotated[Path | None, option(OUTPUT, "Run folder. Default: a new one in runs/.", metavar="FOLDER")] = None,
     resume: Annotated[bool, flag(OUTPUT, "Continue the run in --out.", "--resume")] = False,
     evaluate: Annotated[bool, flag(OUTPUT, "Score at the end, if there are labels.")] = True,
     report: Annotated[bool, flag(OUTPUT, "Write report.html into the run folder.", "--report")] = False,
     log: Annotated[list[str] | None, option(OUTPUT, "Log to tensorboard or wandb too.")] = None,
-    quiet: Quiet = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 

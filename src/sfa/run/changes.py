@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfa.errors import InputError, unknown_name
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
 """Sections that a name alone can stand for."""
+MISSING = object()
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
@@ -85,28 +86,35 @@ def _moved(recipe: Recipe, key: str, value: Any) -> dict[str, Any]:
 def _set(given: dict[str, Any], path: str, value: Any) -> None:
     """Set a key of a recipe in place; ``spectral.0.strength`` is that of the first of several maps."""
     *parents, key = path.split(".")
-    section: Any = given
-    for parent in parents:
-        if isinstance(section, list) and parent.isdigit() and int(parent) < len(section):
-            section = section[int(parent)]
-        else:
-            section = section.get(parent) if isinstance(section, dict) else None
-        if section is None and [parent] == parents and parent in SECTIONS:  # refused when parsed, if a method has none
-            section = given[parent] = {}
-        if not isinstance(section, dict | list):
-            raise unknown_name("recipe key", path, given)
+    if len(parents) == 1 and parents[0] in SECTIONS and given.get(parents[0]) is None:
+        given[parents[0]] = {}  # refused when parsed, if a method has none
+    section = value_in(given, parents)
+    if not isinstance(section, dict | list):
+        raise unknown_name("recipe key", path, given)
     if isinstance(section, list):
         if key != "name" or len(parents) > 1:
             which = f"there are several of {parents[0]}, {names_of(section)}: count from 0"
             raise InputError(f"Recipe key {path!r}: {which}, for instance {parents[0]}.0.{key}.")
         given[parents[0]] = section = {}
-    if key == "name" and section and label_of(section) != value:
+    if key == "name" and "name" in section and label_of(section) != value:
         kept = {"batch_size": section["batch_size"]} if "batch_size" in section and value != "whole" else {}
         section.clear()
         section.update(kept)
     if not parents and key in SECTIONS:
         value = [_mapping(one) for one in value] if isinstance(value, list | tuple) else _mapping(value)
     section[key] = value
+
+
+def value_in(values: Any, keys: Sequence[str]) -> Any:
+    """Return the value that keys, or places in lists, lead to one after the other; or :data:`MISSING`."""
+    for key in keys:
+        if isinstance(values, dict) and key in values:
+            values = values[key]
+        elif isinstance(values, list) and key.isdigit() and int(key) < len(values):
+            values = values[int(key)]
+        else:
+            return MISSING
+    return values
 
 
 def _mapping(section: Any) -> Any:

@@ -104,12 +104,9 @@ class Tracker:
         self.done = self.done + 1 / of if done is None else done
         if self.begun_at is None:
             self.begun_at = self.done - 1 / of
-        rate = (self.done - self.begun_at) / max(1e-9, time.monotonic() - self.started)
-        self.show([*(f"{name} {value:.4g}" for name, value in values.items()), f"{rate:.3g}/s"], rate)
-
-    def show(self, notes: list[str], rate: float) -> None:
-        """Show the step just done."""
         now = time.monotonic()
+        rate = (self.done - self.begun_at) / max(1e-9, now - self.started)
+        notes = [*(f"{name} {value:.4g}" for name, value in values.items()), f"{rate:.3g}/s"]
         if self.bar is not None:
             self.bar.update(self.bar.task_ids[0], completed=self.done, note="  ".join(notes))
         elif self.done >= self.total or now - self.shown >= PLAIN_INTERVAL:

@@ -10,19 +10,12 @@ from typing import Any, NamedTuple
 
 
 class OldPart(NamedTuple):
-    """An encoder or augmentation of the old layout.
-
-    Attributes:
-        name: Its name.
-        options: Those of its options that were options of the method.
-        fixed: Options that could not be chosen, with the values they had.
-        named_by: The option of the method that held its name, ``encoder``, or its option that ``augmentation`` held.
-    """
+    """An encoder or augmentation of the old layout."""
 
     name: str
-    options: tuple[str, ...] = ()
-    fixed: Mapping[str, Any] = MappingProxyType({})
-    named_by: str = ""
+    options: tuple[str, ...] = ()  # those that were options of the method
+    fixed: Mapping[str, Any] = MappingProxyType({})  # options that could not be chosen, with the values they had
+    named_by: str = ""  # the method's option that held its name, ``encoder``, or its option that ``augmentation`` held
 
 
 def _gcn(*options: str, activate_last: bool = True, **fixed: Any) -> OldPart:

@@ -16,7 +16,7 @@ from sfa.graph.features import OF_ALL_ROWS
 from sfa.methods import Method
 from sfa.postprocess import ConcatFeatures
 from sfa.registry import build, is_path, known_names, resolve
-from sfa.run.sections import check_part, is_object, named, names_of, options_of, takes_anything
+from sfa.run.sections import as_list, check_part, is_object, named, names_of, options_of, takes_anything
 from sfa.sampling import Sampler
 from sfa.seeding import seeded_initialization
 from sfa.spectral.base import as_spectral
@@ -65,8 +65,6 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
     sampler = named(sampler, "sampler", usual, "whole")
     if sampler["name"] == "neighbors":
         sampler["name"] = "neighbours"  # as all stored recipes spell it
-    steps = given.get("postprocess")
-    steps = steps if isinstance(steps, list | tuple) else [] if steps is None else [steps]
     training, usual_training = given.get("training", {}), settings.get("training", {})
     if isinstance(training, Mapping):
         warmup, epochs = usual_training.get("warmup", 0), usual_training.get("epochs", 0)
@@ -76,7 +74,7 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
         "encoder": None,
         "augmentation": None,
         "spectral": _spectral_section(given.get("spectral", {}), method_class.task),
-        "postprocess": [named(one, "postprocess", {}, None) for one in steps],
+        "postprocess": [named(one, "postprocess", {}, None) for one in as_list(given.get("postprocess"))],
         "sampler": sampler,
         "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
         "training": training,
@@ -93,13 +91,11 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
 
 def _part_section(kind: str, section: Any, default: Mapping[str, Any]) -> Any:
     """Return the section of an encoder or augmentation, or of several augmentations."""
-    if section is None:
-        return dict(default)
     if kind == "augmentation" and isinstance(section, list):
         return [_part_section(kind, one, default) for one in section]
     if kind == "augmentation" and section in ("none", {"name": "none"}):
         section = "identity"  # two views that are the data themselves
-    return named(section, kind, default, None)
+    return named({} if section is None else section, kind, default, None)
 
 
 def _spectral_section(section: Any, task: Task) -> Any:
@@ -143,8 +139,7 @@ def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
         raise InputError(f"With feature_norm {norm} {why}: for sets of graphs take row or none.")
     if task != "node" and recipe.postprocess:
         raise InputError(f"{embeds}, and postprocessing is of embeddings of the nodes of one graph: leave it out.")
-    views = recipe.augmentation if isinstance(recipe.augmentation, list) else [recipe.augmentation or {"name": "<>"}]
-    for name in [one["name"] for one in views if not is_object(one["name"])]:
+    for name in [one["name"] for one in as_list(recipe.augmentation) if not is_object(one["name"])]:
         own: Task | None = task_attribute(resolve("augmentation", name))
         if own not in (None, task):
             raise InputError(f"The augmentation {name} is of {DATA[own]}, and {embeds}.")

@@ -17,12 +17,12 @@ from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normal
 from sfa.graph.rewiring import replace_edges
 from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
-from sfa.registry import resolve
+from sfa.registry import build
 from sfa.run.changes import changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
-from sfa.run.sections import complete, named, names_of, validated
-from sfa.run.shipped import parse_yaml, shipped_recipes
+from sfa.run.sections import as_list, complete, named, names_of, validated
+from sfa.run.shipped import read_yaml, shipped_recipes
 from sfa.sampling import Sampler
 from sfa.tasks import DATA, ITEMS, Task, task_of
 from sfa.train.fabric import PrecisionName
@@ -109,9 +109,8 @@ class Recipe(BaseModel):
     @property
     def spectral_label(self) -> str:
         """The name of the spectral layer in tables: ``sfa`` is Algorithm 1, ``sfa (64 passes)`` the gentle form."""
-        sections = self.spectral if isinstance(self.spectral, list) else [self.spectral]
-        passes = [f" ({one['passes']} passes)" if one.get("passes", 1) > 1 else "" for one in sections]
-        return " + ".join(f"{one['name']}{note}" for one, note in zip(sections, passes, strict=True))
+        passes = [(one["name"], one.get("passes", 1)) for one in as_list(self.spectral)]
+        return " + ".join(f"{name} ({count} passes)" if count > 1 else name for name, count in passes)
 
     def by_path(self) -> dict[str, Any]:
         """Return the values by path, ``training.lr`` for instance; of a part in a list, the list."""
@@ -155,8 +154,7 @@ class Recipe(BaseModel):
 
     def make_sampler(self) -> Callable[[Data], Sampler]:
         """Return a function that makes the sampler of some data."""
-        options = {key: value for key, value in self.sampler.items() if key != "name"}
-        return partial(resolve("sampler", self.sampler["name"]), **options)
+        return partial(build, "sampler", self.sampler)
 
 
 GivenRecipe = str | os.PathLike[str] | Mapping[str, Any] | Recipe
@@ -185,11 +183,7 @@ def load_recipe(
             return _shipped(own).updated({"spectral": recipe.spectral, "training.seed": recipe.training.seed})
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.exists():
-        try:
-            return Recipe.parse(parse_yaml(path.read_text(encoding="utf-8"), str(path)))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InputError(f"The recipe {path} cannot be read: {reason}.") from error
+        return Recipe.parse(read_yaml(path, f"recipe {path}", "method, spectral and training"))
     family = {key.split("/")[1]: _shipped(key).method["name"] for key in shipped if key.startswith(f"{name}/")}
     if not family:
         raise unknown_name("recipe", str(name), shipped)

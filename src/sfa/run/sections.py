@@ -154,5 +154,9 @@ def is_object(name: Any) -> bool:
 
 def names_of(section: Any) -> str:
     """Return the name of a section, or those of several: ``noise + sfa``."""
-    sections = section if isinstance(section, list | tuple) else [] if section is None else [section]
-    return " + ".join(one["name"] for one in sections) or "none"
+    return " + ".join(one["name"] for one in as_list(section)) or "none"
+
+
+def as_list(section: Any) -> list[Any]:
+    """Return several sections as they are, one in a list, and an empty list for none."""
+    return list(section) if isinstance(section, list | tuple) else [] if section is None else [section]

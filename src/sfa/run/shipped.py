@@ -1,7 +1,8 @@
-"""Read the recipes that come with the package."""
+"""Read recipes and other mappings from YAML, above all the recipes that come with the package."""
 
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -13,21 +14,23 @@ from sfa.errors import InputError
 def shipped_recipes() -> dict[str, dict[str, Any]]:
     """Return the recipes in the package by name, ``family/dataset``, each with a line ``about`` it."""
     recipes = {}
-    for file in sorted(files("sfa.run").joinpath("recipes").iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".yaml"):
-            family = file.name.removesuffix(".yaml")
-            for key, recipe in parse_yaml(file.read_text(encoding="utf-8"), file.name).items():
+    with as_file(files("sfa.run").joinpath("recipes")) as folder:
+        for file in sorted(folder.glob("*.yaml")):
+            for key, recipe in read_yaml(file, f"recipe {file.name}", "method, spectral and training").items():
                 if not key.startswith("_"):  # which holds settings that several recipes share
-                    recipes[f"{family}/{key}"] = recipe
+                    recipes[f"{file.stem}/{key}"] = recipe
     return recipes
 
 
-def parse_yaml(text: str, source: str) -> dict[str, Any]:
-    """Read a recipe from YAML."""
+def read_yaml(file: Path, what: str, keys: str) -> dict[str, Any]:
+    """Read a mapping from a file; errors call it ``what``, and say the ``keys`` that it may have."""
     try:
-        content = yaml.safe_load(text)
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InputError(f"The {what} cannot be read: {reason}.") from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"The recipe {source} is not valid YAML: {' '.join(str(error).split())}") from error
+        raise InputError(f"The {what} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
-        raise InputError(f"The recipe {source} must be a mapping with keys such as method, spectral and training.")
+        raise InputError(f"The {what} must be a mapping with keys such as {keys}.")
     return content

@@ -28,15 +28,10 @@ MAX_FRACTION = 0.75  # fraction that the development part may have, where a rare
 
 @dataclass(frozen=True)
 class ValidationSplits(Splits):
-    """Training and validation parts of all labeled items; the validation part is also the test part.
+    """Training and validation parts of all labeled items; the validation part is also the test part."""
 
-    Attributes:
-        train: Fraction of the training part. Every class has its fraction, and at least one item, in both parts.
-        folds: If not 0, so many stratified folds instead, for probes that select inside the training part.
-    """
-
-    train: float = 0.5
-    folds: int = 0
+    train: float = 0.5  # fraction of the training part; every class has its fraction, one item at least, in both parts
+    folds: int = 0  # if not 0, so many stratified folds instead, for probes that select inside the training part
     tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
 
     def of(self, graph: Data, count: int) -> list[Split]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import yaml
 
 from sfa.errors import InputError
+from sfa.run.shipped import read_yaml
 
 if TYPE_CHECKING:
     from optuna.trial import BaseTrial
@@ -33,6 +34,9 @@ class Choices:
     @property
     def text(self) -> str:
         return ",".join(map(_label, self.values))
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.text}"
 
     @property
     def ends(self) -> tuple[Any, ...]:
@@ -79,6 +83,9 @@ class Interval:
         how = ":log" if self.log else "" if self.step is None else f":{self.step:.{DIGITS}g}"
         return f"{self.low:.{DIGITS}g}..{self.high:.{DIGITS}g}{how}"
 
+    def __str__(self) -> str:
+        return f"{self.key}={self.text}"
+
     @property
     def ends(self) -> tuple[Any, ...]:
         return self.low, self.high
@@ -88,7 +95,7 @@ class Interval:
         if step is None:
             example = f"{self.low:.{DIGITS}g}..{self.high:.{DIGITS}g}:{(self.high - self.low) / 4:g}"
             raise InputError(
-                f"The range {self.key}={self.text} has no grid: give choices or a step, for instance "
+                f"The range {self} has no grid: give choices or a step, for instance "
                 f"{self.key}={example}, or take another --sampler."
             )
         count = round((self.high - self.low) / step) + 1
@@ -122,12 +129,16 @@ class Interval:
 Range: TypeAlias = Choices | Interval
 
 
-def parse_range(assignment: str) -> Range:
+def parse_range(assignment: str | Range) -> Range:
     """Parse ``training.lr=1e-4..1e-2:log``, ``encoder.layers=1..3``, ``method.tau=0..1:0.1`` or ``spectral=none,sfa``.
+
+    A range is returned as it is.
 
     >>> parse_range("training.lr=1e-4..1e-2:log").text
     '0.0001..0.01:log'
     """
+    if isinstance(assignment, Choices | Interval):
+        return assignment
     key, _, values = (part.strip() for part in assignment.partition("="))
     if not key or not values:
         raise InputError(
@@ -139,15 +150,9 @@ def parse_range(assignment: str) -> Range:
 
 def load_ranges(path: Path) -> list[Range]:
     """Load ranges from a YAML file of keys, each with a text as on the command line or a list of choices."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise InputError(f"The ranges {path} cannot be read: {reason}.") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"The ranges {path} are not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, Mapping) or not content:
-        raise InputError(f"The ranges {path} must be a mapping, such as `training.lr: 1e-4..1e-2:log`.")
+    content = read_yaml(path, f"file of ranges {path}", "`training.lr: 1e-4..1e-2:log`")
+    if not content:
+        raise InputError(f"The file of ranges {path} is an empty mapping: name keys of a recipe in it.")
     return [_make_range(str(key), values) for key, values in content.items()]
 
 
@@ -175,7 +180,7 @@ def _make_range(key: str, given: Any) -> Range:
     if not choices.values or any(isinstance(value, Mapping) for value in choices.values):
         raise InputError(f"The range of {key} is LOW..HIGH or a list of choices, not {given!r}.")
     if len(set(map(_label, choices.values))) < len(choices.values):
-        raise InputError(f"The range {key}={choices.text} has a choice twice.")
+        raise InputError(f"The range {choices} has a choice twice.")
     return choices
 
 

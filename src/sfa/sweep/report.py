@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sfa.atomic import write_text
@@ -25,27 +25,18 @@ class Summary:
     mean: float | None = None
     std: float | None = None
     seeds: int = 0
-    difference: Difference | None = None
-    """The paired difference from the first arm."""
+    difference: Difference | None = None  # paired, from the first arm
 
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        winners: The trial chosen in each arm, on validation alone.
-        seeds: The fresh seeds that each was trained with.
-        protocols: The name of the protocol and, where it differs, of the same without items seen by the search.
-        table: Scores by protocol and arm.
-        failures: Why runs failed, by arm and seed.
-    """
-
-    winners: Mapping[str, Record]
-    seeds: tuple[int, ...]
-    protocols: tuple[str, ...]
-    table: Mapping[tuple[str, str], Summary]
-    failures: Mapping[str, str]
+    winners: Mapping[str, Record]  # the trial chosen in each arm, on validation alone
+    seeds: tuple[int, ...]  # the fresh seeds that each was trained with
+    protocols: tuple[str, ...]  # the protocol and, where it differs, the same without items seen by the search
+    table: Mapping[tuple[str, str], Summary]  # by protocol and arm
+    failures: Mapping[str, str]  # why runs failed, by arm and seed
 
 
 def fresh_seeds(search: Search, asked: Sequence[int] = ()) -> tuple[int, ...]:
@@ -102,9 +93,7 @@ def make_report(
     table = {(name, arm): _summarize(search, name, arm, chosen) for name in names for arm in search.arms}
     failures = {f"{arm} seed {seed}".strip(): run["failure"] for (arm, seed), run in chosen.items() if run["failure"]}
     results = [
-        {"protocol": protocol, "arm": arm, "metric": METRIC}
-        | {"mean": summary.mean, "std": summary.std, "seeds": summary.seeds}
-        | {"difference": None if summary.difference is None else summary.difference.as_dict()}
+        {"protocol": protocol, "arm": arm, "metric": METRIC, **asdict(summary)}
         for (protocol, arm), summary in table.items()
     ]
     _write(search, content | {"seeds": list(fresh), "results": results, "failures": failures})

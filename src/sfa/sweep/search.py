@@ -6,7 +6,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,13 @@ class Search:
 
     def __post_init__(self) -> None:
         settings, data = self.settings, self.data
+        if not settings.seeds:
+            raise InputError("A search needs at least one seed of training.")
+        if settings.pruner == "median" and len(settings.seeds) < 2:
+            raise InputError(
+                "The median pruner gives up trials after their first seeds, and there is but one: give more --seeds, "
+                "or take --pruner none."
+            )
         if fingerprint(data) != settings.fingerprint:
             raise InputError(f"The data have changed since the search in {self.folder} began: search in another --out.")
         protocol = resolve("protocol", settings.protocol)
@@ -110,10 +117,8 @@ class Search:
 
     def records(self, trials: Trials | None = None) -> list[Record]:
         """Return the trials of all arms, from a storage that is open or is opened for it."""
-        if trials is None:
-            with self.trials() as trials:
-                return self.records(trials)
-        return [record for arm in self.arms for record in trials.records(arm)]
+        with self.trials() if trials is None else nullcontext(trials) as opened:
+            return [record for arm in self.arms for record in opened.records(arm)]
 
     def run(
         self,

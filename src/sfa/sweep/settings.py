@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 from torch_geometric.data import Data
 
 from sfa.atomic import write_text
@@ -24,42 +24,25 @@ from sfa.tasks import Task
 FILE = "search.json"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Everything that decides a search.
+WrittenRange = Annotated[Range, BeforeValidator(parse_range), PlainSerializer(lambda range_: str(range_))]
+"""A range that is stored as it is written on the command line."""
 
-    Attributes:
-        source: Where the data come from.
-        fingerprint: Fingerprint of the data.
-        protocol: The protocol under which the winner is reported.
-        recipe: The recipe that the search starts from.
-        ranges: What it chooses from.
-        ablate: A range whose choices are each searched on their own, with as many trials.
-        seeds: Seeds of training; a trial's value is the mean over them.
-        sampler: What proposes trials.
-        seed: Seed of the sampler.
-        pruner: What stops trials after some of the seeds.
-    """
 
-    source: Mapping[str, Any]
+class Settings(BaseModel):
+    """Everything that decides a search."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    source: dict[str, Any] = Field(validation_alias="data", serialization_alias="data")
     fingerprint: str
-    protocol: str
-    recipe: Recipe
-    ranges: tuple[Range, ...]
-    ablate: Range | None = None
-    seeds: tuple[int, ...] = (0,)
-    sampler: SamplerName = "tpe"
-    seed: int = 0
-    pruner: PrunerName = "none"
-
-    def __post_init__(self) -> None:
-        if not self.seeds:
-            raise InputError("A search needs at least one seed of training.")
-        if self.pruner == "median" and len(self.seeds) < 2:
-            raise InputError(
-                "The median pruner gives up trials after their first seeds, and there is but one: give more --seeds, "
-                "or take --pruner none."
-            )
+    protocol: str  # under which the winner is reported
+    recipe: Annotated[Recipe, BeforeValidator(lambda given: load_recipe(given))]  # that the search starts from
+    ranges: tuple[WrittenRange, ...]
+    ablate: WrittenRange | None = None  # whose choices are each searched on their own, with as many trials
+    seeds: tuple[int, ...] = (0,)  # of training; a trial's value is the mean over them
+    sampler: SamplerName = "tpe"  # proposes trials
+    seed: int = 0  # of the sampler
+    pruner: PrunerName = "none"  # stops trials after some of the seeds
 
     def arms(self) -> dict[str, Space]:
         """Return the spaces to search: one without a name, or one for each choice that is compared, by name."""
@@ -78,18 +61,7 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {
-            "data": dict(self.source),
-            "fingerprint": self.fingerprint,
-            "protocol": self.protocol,
-            "recipe": self.recipe.as_dict(),
-            "ranges": [f"{range_.key}={range_.text}" for range_ in self.ranges],
-            "ablate": None if self.ablate is None else f"{self.ablate.key}={self.ablate.text}",
-            "seeds": list(self.seeds),
-            "sampler": self.sampler,
-            "seed": self.seed,
-            "pruner": self.pruner,
-        }
+        return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
     def read(cls, folder: Path) -> Settings:
@@ -98,16 +70,7 @@ class Settings:
         if not path.exists():
             raise InputError(f"There is no search in {folder}: `sfa sweep DATA --out {folder}` makes one.")
         try:
-            given = json.loads(path.read_text(encoding="utf-8"))
-            ablate = given.pop("ablate")
-            return cls(
-                source=dict(given.pop("data")),
-                recipe=Recipe.parse(given.pop("recipe")),
-                ranges=tuple(map(parse_range, given.pop("ranges"))),
-                ablate=None if ablate is None else parse_range(ablate),
-                seeds=tuple(map(int, given.pop("seeds"))),
-                **given,
-            )
+            return cls.model_validate_json(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:

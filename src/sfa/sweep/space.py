@@ -10,14 +10,11 @@ from typing import Any
 from sfa.errors import InputError, unknown_name
 from sfa.registry import resolve
 from sfa.run import Recipe
+from sfa.run.changes import MISSING, SECTIONS, value_in
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.sweep.ranges import Choices, Range
 from sfa.tasks import ITEMS
-
-SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
-"""Sections of a recipe whose name decides which options they have."""
-MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,10 @@ class Space:
     @classmethod
     def of(cls, recipe: Recipe, ranges: Iterable[Range]) -> Space:
         """Check the ranges: every key must exist, with some name at least, and allow both ends or all choices."""
-        ranges = list(map(_with_full_name, ranges))
+        ranges = [  # spectral=none,sfa is short for spectral.name=none,sfa
+            replace(one, key=f"{one.key}.name") if isinstance(one, Choices) and one.key in SECTIONS else one
+            for one in ranges
+        ]
         if not ranges:
             raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
         keys = [_modern_key(recipe, range_.key) for range_ in ranges]
@@ -82,29 +82,18 @@ def value_at(recipe: Recipe, key: str) -> Any:
     Keys of the old layout, ``method.edge_drop.0`` or ``smoothing``, are understood: older searches stored trials by
     these names.
     """
-    complete = recipe.as_dict()
-    found = _value_in(complete, key)
-    if found is not MISSING:
-        return found
-    if key in STEPS and resolve("method", recipe.method["name"]).task == "node":
-        return flatten(complete).get(key, LATER[key])
-    return _value_in(flatten(complete), key)
-
-
-def _value_in(values: Any, key: str) -> Any:
-    for part in key.split("."):
-        if isinstance(values, dict) and part in values:
-            values = values[part]
-        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
-            values = values[int(part)]
-        else:
-            return MISSING
-    return values
+    complete, keys = recipe.as_dict(), key.split(".")
+    found = value_in(complete, keys)
+    if found is MISSING:
+        found = value_in(flatten(complete), keys)
+    if found is MISSING and key in STEPS and resolve("method", recipe.method["name"]).task == "node":
+        return LATER[key]
+    return found
 
 
 def _modern_key(recipe: Recipe, key: str) -> str:
     """Return the key in today's layout of recipes."""
-    if not key.startswith("method.") or _value_in(recipe.as_dict(), key) is not MISSING:
+    if not key.startswith("method.") or value_in(recipe.as_dict(), key.split(".")) is not MISSING:
         return key
     option, _, place = key.removeprefix("method.").partition(".")
     path = modern_paths(recipe.method["name"], option, None)[0][0]
@@ -120,13 +109,6 @@ def _keys_of(recipe: Recipe) -> list[str]:
         for path, part in parts.items():
             keys += [f"{path}.{key}" for key in part] if isinstance(part, dict) else [path]
     return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
-
-
-def _with_full_name(range_: Range) -> Range:
-    """Return ``spectral=none,sfa`` as ``spectral.name=none,sfa``."""
-    return (
-        replace(range_, key=f"{range_.key}.name") if isinstance(range_, Choices) and range_.key in SECTIONS else range_
-    )
 
 
 def _is_name(range_: Range) -> bool:
@@ -155,5 +137,5 @@ def _check_range(range_: Range, variants: list[Recipe]) -> Range:
             if own != other:
                 raise InputError(f"{methods[1]} embeds {ITEMS[other]}, and {methods[0]} {ITEMS[own]}.")
     except InputError as error:
-        raise InputError(f"The range {typed.key}={typed.text} cannot be searched: {error}") from error
+        raise InputError(f"The range {typed} cannot be searched: {error}") from error
     return typed

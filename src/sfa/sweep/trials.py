@@ -37,27 +37,16 @@ class TrialFailed(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """A trial as it is stored.
-
-    Attributes:
-        arm: The arm of the search that it belongs to.
-        number: Its place in the arm; a retry has the number of the trial that it repeats.
-        state: ``done``, ``pruned``, ``failed`` or ``running``.
-        value: Mean validation accuracy over the seeds, in per cent.
-        params: The values that it tried, as Optuna stores them.
-        values: The accuracy of each seed.
-        seconds: How long it took.
-        failure: Why it failed.
-    """
+    """A trial of an arm of a search, as it is stored."""
 
     arm: str
-    number: int
-    state: str
-    value: float | None
-    params: Mapping[str, Any]
-    values: tuple[float, ...]
+    number: int  # its place in the arm; a retry has the number of the trial that it repeats
+    state: str  # ``done``, ``pruned``, ``failed`` or ``running``
+    value: float | None  # mean validation accuracy over the seeds, in per cent
+    params: Mapping[str, Any]  # the values that it tried, as Optuna stores them
+    values: tuple[float, ...]  # the accuracy of each seed
     seconds: float | None
-    failure: str | None
+    failure: str | None  # why it failed
 
     @property
     def name(self) -> str:
