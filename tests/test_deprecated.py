@@ -20,6 +20,8 @@ OLD = {
     "sfa.graph.weisfeiler_lehman": ["weisfeiler_lehman"],
     "sfa.ledger": ["Ledger", "Entry", "default_path"],
     "sfa.levels": ["Level"],
+    "sfa.methods.joao_v2": ["JOAOv2"],
+    "sfa.nn.momentum": ["make_target", "perturbed", "update_target_"],
     "sfa.paper.cells": ["Dataset", "Variant"],
     "sfa.processes": ["count", "synchronise"],
     "sfa.recipes": ["Recipe", "load_recipe"],

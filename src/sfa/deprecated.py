@@ -17,6 +17,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "sfa.graph.weisfeiler_lehman": ("sfa.graph.histograms",),
     "sfa.ledger": ("sfa.paper", "sfa.paper.results", "sfa.paper.results_files", "sfa.paper.entry"),
     "sfa.levels": ("sfa.tasks",),
+    "sfa.methods.joao_v2": ("sfa.methods.joao",),
+    "sfa.nn.momentum": ("sfa.methods.bootstrapped", "sfa.methods.simgrace"),
     "sfa.processes": ("sfa.distributed",),
     "sfa.recipes": ("sfa.run",),
     "sfa.recipes.run": ("sfa.run.train_recipe",),

@@ -96,11 +96,10 @@ class OnlineProbe:
     def state_dict(self) -> dict[str, Tensor]:
         """Return all that changes: weights, their momentum, and how far it is."""
         counts = {"epochs_done": self.epochs_done, "right": self.right, "seen": self.seen}
-        return {**self.classifier.tensors(), **{name: torch.tensor(count) for name, count in counts.items()}}
+        return {**self.classifier.state_dict(), **{name: torch.tensor(count) for name, count in counts.items()}}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from what :meth:`state_dict` gave."""
-        for name, tensor in self.classifier.tensors().items():
+        for name, tensor in self.classifier.state_dict().items():
             given, own = tuple(state[name].shape), tuple(tensor.shape)
             if given != own:
                 raise InputError(f"This state is of another online probe: {name} of {given}, not of {own}.")

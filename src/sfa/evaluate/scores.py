@@ -100,7 +100,6 @@ class Difference:
         return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
     def as_dict(self) -> dict[str, float]:
-        """Return it for JSON."""
         return asdict(self)
 
 

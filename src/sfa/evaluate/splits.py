@@ -49,19 +49,12 @@ class RandomSplits(Splits):
 
 
 def random_splits(
-    y: Labels,
-    *,
-    train: float,
-    validation: float,
-    count: int,
-    seed: int = 0,
-    class_names: Sequence[str] | None = None,
-    items: str = "nodes",
+    y: Labels, *, train: float, validation: float, count: int, seed: int = 0, items: str = "nodes", **names: Any
 ) -> list[Split]:
     """Draw random splits of the items with a label (``y ≥ 0``); a training part that lacks a class is drawn again."""
     needed, parts = (3, "training, validation and test") if validation > 0 else (2, "training and test")
     why = f"a split needs at least {needed}, one for each of {parts}"
-    known = labeled_items(y, needed, why, class_names=class_names, items=items)
+    known = labeled_items(y, needed, why, items=items, **names)
     n, classes = len(known), len(np.unique(y[known]))
     sizes = round(train * n), round(validation * n)
     if sizes[0] < classes or (validation > 0 and sizes[1] < 1) or sum(sizes) >= n:
@@ -112,11 +105,8 @@ class StratifiedFolds(Splits):
 
     def of(self, data: Data, count: int) -> list[Split]:
         folds = stratified_folds(labels_of(data), folds=self.folds, seed=self.seed, **names_of(data))
-        nothing = np.empty(0, dtype=np.int64)
-        return [
-            Split(np.sort(np.concatenate([*folds[:i], *folds[i + 1 :]])), nothing, folds[i])
-            for i in range(min(count, self.folds))
-        ]
+        others = (np.sort(np.concatenate(folds[:i] + folds[i + 1 :])) for i in range(min(count, self.folds)))
+        return [Split(train, np.empty(0, np.int64), test) for train, test in zip(others, folds, strict=False)]
 
 
 def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any) -> list[Labels]:

@@ -3,8 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -28,8 +27,7 @@ from sfa.tasks import item_word, task_of
 SupervisedModel = Literal["mlp", "gcn"]
 
 
-@dataclass(frozen=True)
-class SupervisedResult:
+class SupervisedResult(NamedTuple):
     """Accuracies in per cent on one split, and the epoch that validation chose."""
 
     test: float
@@ -165,5 +163,5 @@ def supervised_score(
 ) -> Score:
     """Score a supervised baseline on the splits of a protocol; its arguments are those of :func:`supervised`."""
     found = supervised(graph, protocol.draw(graph), model=model, seed=seed, on_split=on_split)
-    test, epochs, validation = zip(*((one.test, one.epoch, one.validation) for one in found), strict=True)
+    test, validation, epochs = zip(*found, strict=True)
     return Score(name, protocol.name, {"accuracy": test}, epochs, {"accuracy": validation}, protocol.digest(graph))

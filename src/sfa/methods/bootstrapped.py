@@ -1,5 +1,9 @@
 """Methods that predict a slowly following copy of their own network."""
 
+import copy
+import math
+from typing import TypeVar
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -7,8 +11,37 @@ from torch_geometric.data import Data
 from sfa.losses import bootstrap_latent
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.modes import full_precision
-from sfa.nn.momentum import cosine_momentum, make_target, update_target_
-from sfa.ranges import Share
+from sfa.ranges import Share, check_number
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def make_target(online: Network) -> Network:
+    """Copy a network with weights of its own, equal at first, that no optimizer trains.
+
+    In training mode its batch normalization normalizes with the batch at hand, as in the code of BGRL's authors.
+    """
+    return copy.deepcopy(online).requires_grad_(False)
+
+
+@torch.no_grad()
+def update_target_(target: nn.Module, online: nn.Module, momentum: float) -> None:
+    r"""Move a target's parameters towards an online network's: :math:`\phi \leftarrow m \phi + (1 - m) \theta`.
+
+    Buffers stay: a batch normalization keeps the running statistics of the batches that the target itself has seen.
+    """
+    check_number("momentum", momentum, at_most=1)
+    for phi, theta in zip(target.parameters(), online.parameters(), strict=True):
+        phi.lerp_(theta, 1 - momentum)
+
+
+def cosine_momentum(done: float, start: float) -> float:
+    """Compute the momentum when a fraction ``done`` of training is done: it rises from ``start`` to 1 along a cosine.
+
+    >>> [round(cosine_momentum(done, 0.99), 4) for done in (0.0, 0.5, 1.0)]
+    [0.99, 0.995, 1.0]
+    """
+    return 1 - (1 - start) * (math.cos(math.pi * done) + 1) / 2
 
 
 class BootstrappedMethod(Method):

@@ -5,9 +5,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from sfa.methods.base import Views
-from sfa.methods.bootstrapped import BootstrappedMethod
+from sfa.methods.bootstrapped import BootstrappedMethod, make_target
 from sfa.nn.heads import mlp_head
-from sfa.nn.momentum import make_target
 from sfa.ranges import Count
 from sfa.registry import register
 

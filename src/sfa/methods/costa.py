@@ -57,9 +57,8 @@ class COSTA(GRACE):
         self.sketch, self.views = Costa(ratio), views
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        views = (
-            self.augmentation(data, generator) if self.views == "multi" else [self.augmentation.view(data, generator)]
-        )
+        augmentation, is_multi = self.augmentation, self.views == "multi"
+        views = augmentation(data, generator) if is_multi else [augmentation.view(data, generator)]
         maps = self.encode(self.encoder, views, data, generator)
         tilde = self.apply_spectral(*maps, generator=generator, observe=observe, views=len(maps))
         z = [self.head(h) for h in self.sketch.forward_all(*tilde, generator=generator)]

@@ -30,9 +30,6 @@ class GAE(Method):
     requires_row_identity = True
     samplers = ("whole", "random-walks", "clusters")
 
-    def __init__(self, encoder: nn.Module, *, spectral: Spectral = None) -> None:
-        super().__init__(encoder, spectral=spectral)
-
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         z = self.encoder(data, generator)
         (z_tilde,) = self.apply_spectral(z, generator=generator, observe=observe, views=1)
@@ -40,7 +37,7 @@ class GAE(Method):
 
 
 @register("method", "vgae")
-class VGAE(Method):
+class VGAE(GAE):
     r"""Learn a Gaussian for every node, samples of which tell by inner products which nodes are joined.
 
     From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). The encoder's
@@ -51,8 +48,6 @@ class VGAE(Method):
     """
 
     defaults = {**GAE.defaults, "encoder": {"hidden": 32, "widths": "constant", "activate_last": False}}
-    requires_row_identity = True
-    samplers = GAE.samplers
 
     def __init__(self, encoder: nn.Module, *, spectral: Spectral = None) -> None:
         both = int(as_encoder(encoder).width)  # type: ignore[arg-type]

@@ -37,5 +37,5 @@ class GraphCL(TwoViewMethod):
         """Build the projector between pooled feature maps and the loss."""
         return graph_projector(self.width)
 
-    def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
-        return info_nce(z_alpha, z_beta, positive_in_denominator=False, tau=self.tau)
+    def loss(self, z_alpha: Tensor, z_beta: Tensor, *, of_each: bool = False) -> Tensor:
+        return info_nce(z_alpha, z_beta, positive_in_denominator=False, tau=self.tau, of_each=of_each)

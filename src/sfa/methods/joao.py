@@ -1,4 +1,4 @@
-"""JOAO: graph contrastive learning automated (You et al., 2021)."""
+"""JOAO and JOAOv2: graph contrastive learning automated (You et al., 2021)."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -14,6 +14,7 @@ from sfa.losses.simplex import ascend
 from sfa.methods.base import Observer, Views
 from sfa.methods.graphcl import GraphCL
 from sfa.modes import kept_buffers
+from sfa.nn.heads import graph_projector
 from sfa.ranges import NonNegative, Positive, check_number
 from sfa.registry import register
 from sfa.tasks import num_items
@@ -91,3 +92,27 @@ class JOAO(GraphCL):
         if not losses.isfinite().all():
             raise TrainingError("The loss of an augmentation is no longer a number: try a smaller learning rate.")
         self.probabilities.copy_(ascend(self.probabilities, losses, gamma=self.gamma, beta=self.beta))
+
+
+@register("method", "joao-v2")
+class JOAOv2(JOAO):
+    """Learn augmentations as JOAO does, with a projector for each, so that strong ones need not distort the encoder.
+
+    From `"Graph Contrastive Learning Automated" <https://arxiv.org/abs/2106.07594>`_ (You et al., 2021). Arguments are
+    those of :class:`~sfa.methods.JOAO`. Graphs as they are go through the projector of ``identity``.
+    """
+
+    defaults = {**JOAO.defaults, "training": {"epochs": 40, "lr": 1e-3}}
+    requires_row_identity = True
+
+    def make_head(self) -> nn.Module:
+        return nn.ModuleList(graph_projector(self.width) for _ in AUGMENTATIONS)
+
+    def project(self, h: Tensor, choices: Tensor) -> Tensor:
+        assert isinstance(self.head, nn.ModuleList)
+        order = choices.argsort(stable=True)
+        ends = choices.bincount(minlength=len(AUGMENTATIONS)).cumsum(0)
+        groups = h[order].tensor_split(ends[:-1].tolist())
+        # A kind that no graph has takes part with no rows: its weights then have a gradient, of 0.
+        z = torch.cat([head(rows) for head, rows in zip(self.head, groups, strict=True)])
+        return z[order.argsort()]

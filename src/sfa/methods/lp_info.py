@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
-from sfa.losses import info_nce
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
 from sfa.nn.adapt import renewed
@@ -85,21 +84,16 @@ class LPInfo(GraphCL):
         return contrast + bottleneck + prior
 
     def objectives(self, data: Data, generator: torch.Generator | None, observe: Observer | None = None) -> Objectives:
-        """Compute the objectives of all parts in one step."""
         generated = [draw(data, generator) for draw in self.generators]
         networks = [self.encoder] if self.principle == "min" else [self.encoder, self.bottleneck]
         maps = [network(one.view, generator) for network in networks for one in generated]
         h_alpha, h_beta, *h_bottleneck = self.apply_spectral(*maps, generator=generator, observe=observe)
         z_alpha, z_beta = self.head(h_alpha), self.head(h_beta)
-        contrast = self.losses(z_alpha, z_beta)  # (b,)
+        contrast = self.loss(z_alpha, z_beta, of_each=True)  # (b,)
         bottleneck = torch.zeros_like(contrast)
         for h, z in zip(h_bottleneck, (z_alpha, z_beta), strict=False):
-            bottleneck = bottleneck + self.losses(self.bottleneck_head(h), z.detach())
+            bottleneck = bottleneck + self.loss(self.bottleneck_head(h), z.detach(), of_each=True)
         hardness = bottleneck if self.principle == "bn" else contrast + bottleneck
         reward = torch.where(hardness > hardness.mean(), 1.0, self.delta).to(hardness.dtype)
         priors = [reward * one.reconstruction + self.divergence * one.divergence for one in generated]
         return Objectives(contrast.mean(), bottleneck.mean(), torch.stack(priors).sum(0).mean())
-
-    def losses(self, anchors: Tensor, positives: Tensor) -> Tensor:
-        """Compute GraphCL's loss of each graph, ``(b,)``."""
-        return info_nce(anchors, positives, positive_in_denominator=False, tau=self.tau, of_each=True)

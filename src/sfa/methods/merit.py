@@ -7,8 +7,8 @@ from torch_geometric.data import Data
 from sfa.augment.diffusion import require_diffusion
 from sfa.losses import info_nce, nt_xent
 from sfa.methods.base import Method, Observer, Spectral, Views
+from sfa.methods.bootstrapped import make_target, update_target_
 from sfa.nn.heads import prelu_head
-from sfa.nn.momentum import make_target, update_target_
 from sfa.ranges import Count, Share
 from sfa.registry import register
 

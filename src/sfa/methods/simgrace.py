@@ -10,7 +10,6 @@ from torch_geometric.data import Data
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
 from sfa.modes import kept_buffers
-from sfa.nn.momentum import perturbed
 from sfa.ranges import NonNegative, check_number
 from sfa.registry import register
 
@@ -45,3 +44,14 @@ class SimGRACE(GraphCL):
         with torch.no_grad():
             anchors = self.head(h_perturbed)
         return self.loss(anchors, self.head(h))
+
+
+@torch.no_grad()
+def perturbed(network: nn.Module, eta: float, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+    """Add Gaussian noise of ``eta`` times its own standard deviation to each parameter of a network (SimGRACE)."""
+    noisy = {name: theta.detach() for name, theta in network.named_parameters()}
+    for name, theta in noisy.items():
+        if theta.numel() > 1:  # one number has no deviation
+            noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype, device=theta.device)
+            noisy[name] = theta + eta * theta.std() * noise
+    return noisy

@@ -91,8 +91,6 @@ def materialize(view: Data) -> Data:
 
 
 class WrappedNodeEncoder(nn.Module):
-    """A module that embeds nodes."""
-
     task: ClassVar[Task] = "node"
 
     def __init__(self, module: nn.Module, width: int) -> None:

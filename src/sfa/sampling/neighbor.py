@@ -126,7 +126,6 @@ class Clusters(GraphSampler):
         self._by_cluster = known[clusters].argsort(stable=True)
 
     def plan(self, generator: torch.Generator) -> list[Tensor]:
-        """Draw the clusters of each step of one epoch: every cluster once, in random order."""
         order = torch.randperm(self.num_seeds, generator=generator)
         return list(torch.split(order, joined(self.sizes[order], self.batch_size)))
 

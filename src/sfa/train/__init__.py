@@ -1,42 +1,15 @@
 """The training loop, its callbacks, and the run folder on disk."""
 
-from sfa.train.batch_plan import BatchPlan
-from sfa.train.callbacks import (
-    Callback,
-    DiagnosticsCallback,
-    EarlyStopping,
-    LambdaCallback,
-    LoggerCallback,
-    OnlineProbeCallback,
-    Progress,
-    RestoreBest,
-    TrainingState,
-)
-from sfa.train.checkpoint import CheckpointCallback, Interrupted, load_checkpoint, load_tensors, save_tensors
-from sfa.train.fabric import make_fabric
-from sfa.train.loop import train
-from sfa.train.optim import LARS
-from sfa.train.run_folder import RunFolder, versions
-
-__all__ = [
-    "LARS",
-    "BatchPlan",
-    "Callback",
-    "CheckpointCallback",
-    "DiagnosticsCallback",
-    "EarlyStopping",
-    "Interrupted",
-    "LambdaCallback",
-    "LoggerCallback",
-    "OnlineProbeCallback",
-    "Progress",
-    "RestoreBest",
-    "RunFolder",
-    "TrainingState",
-    "load_checkpoint",
-    "load_tensors",
-    "make_fabric",
-    "save_tensors",
-    "train",
-    "versions",
-]
+# isort: off
+from sfa.train.batch_plan import BatchPlan as BatchPlan
+from sfa.train.callbacks import Callback as Callback, DiagnosticsCallback as DiagnosticsCallback
+from sfa.train.callbacks import EarlyStopping as EarlyStopping, LambdaCallback as LambdaCallback
+from sfa.train.callbacks import LoggerCallback as LoggerCallback, OnlineProbeCallback as OnlineProbeCallback
+from sfa.train.callbacks import Progress as Progress, RestoreBest as RestoreBest, TrainingState as TrainingState
+from sfa.train.checkpoint import CheckpointCallback as CheckpointCallback, Interrupted as Interrupted
+from sfa.train.checkpoint import load_checkpoint as load_checkpoint
+from sfa.train.checkpoint import load_tensors as load_tensors, save_tensors as save_tensors
+from sfa.train.fabric import make_fabric as make_fabric
+from sfa.train.loop import train as train
+from sfa.train.optim import LARS as LARS
+from sfa.train.run_folder import RunFolder as RunFolder, versions as versions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -40,18 +40,13 @@ class Progress:
     step: int = 0
     step_losses: float = 0.0
 
-    def after_step(self, loss: float) -> Progress:
-        """Return the progress after one more step of this loss in the epoch."""
-        return replace(self, step=self.step + 1, step_losses=self.step_losses + loss)
-
     def after(self, loss: float) -> Progress:
         """Return the progress after an epoch with this mean loss."""
         share = 1 / min(self.epoch + 1, WINDOW)
         average = loss if self.epoch == 0 else (1 - share) * self.loss + share * loss
-        done = replace(self, epoch=self.epoch + 1, loss=average, step=0, step_losses=0.0)
         if self.epoch < WINDOW or average < self.best_loss:  # before, a chance-low first loss could not be beaten
-            return replace(done, best_loss=average, stale=0)
-        return replace(done, stale=self.stale + 1)
+            return Progress(self.epoch + 1, average, average)
+        return Progress(self.epoch + 1, average, self.best_loss, self.stale + 1)
 
 
 @dataclass

@@ -71,12 +71,10 @@ class Loggers(AbstractContextManager["Loggers"]):
                 self._open[name] = opened
 
     def log(self, row: Row) -> None:
-        """Add metrics of an epoch."""
         for name, logger in list(self._open.items()):
             self._try(name, logger.log, row)
 
     def hints(self) -> list[str]:
-        """Return the commands that show the logs."""
         hints = [self._try(name, logger.hint) for name, logger in list(self._open.items())]
         return [hint for hint in hints if hint is not None]
 

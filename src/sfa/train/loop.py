@@ -133,7 +133,8 @@ def train(
                 require_finite(state.loss, f"The loss is {state.loss}", state.epoch, folder)
                 hooks.after_backward()
                 fabric_optimizer.step()
-                state.progress = state.progress.after_step(state.loss)
+                losses = state.progress.step_losses + state.loss
+                state.progress = replace(state.progress, step=state.step + 1, step_losses=losses)
                 hooks.after_step(state.epochs_done / epochs)
                 size = float(get_total_norm(list(method.parameters())).square())  # a finite loss does not imply it
                 require_finite(size, "The weights are no longer numbers", state.epoch, folder)

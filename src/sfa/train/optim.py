@@ -106,7 +106,6 @@ class LARS(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Move all weights that have a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():

@@ -22,23 +22,15 @@ FORMAT = 3
 """Layout of a run folder; raised whenever an older `sfa` could no longer read what a newer one writes."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunFolder:
     """Paths and small files of one run. The checkpoint is written by the training loop."""
 
     path: Path
 
-    @property
-    def checkpoint(self) -> Path:
-        return self.path / "checkpoint.safetensors"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def recipe_file(self) -> Path:
-        return self.path / "recipe.yaml"
+    def __post_init__(self) -> None:
+        self.checkpoint, self.metrics = self.path / "checkpoint.safetensors", self.path / "metrics.jsonl"
+        self.recipe_file = self.path / "recipe.yaml"
 
     @classmethod
     def create(cls, path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> RunFolder:
@@ -92,7 +84,6 @@ class RunFolder:
             raise InputError(f"{file} cannot be read: {error}.") from error
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add one line to the metrics."""
         with self.metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps(dict(row)) + "\n")
 

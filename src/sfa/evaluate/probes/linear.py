@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from sfa.errors import InputError, unknown_name
@@ -120,9 +120,8 @@ class AdamProbe(Probe):
 
     def predict(self, z: Tensor, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         z, sizes = z.float(), {len(split.train) for split in splits}
-        together = 1  # training parts that differ in size are no batch
-        if len(sizes) == 1:
-            together = max(1, min(PARTS_TOGETHER, BATCH_BYTES // (4 * max(sizes) * z.shape[1])))
+        most = max(1, min(PARTS_TOGETHER, BATCH_BYTES // (4 * max(sizes) * z.shape[1])))
+        together = most if len(sizes) == 1 else 1  # training parts that differ in size are no batch
         for first in range(0, len(splits), together):
             for prediction in self._predict_batch(z, y, splits[first : first + together], first):
                 on_split()
@@ -219,7 +218,7 @@ class SgdProbe(Probe):
         return fitted
 
 
-class LinearClassifiers:
+class LinearClassifiers(nn.Module):
     """Several softmax classifiers of the same rows, by SGD with the momentum of ``torch.optim.SGD``.
 
     A step of all is two matrix products. They begin with the same weights, uniform within ``± 1/√d`` as those of
@@ -227,11 +226,12 @@ class LinearClassifiers:
     """
 
     def __init__(self, features: int, count: int, classes: int, *, momentum: float, generator: torch.Generator) -> None:
+        super().__init__()
         bound = 1 / math.sqrt(features)
         first = torch.empty(features + 1, classes).uniform_(-bound, bound, generator=generator)
-        self.w = first[:-1].unsqueeze(1).repeat(1, count, 1)  # (d, m, k)
-        self.b = first[-1].repeat(count, 1)  # (m, k)
-        self.velocity_w, self.velocity_b = torch.zeros_like(self.w), torch.zeros_like(self.b)
+        self.w = nn.Buffer(first[:-1].unsqueeze(1).repeat(1, count, 1))  # (d, m, k)
+        self.b = nn.Buffer(first[-1].repeat(count, 1))  # (m, k)
+        self.velocity_w, self.velocity_b = nn.Buffer(torch.zeros_like(self.w)), nn.Buffer(torch.zeros_like(self.b))
         self.momentum = momentum
 
     def scores(self, x: Tensor) -> Tensor:
@@ -250,11 +250,3 @@ class LinearClassifiers:
         for parameter, velocity, gradient in zip((self.w, self.b), velocities, gradients, strict=True):
             velocity.mul_(self.momentum).add_(gradient)
             parameter.sub_(lrs * velocity)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return all tensors that a step changes, by name."""
-        return {name: getattr(self, name) for name in ("w", "b", "velocity_w", "velocity_b")}
-
-    def to(self, device: torch.device) -> None:
-        for name, tensor in self.tensors().items():
-            setattr(self, name, tensor.to(device))

@@ -4,39 +4,40 @@ from collections.abc import Callable
 from functools import partial
 
 from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
-from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe
-from sfa.evaluate.probes.base import Probe
-from sfa.evaluate.probes.knn import WeightedKNNProbe
+from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe, WeightedKNNProbe
 from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
 from sfa.evaluate.protocols.base import possible as possible
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.splits import FewPerClass, RandomSplits, Splits, StratifiedFolds
+from sfa.evaluate.splits import FewPerClass, RandomSplits, StratifiedFolds
 from sfa.registry import register
 
 __all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]
 
 _TENTHS = RandomSplits(train=0.1, validation=0.1)
 _POWERS = tuple(2.0**power for power in range(-10, 11))
-_CLASSIFICATIONS: dict[str, tuple[Splits, Probe, int]] = {  # splits, probe, repeats
-    "honest-10-10-80": (_TENTHS, LogisticProbe(), 20),
-    "honest-10-10-80-sklearn": (_TENTHS, LogisticProbe(solver="scikit-learn"), 20),
-    "honest-1-10-89": (RandomSplits(train=0.01, validation=0.1), LogisticProbe(), 20),
-    "few-5": (FewPerClass(train=5, validation=5), LogisticProbe(), 20),
-    "pygcl-10-80-10": (RandomSplits(train=0.1, validation=0.8), AdamProbe(steps=5000, lr=0.01, every=20), 20),
-    "grace-10-90": (RandomSplits(train=0.1, validation=0), OneVsRestProbe(cs=_POWERS[:-1], selection="5 folds"), 3),
-    "bgrl-20-80": (RandomSplits(train=0.2, validation=0), OneVsRestProbe(cs=_POWERS, selection="5 halves"), 20),
-    "public": (PublicSplits(), LogisticProbe(), 20),
-    "knn": (_TENTHS, KNNProbe(), 20),
-    "tu-svm-10fold": (StratifiedFolds(folds=10), SVMProbe(kernel="rbf"), 10),
-    "tu-linear-10fold": (StratifiedFolds(folds=10), SVMProbe(kernel="linear"), 10),
-    "image-linear": (HeldOutSplits(), LogisticProbe(), 1),
-    "image-sgd": (HeldOutSplits(), SgdProbe(), 1),
-    "image-knn": (HeldOutSplits(), WeightedKNNProbe(), 1),
+_MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa list protocols`
+    "honest-10-10-80": partial(Classification, splits=_TENTHS, probe=LogisticProbe()),
+    "honest-10-10-80-sklearn": partial(Classification, splits=_TENTHS, probe=LogisticProbe(solver="scikit-learn")),
+    "honest-1-10-89": partial(Classification, splits=RandomSplits(0.01, 0.1), probe=LogisticProbe()),
+    "few-5": partial(Classification, splits=FewPerClass(train=5, validation=5), probe=LogisticProbe()),
+    "pygcl-10-80-10": partial(Classification, splits=RandomSplits(0.1, 0.8), probe=AdamProbe(steps=5000, every=20)),
+    "grace-10-90": partial(Classification, splits=RandomSplits(0.1, 0), probe=OneVsRestProbe(_POWERS[:-1]), repeats=3),
+    "bgrl-20-80": partial(Classification, splits=RandomSplits(0.2, 0), probe=OneVsRestProbe(_POWERS, "5 halves")),
+    "public": partial(Classification, splits=PublicSplits(), probe=LogisticProbe()),
+    "clustering": partial(Clustering, repeats=10),
+    "knn": partial(Classification, splits=_TENTHS, probe=KNNProbe()),
+    "label-signal": LabelSignal,
+    "link-prediction": LinkPrediction,
+    "tu-svm-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("rbf"), repeats=10),
+    "tu-linear-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("linear"), repeats=10),
+    "image-linear": partial(Classification, splits=HeldOutSplits(), probe=LogisticProbe(), repeats=1),
+    "image-sgd": partial(Classification, splits=HeldOutSplits(), probe=SgdProbe(), repeats=1),
+    "image-knn": partial(Classification, splits=HeldOutSplits(), probe=WeightedKNNProbe(), repeats=1),
 }
 _CHOSEN = "logistic regression on unit rows, C chosen on validation, test read once"
 _HONEST = f"20 random splits 10/10/80, {_CHOSEN}"
 _IN_FOLDS = "C from 10^-3 to 10^3 chosen by 5-fold cross-validation on the training part"
-_DESCRIPTIONS = {  # in the order of `sfa list protocols`
+_DESCRIPTIONS = {
     "honest-10-10-80": _HONEST,
     "honest-10-10-80-sklearn": f"{_HONEST}; fitted by scikit-learn, one after another",
     "honest-1-10-89": f"20 random splits 1/10/89, few labels to train on: {_CHOSEN}",
@@ -65,16 +66,6 @@ _DESCRIPTIONS = {  # in the order of `sfa list protocols`
     "image-knn": "the same parts: votes of the k nearest training images, weighted by e^(cos / 0.07), k from 10 to 200 "
     "chosen on validation",
 }
-_OTHERS: dict[str, Callable[[str, str], Protocol]] = {
-    "clustering": partial(Clustering, repeats=10),
-    "label-signal": LabelSignal,
-    "link-prediction": LinkPrediction,
-}
 
-for _name, _description in _DESCRIPTIONS.items():
-    if _name in _CLASSIFICATIONS:
-        _splits, _probe, _repeats = _CLASSIFICATIONS[_name]
-        _made = Classification(name=_name, description=_description, repeats=_repeats, splits=_splits, probe=_probe)
-        register("protocol", _name, _made)
-    else:
-        register("protocol", _name, _OTHERS[_name](_name, _description))
+for _name, _make in _MAKERS.items():
+    register("protocol", _name, _make(_name, _DESCRIPTIONS[_name]))

@@ -20,7 +20,6 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate.diagnostics import label_signal
 from sfa.evaluate.inputs import Labels, dense_rows, is_sparse, labeled_items, labels_of, sparse_rows
-from sfa.evaluate.masked_splits import PublicSplits
 from sfa.evaluate.probes.base import RANKS, Probe, accuracy, ignore_warnings
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
@@ -47,7 +46,7 @@ class Protocol(ABC):
     name: str
     description: str  # one line: splits, classifier, what is selected on what
     repeats: int = 20  # splits or runs; of splits that come with the data at most so many
-    needs: ClassVar[Literal["labels", "masks", "edges"]] = "labels"  # what the data must have
+    needs: ClassVar[Literal["labels", "edges"]] = "labels"  # what the data must have
     tasks: ClassVar[tuple[Task, ...]] = ("node", "graph")  # what it scores
 
     @abstractmethod
@@ -131,15 +130,10 @@ class Classification(Protocol):
     probe: Probe
 
     @property
-    def needs(self) -> Literal["labels", "masks"]:  # type: ignore[override]
-        return "masks" if isinstance(self.splits, PublicSplits) else "labels"
-
-    @property
     def tasks(self) -> tuple[Task, ...]:  # type: ignore[override]
         return self.splits.tasks
 
     def draw(self, data: Data) -> list[Split]:
-        """Return the splits of these data."""
         self.check_task(data)
         return draw_once(self, data, data.y, lambda: self.splits.of(data, self.repeats))
 

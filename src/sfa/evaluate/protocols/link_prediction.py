@@ -42,7 +42,6 @@ class LinkPrediction(Protocol):
     tasks: ClassVar[tuple[Task, ...]] = ("node",)
 
     def draw(self, data: Data) -> list[LinkSplit]:
-        """Return the splits of the edges."""
         generators = (np.random.default_rng([self.seed, number]) for number in range(self.repeats))
         draw = partial(hold_out, data, self.validation, self.test, most=self.most)
         return draw_once(self, data, data.edge_index, lambda: [draw(rng=rng) for rng in generators])

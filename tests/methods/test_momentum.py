@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from sfa.errors import InputError
+from sfa.methods.bootstrapped import cosine_momentum, make_target, update_target_
+from sfa.methods.simgrace import perturbed
 from sfa.nn.layers import BatchNorm
-from sfa.nn.momentum import cosine_momentum, make_target, perturbed, update_target_
 
 
 def network(seed: int = 0) -> nn.Sequential:
