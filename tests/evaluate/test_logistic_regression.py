@@ -17,6 +17,7 @@ from torch import Tensor
 
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import logistic_regression as regression
+from sfa.evaluate import newton
 from sfa.evaluate.logistic_regression import LogisticPath, PaddedParts, logistic_regression
 from sfa.evaluate.newton import (
     Hessian,
@@ -104,6 +105,24 @@ def test_the_gap_is_a_bound_and_within_the_tolerance(
     assert rough.gap <= 1e-3 * rough.objective
     assert fine.gap <= 1e-10 * fine.objective
     assert fine.objective <= rough.objective * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("n", "d"), [(500, 400), (400, 450)])
+def test_wide_embeddings_have_the_same_optimum_with_products_in_bfloat16(
+    n: int, d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With axes that parts share, of which one has fewer rows than columns, and with a rotation for each."""
+    z, y = problem(n, d, 3)
+    parts = [torch.arange(n), torch.arange(0, n, 2), torch.arange(1, n)]
+    found = []
+    for low in (True, False):
+        monkeypatch.setattr(regression, "HAS_BFLOAT16", low)
+        found.append(logistic_regression(z, y, parts, CS, tolerance=1e-9))
+    for a, b, part in zip(*found, parts, strict=True):
+        assert (a.gap <= 1e-9 * a.objective).all()
+        torch.testing.assert_close(a.objective, b.objective, rtol=2e-9, atol=0)
+        slow = slow_objective(z[part], y[part], CS[3], a.coefficients[3].numpy(), a.intercepts[3].numpy())
+        assert a.objective[3] == pytest.approx(slow, rel=1e-9)
 
 
 def test_coefficients_and_intercepts_sum_to_zero_over_classes() -> None:
@@ -267,6 +286,15 @@ def test_labels_are_any_numbers_and_those_outside_the_parts_are_not_looked_at() 
     assert path.classes.tolist() == names.tolist()
     assert torch.equal(path.coefficients, plain.coefficients)
     assert torch.equal(path.predict(z), names[plain.predict(z)])
+
+
+def test_low_precision_gives_way_to_float32_where_it_does_not_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
+    z, y = problem(60, 5, 3)
+    data = PaddedParts([z], [y])
+    data.x_low = torch.zeros_like(data.x_low)  # as if it knew nothing
+    monkeypatch.setattr(newton, "LOW_STEPS", 2)
+    _, objective, gap = newton.solve_newton(data, torch.tensor([1.0, 100.0]).double(), 1e-9, 200)
+    assert (gap <= 1e-9 * objective).all()
 
 
 def test_predictions_are_the_largest_scores(monkeypatch: pytest.MonkeyPatch) -> None:

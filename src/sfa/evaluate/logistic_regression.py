@@ -16,8 +16,12 @@ from sfa.errors import InputError, SfaError
 from sfa.evaluate.newton import solve_newton
 
 PARTS_TOGETHER = 5  # training parts in a batch: enough to hide Python's time, few enough to share among threads
-BATCH_BYTES = 2**28  # a batch that would need more is made smaller, down to one part
-ROWS_TOGETHER = 2**14  # rows that are classified at a time
+BATCH_BYTES = 2**24  # a batch of which a product would need more is made smaller, down to one part: caches are small
+ROWS_TOGETHER = 2**14  # rows that are classified at a time, fewer if they would take more than PIECE_BYTES
+PIECE_BYTES = 2**24
+WIDE = 384  # columns from which on products with directions are in bfloat16, where the processor has it
+HAS_BFLOAT16: bool = getattr(torch.cpu, "_is_avx512_bf16_supported", bool)()
+BASIS_PARTS = 3  # training parts whose principal axes serve all
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,18 @@ class LogisticPath:
 
     def scores(self, z: Tensor, which: slice = slice(None)) -> Iterator[Tensor]:
         """Yield ``W z + b`` of embeddings ``(n, d)``, a piece of their rows at a time, ``(rows, m, k)``."""
-        w, b = self.coefficients[which], self.intercepts[which]
-        for rows in torch.split(z, ROWS_TOGETHER):
-            yield (rows.to(w.dtype) @ w.flatten(0, 1).mT + b.flatten()).view(-1, *b.shape)
+        yield from linear_scores(z, self.coefficients[which], self.intercepts[which])
+
+
+def linear_scores(z: Tensor, w: Tensor, b: Tensor) -> Iterator[Tensor]:
+    """Yield the scores of ``m`` classifiers ``(m, k, d)`` and ``(m, k)``, a piece of the rows at a time."""
+    for rows in split_rows(z, z.shape[1]):
+        yield torch.addmm(b.flatten(), rows.to(w.dtype), w.flatten(0, 1).mT).view(-1, *b.shape)
+
+
+def split_rows(rows: Tensor, d: int) -> tuple[Tensor, ...]:
+    """Split rows with ``d`` columns, or their numbers, into pieces that a cache nearly holds in float64."""
+    return torch.split(rows, max(1, min(ROWS_TOGETHER, PIECE_BYTES // (8 * max(1, d)))))
 
 
 def logistic_regression(
@@ -59,9 +72,10 @@ def logistic_regression(
 
     With two classes the penalty is twice that, as scikit-learn has one vector ``w = w₁ - w₀`` and ``½ |w|²`` then.
 
-    Newton's method solves the problems of a batch at once. A step comes from conjugate gradients in float32,
-    preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates where that is nearly diagonal; objective and
-    gradient are in float64 and correct what it lacks. As ``f`` is convex and its curvature in ``W`` at least 1,
+    Newton's method solves the problems of a batch at once. A step comes from conjugate gradients in float32, with
+    products in bfloat16 for wide embeddings, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates where
+    that is nearly diagonal; objective and gradient are in float64 and correct what it lacks. As ``f`` is convex and its
+    curvature in ``W`` at least 1,
 
     .. math::
         f(W, b) - f^* \le \tfrac12 \lVert \nabla_W f \rVert_F^2 + \nabla_b f^\top (b - b^*),
@@ -82,12 +96,18 @@ def logistic_regression(
     z, y = z.detach(), y.detach()
     classes = _check(z, y, parts, cs, tolerance)
 
+    longest, d = max(len(part) for part in parts), z.shape[1]
+    axes = None
+    if WIDE < d <= longest:  # too wide to rotate every batch by axes of its own
+        rows = [z[part].double() for part in parts[:BASIS_PARTS]]
+        axes = principal_axes([part.sub_(part.mean(0)) for part in rows])
+
     def solve(batch: Sequence[Tensor]) -> list[LogisticPath]:
         labels = [torch.searchsorted(classes, y[part]) for part in batch]
-        return _solve(PaddedParts([z[part].double() for part in batch], labels), classes, cs, tolerance, max_steps)
+        data = PaddedParts([z[part].double() for part in batch], labels, axes)
+        return _solve(data, classes, cs, tolerance, max_steps)
 
-    bytes_a_part = max(len(part) for part in parts) * (28 * z.shape[1] + 80 * len(classes) * len(cs))
-    size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // bytes_a_part))
+    size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // (longest * (4 * min(d, longest) + 8 * len(classes) * len(cs)))))
     paths = []
     with _single_threads() as pool:
         for batch in pool.map(solve, [parts[start : start + size] for start in range(0, len(parts), size)]):
@@ -112,7 +132,7 @@ def _solve(
             f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
             "allow more steps or a larger tolerance, or let scikit-learn solve it."
         )
-    coefficients = (w[..., 1:].flatten(1, 2) @ data.basis).view(*w.shape[:3], -1).div_(data.scale)
+    coefficients = torch.stack([data.to_embeddings(part, v) for part, v in enumerate(w[..., 1:].div_(data.scale))])
     intercepts = w[..., 0] - (coefficients @ data.mean[:, None, :, None]).squeeze(3)
     intercepts -= intercepts.mean(2, keepdim=True)
     paths = zip(coefficients, intercepts, unit * objective, unit * gap, strict=True)
@@ -145,7 +165,7 @@ def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], t
     used = torch.unique(torch.cat([*parts, torch.empty(0, dtype=torch.int64)]))
     if len(used) == 0 or used[0] < 0 or used[-1] >= len(z):
         raise InputError(f"At least one training part is needed, with row numbers from 0 to {len(z) - 1}.")
-    if not all(rows.isfinite().all() for rows in torch.split(z[used], ROWS_TOGETHER)):
+    if not all(z[numbers].isfinite().all() for numbers in split_rows(used, z.shape[1])):
         raise InputError("Embeddings must be finite; there is NaN or infinity in a training part.")
     classes: Tensor = torch.unique(y[used])
     if len(classes) < 2:
@@ -158,35 +178,56 @@ def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], t
 
 
 class PaddedParts:
-    """Training parts of a batch, rows ``(n, d)`` and labels ``(n,)`` of each, padded with rows of zeros."""
-
-    def __init__(self, rows: Sequence[Tensor], labels: Sequence[Tensor]) -> None:
-        self.mean = torch.stack([part.mean(0) for part in rows])  # (parts, d)
-        centered = pad_sequence([part - m for part, m in zip(rows, self.mean, strict=True)], batch_first=True)
-        valid = pad_sequence([torch.ones_like(part[:, :1]) for part in rows], batch_first=True)
-        # (parts, r - 1, d), orthonormal rows or zero, that turn coordinates into embeddings
-        coordinates, self.basis = _coordinates(centered)
-        # length of the longest centered row, so that float32 has room for any embedding
-        self.scale = float(torch.linalg.vector_norm(centered, dim=2).amax()) or 1.0
-        self.x = torch.cat([valid, coordinates / self.scale], 2)  # (parts, n, r): a constant 1, then coordinates
-        self.x_single = self.x.float()
-        self.energy = self.x_single.square().sum(1)  # of each column, (parts, r)
-        self.labels = pad_sequence(list(labels), batch_first=True)  # positions among the classes, (parts, n)
-        self.valid = valid.squeeze(2)  # 1 for a row, 0 for padding, (parts, n)
-        self.counts = torch.stack([part.bincount() for part in labels]).double()  # rows of each class, (parts, k)
-
-
-def _coordinates(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Return coordinates ``(parts, n, r)`` and basis ``(parts, r, d)`` in which ``rowsᵀ rows`` is diagonal, or nearly.
+    """Training parts of a batch, rows ``(n, d)`` and labels ``(n,)`` of each, padded with rows of zeros.
 
     Rotations leave the penalty as it is. With more rows than columns one rotation serves all parts, as they are samples
-    of the same embeddings; with fewer, each part's own has but as many directions as rows.
+    of the same embeddings: orthonormal ``axes`` ``(d, d)``, or else the principal axes of the batch. With fewer, each
+    part's own has but as many directions as rows. The rows are overwritten.
     """
-    if rows.shape[2] <= rows.shape[1]:
-        basis = torch.linalg.eigh((rows.mT @ rows).sum(0)).eigenvectors.mT
-        return rows @ basis.mT, basis.expand(len(rows), -1, -1)
+
+    def __init__(self, rows: Sequence[Tensor], labels: Sequence[Tensor], axes: Tensor | None = None) -> None:
+        n, d = max(len(part) for part in rows), rows[0].shape[1]
+        self.mean = torch.stack([part.mean(0) for part in rows])  # (parts, d)
+        self.rows = [part.sub_(mean) for part, mean in zip(rows, self.mean, strict=True)]
+        self.axes = principal_axes(self.rows) if axes is None and d <= n else axes
+        x = rows[0].new_zeros(len(rows), n, 1 + (n if self.axes is None else d))
+        self.inverse = []  # (n, n) for each part with a rotation of its own
+        for part, place in zip(self.rows, x, strict=True):
+            place[: len(part), 0] = 1
+            if self.axes is None:
+                coordinates, inverse = row_space(part)
+                self.inverse.append(inverse)
+            else:
+                coordinates = part @ self.axes.mT
+            place[: len(part), 1 : 1 + coordinates.shape[1]] = coordinates
+        # length of the longest centered row, so that float32 has room for any embedding
+        self.scale = float(torch.linalg.vector_norm(x[..., 1:], dim=2).amax()) or 1.0
+        x[..., 1:] /= self.scale
+        self.x = x  # (parts, n, r): a constant 1, then coordinates
+        self.x_single = x.float()
+        self.x_low = self.x_single.bfloat16() if HAS_BFLOAT16 and x.shape[2] > WIDE else self.x_single
+        self.energy = self.x_single.square().sum(1)  # of each column, (parts, r)
+        self.labels = pad_sequence(list(labels), batch_first=True)  # positions among the classes, (parts, n)
+        self.valid = x[..., 0].contiguous()  # 1 for a row, 0 for padding, (parts, n)
+        self.counts = torch.stack([part.bincount() for part in labels]).double()  # rows of each class, (parts, k)
+
+    def to_embeddings(self, part: int, w: Tensor) -> Tensor:
+        """Return coefficients ``(m, k, r - 1)`` of a part as those of embeddings, ``(m, k, d)``."""
+        if self.axes is not None:
+            return w @ self.axes
+        return w[..., : len(self.rows[part])] @ self.inverse[part] @ self.rows[part]
+
+
+def principal_axes(rows: Sequence[Tensor]) -> Tensor:
+    """Return orthonormal axes ``(d, d)``, one a row, in which the sum of ``rowsᵀ rows`` is diagonal."""
+    axes: Tensor = torch.linalg.eigh(torch.stack([part.mT @ part for part in rows]).sum(0)).eigenvectors.mT
+    return axes
+
+
+def row_space(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Return coordinates ``(n, n)`` of rows ``(n, d)``, and ``A`` for which ``A rows`` are their principal axes."""
     eigenvalues, u = torch.linalg.eigh(rows @ rows.mT)
-    kept = eigenvalues > 1e-12 * eigenvalues[:, -1:]
+    kept = eigenvalues > 1e-12 * eigenvalues[-1]
     sigma = torch.where(kept, eigenvalues, 0).sqrt()
     inverse = torch.where(kept, eigenvalues, torch.inf).rsqrt()
-    return u * sigma.unsqueeze(1), inverse.unsqueeze(2) * (u.mT @ rows)
+    return u * sigma, inverse.unsqueeze(1) * u.mT

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 HALVINGS = 50  # of a step at most
 ROUNDING = 1e-14  # relative error of an objective; no fall below it is asked for
+LOW_STEPS = 30  # Newton steps with products of low precision, should they ever not suffice
 INNER_ITERATIONS = 1000  # conjugate gradients in a Newton step at most; the step is taken however far they came
 TINY = 1e-30  # keeps 0 / 0 out of problems whose residual has become exactly 0
 
@@ -43,7 +44,8 @@ def solve_newton(data: PaddedParts, c: Tensor, tolerance: float, max_steps: int)
         p, gradient, value = p[left], gradient[left], value[left]
         ratio = distance[left] / value
         accuracy = ratio.pow(0.25).clamp_max(0.4).maximum((tolerance / ratio).sqrt() / 2)
-        direction = compute_direction(data, problems, p, gradient, accuracy)
+        x = data.x_low if step < LOW_STEPS else data.x_single
+        direction = compute_direction(data, problems, p, gradient, accuracy, x)
         problems = search_line(data, problems, value, gradient, direction)
         update_intercepts_(data, problems)
     return w, objective, gap
@@ -103,11 +105,14 @@ def update_intercepts_(data: PaddedParts, problems: Problems) -> None:
     problems.scores.add_(shift.unsqueeze(2))
 
 
-def compute_direction(data: PaddedParts, problems: Problems, p: Tensor, gradient: Tensor, accuracy: Tensor) -> Tensor:
+def compute_direction(
+    data: PaddedParts, problems: Problems, p: Tensor, gradient: Tensor, accuracy: Tensor, x: Tensor | None = None
+) -> Tensor:
     """Solve ``(XᵀBX + I / C) direction = -gradient / C`` by conjugate gradients in float32, to a relative accuracy.
 
-    Problems that are accurate enough are taken out of the batch as soon as they are an eighth of it: earlier would cost
-    more copies than it saves.
+    Products are in the dtype of ``x``, by default float32. As the columns of ``X`` are nearly orthogonal, and their
+    scales are the preconditioner's, bfloat16 needs hardly more iterations. Problems that are accurate enough are taken
+    out of the batch as soon as they are an eighth of it: earlier would cost more copies than it saves.
     """
     part, scale = problems.part, gradient.abs().amax((1, 2), keepdim=True)
     p = p.float()
@@ -118,7 +123,7 @@ def compute_direction(data: PaddedParts, problems: Problems, p: Tensor, gradient
 
     residual = (gradient / -scale).float()
     z = residual / diagonal
-    hessian = Hessian(data.x_single, part, p, data.labels[part].unsqueeze(1), ridge, z.clone())
+    hessian = Hessian(data.x_single if x is None else x, part, p, data.labels[part].unsqueeze(1), ridge, z.clone())
     u = torch.zeros_like(z)
     size = dot(residual, z)
     goal = accuracy.float().square() * size
@@ -156,8 +161,10 @@ class Hessian:
     def __init__(self, x: Tensor, part: Tensor, p: Tensor, labels: Tensor, ridge: Tensor, q: Tensor) -> None:
         self.x, self.part, self.p, self.labels, self.ridge, self.q = x, part, p, labels, ridge, q
         self.t, self.h = torch.empty_like(p), torch.empty_like(q)
-        self.to_scores = pair_factors(q, x.mT, part, self.t)
-        self.to_coefficients = pair_factors(self.t, x, part, self.h)
+        same = x.dtype == q.dtype
+        self.low = [v if same else v.to(x.dtype) for v in (q, self.t, self.h)]  # what is multiplied by x or comes out
+        self.to_scores = pair_factors(self.low[0], x.mT, part, self.low[1])
+        self.to_coefficients = pair_factors(self.low[1], x, part, self.low[2])
 
     def select(self, kept: Tensor) -> Hessian:
         tensors = self.part, self.p, self.labels, self.ridge, self.q
@@ -165,14 +172,18 @@ class Hessian:
 
     def times_q(self) -> Tensor:
         """Return the product, in a buffer that the next one overwrites."""
-        t = self.t
+        t, (q_low, t_low, h_low) = self.t, self.low
+        q_low.copy_(self.q)  # copies of a tensor to itself, in float32, do nothing
         for a, b, place in self.to_scores:
             torch.mm(a, b, out=place)
+        t.copy_(t_low)
         t -= t.gather(1, self.labels)  # B 1 = 0, so that this changes digits alone: where p is next to 1, B t cancels
         t *= self.p
         t.addcmul_(self.p, t.sum(1, keepdim=True), value=-1)
+        t_low.copy_(t)
         for a, b, place in self.to_coefficients:
             torch.mm(a, b, out=place)
+        self.h.copy_(h_low)
         return self.h.addcmul_(self.ridge, self.q)
 
 

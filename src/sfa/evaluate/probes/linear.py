@@ -20,13 +20,14 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from sfa.errors import InputError, unknown_name
-from sfa.evaluate.logistic_regression import BATCH_BYTES, PARTS_TOGETHER, ROWS_TOGETHER, logistic_regression
+from sfa.evaluate.logistic_regression import PARTS_TOGETHER, ROWS_TOGETHER, linear_scores, logistic_regression
 from sfa.evaluate.probes.base import Labels, OnSplit, Prediction, Probe, accuracy, best_labels, choose, ignore_warnings
 from sfa.evaluate.splits import Split
 from sfa.ranges import check_number, check_whole
 from sfa.seeding import derive_seed
 
 Solver = Literal["batched", "scikit-learn"]
+BATCH_BYTES = 2**28  # of the training parts that Adam's steps take together
 SPARSE = 0.1  # one-vs-rest makes rows with fewer non-zero entries sparse, as liblinear's time is theirs
 
 
@@ -52,11 +53,19 @@ class LogisticProbe(Probe):
             return
         cs, parts = sorted(self.cs), [torch.from_numpy(split.train) for split in splits]
         paths = logistic_regression(z, torch.from_numpy(y), parts, cs, on_part=on_split)
-        for split, path in zip(splits, paths, strict=True):
-            best, validation = choose(path.predict(z[split.validation]).numpy(), y[split.validation])
-            scores = path.scores(z[split.test], slice(best, best + 1))
-            ranked = torch.cat([best_labels(piece.squeeze(1), path.classes) for piece in scores]).numpy()
-            yield Prediction(ranked[:, 0], cs[best], validation, ranked)
+        chosen = [
+            choose(path.predict(z[split.validation]).numpy(), y[split.validation])
+            for path, split in zip(paths, splits, strict=True)
+        ]
+        best = [(path.coefficients[i], path.intercepts[i]) for path, (i, _) in zip(paths, chosen, strict=True)]
+        w, b = (torch.stack(tensors) for tensors in zip(*best, strict=True))  # (splits, k, d) and (splits, k)
+        rows = np.unique(np.concatenate([split.test for split in splits]))
+        scores = linear_scores(z[rows], w, b)  # one product for the test parts of all splits, as most rows are in most
+        ranked = torch.cat([best_labels(piece.flatten(0, 1), paths[0].classes) for piece in scores]).numpy()
+        ranked = ranked.reshape(len(rows), len(splits), -1)
+        for number, (split, (i, validation)) in enumerate(zip(splits, chosen, strict=True)):
+            own = ranked[np.searchsorted(rows, split.test), number]
+            yield Prediction(own[:, 0], cs[i], validation, own)
 
     def predict_split(self, z: Tensor, y: Labels, split: Split, number: int) -> Prediction:
         cs = sorted(self.cs)
