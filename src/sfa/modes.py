@@ -47,5 +47,6 @@ def full_precision(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
 def has_fast_bfloat16(device: torch.device) -> bool:
     """Tell whether a device multiplies matrices in bfloat16 faster than in float32."""
     if device.type == "cpu":
-        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        checks = (getattr(torch.cpu, f"_is_{name}_supported", bool) for name in ("avx512_bf16", "amx_tile"))
+        return any(check() for check in checks)
     return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

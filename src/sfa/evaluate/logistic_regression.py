@@ -14,13 +14,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from sfa.errors import InputError, SfaError
 from sfa.evaluate.newton import solve_newton
+from sfa.modes import has_fast_bfloat16
 
 PARTS_TOGETHER = 5  # training parts in a batch: enough to hide Python's time, few enough to share among threads
 BATCH_BYTES = 2**24  # a batch of which a product would need more is made smaller, down to one part: caches are small
 ROWS_TOGETHER = 2**14  # rows that are classified at a time, fewer if they would take more than PIECE_BYTES
 PIECE_BYTES = 2**24
 WIDE = 384  # columns from which on products with directions are in bfloat16, where the processor has it
-HAS_BFLOAT16: bool = getattr(torch.cpu, "_is_avx512_bf16_supported", bool)()
 BASIS_PARTS = 3  # training parts whose principal axes serve all
 
 
@@ -205,7 +205,7 @@ class PaddedParts:
         x[..., 1:] /= self.scale
         self.x = x  # (parts, n, r): a constant 1, then coordinates
         self.x_single = x.float()
-        self.x_low = self.x_single.bfloat16() if HAS_BFLOAT16 and x.shape[2] > WIDE else self.x_single
+        self.x_low = self.x_single.bfloat16() if x.shape[2] > WIDE and has_fast_bfloat16(x.device) else self.x_single
         self.energy = self.x_single.square().sum(1)  # of each column, (parts, r)
         self.labels = pad_sequence(list(labels), batch_first=True)  # positions among the classes, (parts, n)
         self.valid = x[..., 0].contiguous()  # 1 for a row, 0 for padding, (parts, n)
