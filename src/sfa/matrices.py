@@ -4,6 +4,7 @@ import math
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,16 @@ CHUNK_BYTES = 1 << 24
 
 def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     """Make a ``torch.sparse_csr`` tensor of these parts, without a copy."""
+    _silence_beta_warning()
+    return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
+
+
+@cache
+def _silence_beta_warning() -> None:
+    """Let PyTorch warn of its CSR tensors now, as it does once; filters around every tensor are not safe in threads."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
-        return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
+        torch.zeros(1, 1).to_sparse_csr()
 
 
 def row_chunks(shape: tuple[int, ...]) -> Iterator[slice]:

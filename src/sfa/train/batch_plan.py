@@ -79,6 +79,11 @@ class BatchPlan:
             batch = self._data if is_whole else self.sampler.batch(own, generator).to(self.device)
             yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
+    def rest(self, epoch: int, plan: list[Tensor], first: int) -> Iterator[Part]:
+        """Yield the parts of all steps of an epoch from number ``first`` on."""
+        for step, seeds in enumerate(plan[first:], start=first):
+            yield from self.parts(epoch, step, seeds)
+
     def again(self, epoch: int, plan: list[Tensor]) -> Iterator[tuple[Data, torch.Generator]]:
         """Yield the batches of an epoch once more, with generators that none of its steps has."""
         for step, seeds in enumerate(plan):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -32,6 +33,7 @@ from sfa.train.callbacks import (
 from sfa.train.checkpoint import CheckpointCallback
 from sfa.train.fabric import PrecisionName, make_fabric
 from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
+from sfa.train.prefetch import parts_of_step, prefetch
 from sfa.train.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def train(
     ]
     state = TrainingState(method, base_optimizer, data, epochs, every_callback)
 
-    with ExitStack() as stack, distributed.translate_connection_errors():
+    with ExitStack() as stack, distributed.translate_connection_errors(), ThreadPoolExecutor(1, "batches") as thread:
         for callback in every_callback:
             stack.callback(callback.teardown, state)
             callback.setup(state)
@@ -121,15 +123,17 @@ def train(
         while not state.progress.finished:
             plan = batches.plan(state.epoch)
             state.num_steps = len(plan)
-            for seeds in plan[state.step :]:
+            parts = batches.rest(state.epoch, plan, state.step)
+            parts = prefetch(thread, parts) if len(plan) > 1 else parts
+            for _ in plan[state.step :]:
                 rate = schedule(state.epochs_done)
                 set_rate(base_optimizer, rate)
                 hooks.before_step(state.epochs_done)
                 state.call("on_step_start")
 
                 fabric_optimizer.zero_grad()
-                parts = batches.parts(state.epoch, state.step, seeds)
-                state.loss = add_gradient(fabric, model, parts, batches.generator(state.epoch, state.step), state)
+                generator = batches.generator(state.epoch, state.step)
+                state.loss = add_gradient(fabric, model, parts_of_step(parts), generator, state)
                 require_finite(state.loss, f"The loss is {state.loss}", state.epoch, folder)
                 hooks.after_backward()
                 fabric_optimizer.step()
