@@ -1,9 +1,9 @@
-"""Many passes of the layer: on the Gram matrix of the map, and one by one on the map itself.
+"""Many passes of the layer: on the Gram matrix of the map, one by one on the map itself, and in closed form.
 
     python benchmarks/passes.py [--rounds 5] [--rows 2708] [--passes 16 64] [--widths 64 128 256 512 1024]
 
 Every number is a ratio of the least times of things measured in turns in one run, forward and backward. Below 1 the
-Gram matrix is faster; `sfa.spectral.gram.gram_pays` says where it is taken.
+Gram matrix is faster; `sfa.spectral.gram.gram_pays` says where it is taken. The closed form is `soft_clip`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from timing import side_by_side
 from torch import Tensor
 
-from sfa.spectral import power_iteration
+from sfa.spectral import power_iteration, soft_clip
 from sfa.spectral.gram import gram_pays, passes_on_gram
 from sfa.spectral.passes import passes_in_turn
 from sfa.spectral.projection import RankOneProduct, subtract_projection
@@ -34,7 +34,11 @@ def main() -> None:
     parser.add_argument("--widths", type=int, nargs="+", default=[64, 128, 256, 512, 1024])
     asked = parser.parse_args()
     print(f"\n## {asked.rows} rows, k = 1\n")
-    print("| passes | width | Gram matrix / one by one | taken | layer / one pass of it |\n" + "| --- " * 5 + "|")
+    print(
+        "| passes | width | Gram matrix / one by one | taken | layer / one pass of it | layer / soft-clip |\n"
+        + "| --- " * 6
+        + "|"
+    )
     for passes in asked.passes:
         for width in asked.widths:
             h, gradient = torch.randn(asked.rows, width, requires_grad=True), torch.randn(asked.rows, width)
@@ -50,10 +54,16 @@ def main() -> None:
                 h.grad = None
                 power_iteration(h, 1, strength=0.1, passes=passes).backward(g)
 
+            def closed(h: Tensor = h, g: Tensor = gradient) -> None:
+                h.grad = None
+                soft_clip(h).backward(g)
+
             things = {"gram": at_once, "map": in_turn, "layer": partial(layer, passes), "one": partial(layer, 1)}
+            things["closed"] = closed
             times = side_by_side(things, asked.rounds)
-            ratio, taken = times["gram"] / times["map"], "Gram" if gram_pays(width, 1, passes) else "one by one"
-            print(f"| {passes} | {width} | {ratio:.2f} | {taken} | {times['layer'] / times['one']:.1f} |", flush=True)
+            taken = "Gram" if gram_pays(asked.rows, width, 1, passes) else "one by one"
+            ratios = times["gram"] / times["map"], times["layer"] / times["one"], times["layer"] / times["closed"]
+            print(f"| {passes} | {width} | {ratios[0]:.2f} | {taken} | {ratios[1]:.1f} | {ratios[2]:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ RunSfa = Callable[..., Any]
                 "gentle",
                 "sfa",
                 "expectation",
+                "soft-clip",
                 "maxexp",
                 "power-norm",
                 "power-norm*",

@@ -12,6 +12,7 @@ from sfa.registry import import_modules
 from sfa.spectral.base import Sequential, SpectralMap
 from sfa.spectral.sfa import SpectralFeatureAugmentation, power_iteration
 from sfa.spectral.expectation import Expectation, expectation
+from sfa.spectral.soft_clip import SoftClip, soft_clip
 from sfa.spectral.maxexp import MaxExp, maxexp
 from sfa.spectral.power_norm import PowerNorm, PowerNormStar, power_norm, power_norm_star
 from sfa.spectral.grassmann import PCA, Grassmann, grassmann, pca
@@ -33,6 +34,7 @@ __all__ = [
     "Precondition",
     "Roots",
     "Sequential",
+    "SoftClip",
     "SpectralFeatureAugmentation",
     "SpectralMap",
     "Whiten",
@@ -47,6 +49,7 @@ __all__ = [
     "power_norm",
     "power_norm_star",
     "precondition",
+    "soft_clip",
     "whiten",
 ]
 

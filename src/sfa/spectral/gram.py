@@ -4,16 +4,38 @@ import torch
 from torch import Tensor
 
 from sfa import distributed
-from sfa.spectral.feature_map import identity, largest_entry
+from sfa.spectral.feature_map import largest_entry, trace
 from sfa.spectral.projection import RankOneProduct, unit
 
 
-def gram_pays(features: int, iterations: int, passes: int) -> bool:
-    """Tell whether the Gram matrix is faster, by ``benchmarks/passes.py``: its ``d²`` numbers stay in the cache.
+def gram_pays(rows: int | None, features: int, iterations: int, passes: int) -> bool:
+    """Tell whether the Gram matrix is faster, by times of ``benchmarks/passes.py`` in units of 50 ps.
 
-    The number of rows does not count, as it differs between processes.
+    It takes ``n d²`` products first, and then a step reads ``d²`` numbers instead of the map twice, with less overhead.
+    Processes hold different numbers of rows and must agree: for them, with ``None``, it is the limit of many rows.
     """
-    return passes > 1 and features <= 2 * iterations * passes
+    steps = iterations * passes
+    if passes == 1 or rows is None:
+        return passes > 1 and features <= 5 * steps
+    on_gram = rows * features**2 + steps * (7 * features**2 + 1_200_000)
+    return on_gram <= steps * (5 * rows * features + 4_000_000)
+
+
+def gram_matrix(h: Tensor, *, spread: bool) -> tuple[Tensor, Tensor]:
+    """Compute ``(H/c)ᵀ(H/c)``, of trace 1, and ``c`` ``(..., 1, 1)``, a constant, both in float64.
+
+    If the rows are ``spread`` over processes, their Gram matrices are summed.
+    """
+    wide, scale = h.double(), torch.ones((), dtype=torch.float64, device=h.device)
+    if h.dtype == torch.float64 and not spread:  # squares of other types fit float64
+        scale = largest_entry(wide)
+        wide = wide / scale
+    gram = wide.mT @ wide
+    if spread:
+        gram = distributed.all_reduce_sum(gram)
+    size = trace(gram.detach())
+    size = torch.where(size > 0, size, 1)
+    return gram / size, scale * size.sqrt()
 
 
 def passes_on_gram(
@@ -21,28 +43,23 @@ def passes_on_gram(
 ) -> RankOneProduct:
     r"""Make ``p`` passes of one direction each on a constant map, from starts ``(..., d, p)``.
 
-    With :math:`M_1 = H^\top H`, pass ``i`` turns its start by :math:`r_i = M_i^k r_i^{(0)}`, normalized, and leaves
-    :math:`M_{i+1} = (I - s\, r_i r_i^\top)\, M_i\, (I - s\, r_i r_i^\top)`, a change of rank two. The product of all
-    :math:`I - s\, r_i r_i^\top` is :math:`I - R T R^\top` with :math:`T^{-1} = s^{-1} I + \mathrm{striu}(R^\top R)`.
-    If the rows are ``spread`` over processes, the Gram matrix is reduced once.
+    With :math:`G = H^\top H`, pass ``i`` turns its start by :math:`r_i = (W_i^\top G W_i)^k r_i^{(0)}`, normalized, and
+    :math:`W_{i+1} = W_i (I - s\, r_i r_i^\top)`. Kept are ``R`` and ``T`` of :math:`W_i = I - R T R^\top`, of which a
+    pass adds a column each, so that it reads little but ``G``.
     """
-    wide = h.double()  # has the digits for squares of singular values, and the range
-    if spread:  # a common scale would take communication of its own
-        starts, m = distributed.broadcast(starts), distributed.all_reduce_sum(wide.mT @ wide)
-    else:
-        wide = wide / largest_entry(wide)
-        m = wide.mT @ wide
-    found = []
-    for r in torch.split(unit(starts.double()), 1, dim=-1):
+    gram, _ = gram_matrix(h, spread=spread)
+    if spread:
+        starts = distributed.broadcast(starts)
+    starts = unit(starts.double())
+    r, t = torch.zeros_like(starts), starts.new_zeros(*starts.shape[:-2], starts.shape[-1], starts.shape[-1])
+    for i in range(starts.shape[-1]):
+        done, weights = r[..., :i], t[..., :i, :i]
+        turned = starts[..., i : i + 1]
         for _ in range(iterations):
-            r = unit(m @ r)
-        image = m @ r
-        half = r * (strength**2 / 2 * (r.mT @ image)) - strength * image
-        m = m + torch.cat([half, r], dim=-1) @ torch.cat([r, half], dim=-1).mT
-        m = m / largest_entry(m)  # only directions count
-        found.append(r)
-    r = torch.cat(found, dim=-1)
-    eye = identity(r)
-    inverse = eye + strength * (r.mT @ r).triu(1)  # s T⁻¹, which exists for s = 0 too
-    weights = strength * torch.linalg.solve_triangular(inverse, eye.expand_as(inverse), upper=True)
-    return RankOneProduct(r, weights).to(h.dtype)
+            turned = turned - done @ (weights @ (done.mT @ turned))  # W r
+            turned = gram @ turned
+            turned = unit(turned - done @ (weights.mT @ (done.mT @ turned)))  # Wᵀ G W r
+        t[..., :i, i : i + 1] = -strength * (weights @ (done.mT @ turned))
+        t[..., i, i] = strength
+        r[..., i : i + 1] = turned
+    return RankOneProduct(r, t).to(h.dtype)

@@ -16,7 +16,8 @@ def make_passes(
 
     The Gram matrix is used where it is faster and no gradient is asked for (``is_constant``).
     """
-    if is_constant and starts[0].shape[-1] == 1 and gram_pays(h.shape[-1], iterations, len(starts)):
+    rows = None if spread else h.shape[-2]
+    if is_constant and starts[0].shape[-1] == 1 and gram_pays(rows, h.shape[-1], iterations, len(starts)):
         return passes_on_gram(h, torch.cat(starts, dim=-1), iterations, strength, spread=spread)
     directions, weights = passes_in_turn(h, starts, iterations, strength, spread=spread)
     return directions, weights if len(starts) > 1 else strength

@@ -13,6 +13,7 @@ from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal
 from sfa.spectral.passes import make_passes
 from sfa.spectral.projection import subtract_projection, unit
+from sfa.spectral.row_blocks import is_large, turn_in_blocks
 
 
 def algorithm_1(
@@ -25,7 +26,10 @@ def algorithm_1(
     source = h.detach() if detach else h
     r = normal((*h.shape[:-2], h.shape[-1], 1), h, generator)  # r⁽⁰⁾, (..., d, 1)
     for _ in range(iterations):
-        r = unit(source.mT @ unit(source @ unit(r)))  # r⁽ⁱ⁾ = HᵀH r⁽ⁱ⁻¹⁾
+        if is_large(source, is_constant=detach):
+            r = turn_in_blocks(source, r)  # the same, at the speed of memory
+        else:
+            r = unit(source.mT @ unit(source @ unit(r)))  # r⁽ⁱ⁾ = HᵀH r⁽ⁱ⁻¹⁾
     return subtract_projection(h, unit(r), strength, is_constant=detach)  # H - s H r rᵀ
 
 

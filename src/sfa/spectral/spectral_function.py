@@ -56,7 +56,7 @@ class _SpectralFunction(torch.autograd.Function):
         u, sigma, vh, f, slope = ctx.saved_tensors
         leading = sigma[..., :1]
         damping = torch.finfo(sigma.dtype).eps ** 0.4 * torch.where(leading > 0, leading, 1)
-        ratio = _damped(f, sigma, slope, damping).unsqueeze(-2)
+        ratio = damped(f, sigma, slope, damping).unsqueeze(-2)
         grad_v = grad @ vh.mT  # (..., n, r)
         if ctx.detach:
             return (grad_v * ratio) @ vh, *[None] * 6
@@ -65,8 +65,8 @@ class _SpectralFunction(torch.autograd.Function):
             return x.unsqueeze(-1) + sign * x.unsqueeze(-2)  # (..., r, r)
 
         p, limit, damping = u.mT @ grad_v, pairs(slope, 1) / 2, damping.unsqueeze(-1)
-        symmetric = _damped(pairs(f, -1), pairs(sigma, -1), limit, damping)
-        skew = _damped(pairs(f, 1), pairs(sigma, 1), limit, damping)
+        symmetric = damped(pairs(f, -1), pairs(sigma, -1), limit, damping)
+        skew = damped(pairs(f, 1), pairs(sigma, 1), limit, damping)
         differential = u @ (((p + p.mT) / 2 * symmetric + (p - p.mT) / 2 * skew) @ vh)
         n, d = grad.shape[-2:]
         if n > d:
@@ -76,6 +76,6 @@ class _SpectralFunction(torch.autograd.Function):
         return differential, *[None] * 6
 
 
-def _damped(numerator: Tensor, denominator: Tensor, limit: Tensor, damping: Tensor) -> Tensor:
+def damped(numerator: Tensor, denominator: Tensor, limit: Tensor, damping: Tensor) -> Tensor:
     """Compute ``numerator / denominator``, passing to ``limit`` where the denominator is below ``damping``."""
     return (denominator * numerator + damping**2 * limit) / (denominator**2 + damping**2)
