@@ -115,12 +115,14 @@ def test_wide_embeddings_have_the_same_optimum_with_products_in_bfloat16(
     z, y = problem(n, d, 3)
     parts = [torch.arange(n), torch.arange(0, n, 2), torch.arange(1, n)]
     found = []
-    for low in (True, False):
+    for low, room in ((True, 2**30), (False, 2**30), (True, 0)):
         monkeypatch.setattr(regression, "has_fast_bfloat16", lambda device, low=low: low)
+        monkeypatch.setattr(regression, "ROTATED_BYTES", room)
         found.append(logistic_regression(z, y, parts, CS, tolerance=1e-9))
-    for a, b, part in zip(*found, parts, strict=True):
+    for a, b, c, part in zip(*found, parts, strict=True):
         assert (a.gap <= 1e-9 * a.objective).all()
         torch.testing.assert_close(a.objective, b.objective, rtol=2e-9, atol=0)
+        torch.testing.assert_close(a.objective, c.objective, rtol=2e-9, atol=0)
         slow = slow_objective(z[part], y[part], CS[3], a.coefficients[3].numpy(), a.intercepts[3].numpy())
         assert a.objective[3] == pytest.approx(slow, rel=1e-9)
 
@@ -155,9 +157,10 @@ def threads_of_new_threads() -> int:
         return pool.submit(torch.get_num_threads).result()
 
 
-def test_threads_change_nothing_and_are_given_back() -> None:
-    z, y = problem(120, 10, 3)
-    parts = [torch.arange(i, 30 + 9 * i) for i in range(11)]
+@pytest.mark.parametrize(("n", "d", "count"), [(120, 10, 11), (500, 400, 2)])
+def test_threads_change_nothing_and_are_given_back(n: int, d: int, count: int) -> None:
+    z, y = problem(n, d, 3)
+    parts = [torch.arange(i, n - 90 + 9 * i) for i in range(count)]
     before = torch.get_num_threads()
     try:
         alone = logistic_regression(z, y, parts, CS)
@@ -231,18 +234,19 @@ def test_a_step_that_is_too_long_is_made_shorter(length: float) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-@pytest.mark.parametrize("d", [6, 70])
-def test_the_unit_of_the_embeddings_is_free(scale: float, d: int) -> None:
+@pytest.mark.parametrize(("n", "d"), [(50, 6), (50, 70), (420, 400)])
+def test_the_unit_of_the_embeddings_is_free(scale: float, n: int, d: int) -> None:
     """``s z`` with ``C / s²`` is the same problem, and float32 inside does not see ``s``."""
-    z, y = problem(50, d, 3)
+    z, y = problem(n, d, 3)
     plain, scaled = solve_one(z, y), solve_one(scale * z, y, [c / scale**2 for c in CS])
     torch.testing.assert_close(scaled.objective * scale**2, plain.objective, rtol=1e-8, atol=0)
     largest = float(plain.coefficients.abs().max())
     torch.testing.assert_close(scaled.coefficients * scale, plain.coefficients, rtol=0, atol=1e-3 * largest)
 
 
-def test_a_shift_of_the_embeddings_goes_into_the_intercepts() -> None:
-    z, y = problem(60, 5, 3)
+@pytest.mark.parametrize(("n", "d"), [(60, 5), (420, 400)])
+def test_a_shift_of_the_embeddings_goes_into_the_intercepts(n: int, d: int) -> None:
+    z, y = problem(n, d, 3)
     plain, shifted = solve_one(z, y), solve_one(z + 1000, y)
     torch.testing.assert_close(shifted.objective, plain.objective, rtol=1e-8, atol=0)
     assert torch.equal(shifted.predict(z + 1000), plain.predict(z))
@@ -295,6 +299,23 @@ def test_low_precision_gives_way_to_float32_where_it_does_not_suffice(monkeypatc
     monkeypatch.setattr(newton, "LOW_STEPS", 2)
     _, objective, gap = newton.solve_newton(data, torch.tensor([1.0, 100.0]).double(), 1e-9, 200)
     assert (gap <= 1e-9 * objective).all()
+
+
+def test_gradients_in_float32_are_no_part_of_the_result() -> None:
+    z, y = problem(60, 5, 3)
+    found = []
+    for wide in (False, True):
+        data = PaddedParts([z], [y])
+        data.wide = wide
+        data.x_single = data.x_single * (1.1 if wide else 1)  # as if it were of very few digits
+        found.append(newton.solve_newton(data, torch.tensor([1.0, 100.0]).double(), 1e-9, 200))
+    for w, objective, gap in found:
+        assert (gap <= 1e-9 * objective).all()
+        scores = w @ data.x[0].mT  # (2, k, n)
+        cross_entropy = torch.nn.functional.cross_entropy(scores, y.expand(2, -1), reduction="none")
+        exact = torch.tensor([1.0, 100.0]) * cross_entropy.sum(1) + inner(w, w) / 2
+        torch.testing.assert_close(objective, exact, rtol=1e-12, atol=0)
+    torch.testing.assert_close(found[1][1], found[0][1], rtol=2e-9, atol=0)
 
 
 def test_predictions_are_the_largest_scores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ ROWS_TOGETHER = 2**14  # rows that are classified at a time, fewer if they would
 PIECE_BYTES = 2**24
 WIDE = 384  # columns from which on products with directions are in bfloat16, where the processor has it
 BASIS_PARTS = 3  # training parts whose principal axes serve all
+ROTATED_BYTES = 2**30  # of the rows of all parts, 8 n d; if they need more, each part is rotated when it is solved
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ def logistic_regression(
 
     Newton's method solves the problems of a batch at once. A step comes from conjugate gradients in float32, with
     products in bfloat16 for wide embeddings, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates where
-    that is nearly diagonal; objective and gradient are in float64 and correct what it lacks. As ``f`` is convex and its
-    curvature in ``W`` at least 1,
+    that is nearly diagonal. Gradients of wide embeddings are products in float32 first; objective and gradient of what
+    is returned, and of any further step, are in float64. As ``f`` is convex and its curvature in ``W`` at least 1,
 
     .. math::
         f(W, b) - f^* \le \tfrac12 \lVert \nabla_W f \rVert_F^2 + \nabla_b f^\top (b - b^*),
@@ -85,7 +86,8 @@ def logistic_regression(
     share the threads that torch may use, one each; the result does not depend on their number.
 
     Args:
-        z: Embeddings ``(n, d)`` of any floating-point dtype; only the rows in use are copied to float64.
+        z: Embeddings ``(n, d)`` of any floating-point dtype; only the rows in use are copied to float64, those of wide
+            embeddings all at once if they take 1 GiB or less.
         y: Labels ``(n,)``, whole numbers.
         parts: Row numbers of each training part, which all have the same classes.
         cs: Inverse strengths of the penalty.
@@ -97,19 +99,22 @@ def logistic_regression(
     classes = _check(z, y, parts, cs, tolerance)
 
     longest, d = max(len(part) for part in parts), z.shape[1]
-    axes = None
-    if WIDE < d <= longest:  # too wide to rotate every batch by axes of its own
+
+    def find_axes() -> Tensor:
         rows = [z[part].double() for part in parts[:BASIS_PARTS]]
-        axes = principal_axes([part.sub_(part.mean(0)) for part in rows])
+        return principal_axes([part.sub_(part.mean(0)) for part in rows])
 
     def solve(batch: Sequence[Tensor]) -> list[LogisticPath]:
         labels = [torch.searchsorted(classes, y[part]) for part in batch]
-        data = PaddedParts([z[part].double() for part in batch], labels, axes)
+        data = PaddedParts([take(part) for part in batch], labels, axes)
         return _solve(data, classes, cs, tolerance, max_steps)
 
     size = max(1, min(PARTS_TOGETHER, BATCH_BYTES // (longest * (4 * min(d, longest) + 8 * len(classes) * len(cs)))))
     paths = []
     with _single_threads() as pool:
+        # too wide to rotate every batch by axes of its own; a single thread's, so that their number changes nothing
+        axes = pool.submit(find_axes).result() if WIDE < d <= longest else None
+        take = rotate_rows(z, parts, axes, pool)
         for batch in pool.map(solve, [parts[start : start + size] for start in range(0, len(parts), size)]):
             for path in batch:
                 paths.append(path)
@@ -181,8 +186,9 @@ class PaddedParts:
     """Training parts of a batch, rows ``(n, d)`` and labels ``(n,)`` of each, padded with rows of zeros.
 
     Rotations leave the penalty as it is. With more rows than columns one rotation serves all parts, as they are samples
-    of the same embeddings: orthonormal ``axes`` ``(d, d)``, or else the principal axes of the batch. With fewer, each
-    part's own has but as many directions as rows. The rows are overwritten.
+    of the same embeddings: that to orthonormal ``axes`` ``(d, d)``, if the rows are given in their coordinates, or else
+    to the principal axes of the batch. With fewer, each part's own has but as many directions as rows. The rows are
+    overwritten.
     """
 
     def __init__(self, rows: Sequence[Tensor], labels: Sequence[Tensor], axes: Tensor | None = None) -> None:
@@ -190,11 +196,15 @@ class PaddedParts:
         self.mean = torch.stack([part.mean(0) for part in rows])  # (parts, d)
         self.rows = [part.sub_(mean) for part, mean in zip(rows, self.mean, strict=True)]
         self.axes = principal_axes(self.rows) if axes is None and d <= n else axes
+        if axes is not None:
+            self.mean = self.mean @ axes
         x = rows[0].new_zeros(len(rows), n, 1 + (n if self.axes is None else d))
         self.inverse = []  # (n, n) for each part with a rotation of its own
         for part, place in zip(self.rows, x, strict=True):
             place[: len(part), 0] = 1
-            if self.axes is None:
+            if axes is not None:
+                coordinates = part
+            elif self.axes is None:
                 coordinates, inverse = row_space(part)
                 self.inverse.append(inverse)
             else:
@@ -205,7 +215,8 @@ class PaddedParts:
         x[..., 1:] /= self.scale
         self.x = x  # (parts, n, r): a constant 1, then coordinates
         self.x_single = x.float()
-        self.x_low = self.x_single.bfloat16() if x.shape[2] > WIDE and has_fast_bfloat16(x.device) else self.x_single
+        self.wide = x.shape[2] > WIDE
+        self.x_low = self.x_single.bfloat16() if self.wide and has_fast_bfloat16(x.device) else self.x_single
         self.energy = self.x_single.square().sum(1)  # of each column, (parts, r)
         self.labels = pad_sequence(list(labels), batch_first=True)  # positions among the classes, (parts, n)
         self.valid = x[..., 0].contiguous()  # 1 for a row, 0 for padding, (parts, n)
@@ -216,6 +227,25 @@ class PaddedParts:
         if self.axes is not None:
             return w @ self.axes
         return w[..., : len(self.rows[part])] @ self.inverse[part] @ self.rows[part]
+
+
+def rotate_rows(z: Tensor, parts: Sequence[Tensor], axes: Tensor | None, pool: Executor) -> Callable[[Tensor], Tensor]:
+    """Return a function that gives the rows of a part, along the axes if there are any, as a copy in float64.
+
+    Splits share most rows, so that all are rotated once, unless that takes too much memory.
+    """
+    if axes is None:
+        return lambda part: z[part].double()
+    used = torch.unique(torch.cat(list(parts)))
+    if 8 * len(used) * z.shape[1] > ROTATED_BYTES:
+        return lambda part: z[part].double() @ axes.mT
+    rotated = axes.new_empty(len(used), z.shape[1])
+
+    def rotate(numbers: Tensor, place: Tensor) -> None:
+        torch.mm(z[numbers].double(), axes.mT, out=place)
+
+    list(pool.map(rotate, split_rows(used, z.shape[1]), split_rows(rotated, z.shape[1])))
+    return lambda part: rotated[torch.searchsorted(used, part)]
 
 
 def principal_axes(rows: Sequence[Tensor]) -> Tensor:

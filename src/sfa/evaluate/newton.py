@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ HALVINGS = 50  # of a step at most
 ROUNDING = 1e-14  # relative error of an objective; no fall below it is asked for
 LOW_STEPS = 30  # Newton steps with products of low precision, should they ever not suffice
 INNER_ITERATIONS = 1000  # conjugate gradients in a Newton step at most; the step is taken however far they came
+ROUGH = 1e-6  # least tolerance of steps with gradients in float32
 TINY = 1e-30  # keeps 0 / 0 out of problems whose residual has become exactly 0
 
 
@@ -28,8 +30,23 @@ class Problems(NamedTuple):
 
 
 def solve_newton(data: PaddedParts, c: Tensor, tolerance: float, max_steps: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return coefficients ``(p, k, r)``, objective and gap ``(p,)`` of all ``p`` problems, ``C`` changing fastest."""
+    """Return coefficients ``(p, k, r)``, objective and gap ``(p,)`` of all ``p`` problems, ``C`` changing fastest.
+
+    Wide problems come near the optimum by products in float32; what is returned is always from products in float64.
+    """
     problems = initialize(data, c)
+    if data.wide:
+        rough = copy(data)
+        rough.x = data.x_single
+        w, _, _ = take_steps(rough, problems, max(tolerance, ROUGH), min(max_steps, LOW_STEPS))
+        problems = problems._replace(w=w, scores=multiply_parts(w, data.x.mT, problems.part))
+    return take_steps(data, problems, tolerance, max_steps)
+
+
+def take_steps(
+    data: PaddedParts, problems: Problems, tolerance: float, max_steps: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take Newton steps until all gaps are small enough, by products with ``data.x`` in its precision."""
     w, objective, gap = problems.w.clone(), problems.c.clone(), problems.c.clone()
     for step in range(max_steps + 1):
         p = problems.scores.softmax(1)
@@ -55,7 +72,7 @@ def initialize(data: PaddedParts, c: Tensor) -> Problems:
     """Start from no coefficients, and the intercepts that are best then."""
     (parts, n, r), k = data.x.shape, data.counts.shape[1]
     part = torch.arange(parts).repeat_interleave(len(c))
-    w = data.x.new_zeros(len(part), k, r)
+    w = c.new_zeros(len(part), k, r)
     w[..., 0] = data.counts.log()[part]
     return Problems(torch.arange(len(part)), part, c.repeat(parts), w, w[..., :1].expand(-1, -1, n))
 
@@ -195,11 +212,11 @@ def pair_factors(v: Tensor, matrices: Tensor, part: Tensor, out: Tensor) -> list
 
 
 def multiply_parts(v: Tensor, matrices: Tensor, part: Tensor) -> Tensor:
-    """Multiply ``v[i]`` by the matrix of its part."""
-    out = v.new_empty(*v.shape[:2], matrices.shape[2])
-    for a, b, place in pair_factors(v, matrices, part, out):
+    """Multiply ``v[i]`` by the matrix of its part, in the precision of the matrices."""
+    out = matrices.new_empty(*v.shape[:2], matrices.shape[2])
+    for a, b, place in pair_factors(v.to(matrices.dtype), matrices, part, out):
         torch.mm(a, b, out=place)
-    return out
+    return out.to(v.dtype)
 
 
 def dot(a: Tensor, b: Tensor) -> Tensor:
