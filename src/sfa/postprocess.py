@@ -77,20 +77,14 @@ class PCA:
     """Replace the embeddings by their leading principal components, those of the centered embeddings.
 
     Args:
-        width: Number of components.
+        width: Number of components; all of them, if there are fewer.
     """
 
     def __init__(self, width: Count = 128) -> None:
         check_whole("width", width, 1)
         self.width = width
 
-    def check_width(self, width: int) -> None:
-        """Raise unless embeddings of this width have so many components."""
-        if self.width > width:
-            raise InputError(f"Embeddings of width {width} do not have {self.width} principal components.")
-
     def __call__(self, z: Tensor, data: Data) -> Tensor:
-        self.check_width(z.shape[1])
         mean = z.mean(0, dtype=torch.float64) if len(z) else z.new_zeros(z.shape[1], dtype=torch.float64)
         centered = _map_rows(z, lambda rows: rows - mean)
         v = singular_directions(centered)[1][:, : self.width]
