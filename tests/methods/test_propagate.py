@@ -16,7 +16,7 @@ import sfa
 from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.evaluate.baselines import propagated_features
-from sfa.methods.propagate import Propagate, feature_weights
+from sfa.methods.propagate import Propagate, weighting_of
 from sfa.run import Recipe, embed_run, evaluate_run, open_run, report_run, train_run
 from sfa.train import LambdaCallback, RunFolder, train
 from tests.cases import each
@@ -121,13 +121,17 @@ def test_without_pagerank_and_reduction_it_is_the_baseline_of_propagated_feature
         (torch.eye(4), "idf"),
         (3 * torch.eye(4), "idf"),
         (torch.eye(4).to_sparse_csr(), "idf"),
+        (0.3 * torch.eye(4), "none"),
+        (0.3 * torch.eye(4).to_sparse_csr(), "none"),
         (-torch.eye(4), "standard"),
         (torch.arange(8.0).view(4, 2), "standard"),
     ],
 )
-def test_weights_by_the_data(x: Tensor, expected: Any) -> None:
-    for found, wanted in zip(feature_weights(x, "auto"), feature_weights(x, expected), strict=True):
-        assert torch.equal(found, wanted)
+def test_weights_and_directions_to_drop_by_the_data(x: Tensor, expected: Any) -> None:
+    assert weighting_of(x) == expected
+    graph = build_graph(x.to_dense(), torch.tensor([[0, 1, 2], [1, 2, 3]]))
+    by_hand = fitted(graph, hidden=2, weighting=expected, drop_leading=int(expected == "idf"))
+    assert torch.equal(fitted(graph, hidden=2).projection, by_hand.projection)
 
 
 def test_columns_beyond_the_rank_are_zero() -> None:

@@ -49,10 +49,10 @@ class Propagate(Method):
         hops: The longest walk over which features are spread.
         alpha: Chance that PageRank restarts at a step; without that block if 0.
         power: Exponent of the singular values; 1 leaves them as they are.
-        drop_leading: Leading directions that are left out.
+        drop_leading: Leading directions that are left out; by default 1 of ``idf``, which all nodes share, and else 0.
         weighting: Weights of the features: ``idf``, the logarithm of the inverse share of nodes that have it;
-            ``standard``, columns of mean 0 and deviation 1; ``none``; or ``auto``, ``idf`` for features that are
-            mostly zeros and never negative, and else ``standard``.
+            ``standard``, columns of mean 0 and deviation 1; ``none``; or ``auto`` by the data. If most entries are 0
+            and none is negative, that is ``idf`` of counts and ``none`` of other numbers, and else ``standard``.
         iterations: Steps of the subspace iteration.
     """
 
@@ -67,16 +67,17 @@ class Propagate(Method):
         self,
         in_features: int,
         *,
-        hidden: Count = 128,
+        hidden: Count = 256,
         hops: Natural = 2,
         alpha: Share = 0.1,
         power: NonNegative = 2.0,
-        drop_leading: Natural = 1,
+        drop_leading: Natural | None = None,
         weighting: Weighting = "auto",
         iterations: Count = 4,
         spectral: Spectral = None,
     ) -> None:
-        for name, value, least in (("hidden", hidden, 1), ("hops", hops, 0), ("drop_leading", drop_leading, 0)):
+        wholes = (("hidden", hidden, 1), ("hops", hops, 0), ("drop_leading", drop_leading or 0, 0))
+        for name, value, least in (*wholes, ("iterations", iterations, 1)):
             check_whole(name, value, least)
         check_number("power", power)
         check_number("alpha", alpha, at_most=1)
@@ -91,13 +92,15 @@ class Propagate(Method):
     @torch.no_grad()
     def before_training(self, data: Data) -> None:
         """Weigh the features, and find the leading directions of all blocks."""
-        shift, scale = feature_weights(data.x, self.weighting)
+        weighting = weighting_of(data.x) if self.weighting == "auto" else self.weighting
+        shift, scale = feature_weights(data.x, weighting)
         self.shift.copy_(shift)
         self.scale.copy_(scale)
         table = self.blocks(data)
-        wanted = min(self.drop_leading + self.width, *table.shape)
+        drop = int(weighting == "idf") if self.drop_leading is None else self.drop_leading
+        wanted = min(drop + self.width, *table.shape)
         sigma, v = leading_directions(table, wanted, self.iterations)
-        kept = slice(self.drop_leading, wanted)
+        kept = slice(drop, wanted)
         directions = v[:, kept] * relative_powers(sigma[kept], self.power - 1)
         self.projection.zero_()[:, : directions.shape[1]] = directions
 
@@ -115,12 +118,16 @@ class Propagate(Method):
         return self.blocks(data) @ self.projection
 
 
+def weighting_of(x: Tensor) -> Weighting:
+    """Choose the weights of features ``(n, d)`` by what they look like."""
+    entries = x.values() if x.layout == torch.sparse_csr else x
+    if 2 * int(entries.count_nonzero()) >= x.shape[0] * x.shape[1] or bool((entries < 0).any()):
+        return "standard"
+    return "idf" if bool((entries == entries.round()).all()) else "none"
+
+
 def feature_weights(x: Tensor, weighting: Weighting) -> tuple[Tensor, Tensor]:
     """Return the shift and the scale ``(d,)`` of the columns of features ``(n, d)``: ``(x - shift) scale``."""
-    entries = x.values() if x.layout == torch.sparse_csr else x
-    if weighting == "auto":
-        is_sparse = 2 * int(entries.count_nonzero()) < x.shape[0] * x.shape[1]
-        weighting = "idf" if is_sparse and bool((entries >= 0).all()) else "standard"
     shift, scale = torch.zeros((2, x.shape[1]), dtype=torch.float64, device=x.device)
     if weighting == "standard":
         mean, deviation = column_statistics(x)
@@ -128,7 +135,7 @@ def feature_weights(x: Tensor, weighting: Weighting) -> tuple[Tensor, Tensor]:
     if weighting == "none":
         return shift, scale + 1
     if x.layout == torch.sparse_csr:
-        count = torch.bincount(x.col_indices()[entries != 0], minlength=x.shape[1])
+        count = torch.bincount(x.col_indices()[x.values() != 0], minlength=x.shape[1])
     else:
         count = x.count_nonzero(0)
     return shift, (x.shape[0] / count.clamp(min=1).double()).log()
