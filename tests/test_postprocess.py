@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 
 import pytest
+import sklearn.decomposition
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,9 @@ from sfa.errors import InputError
 from sfa.methods import GRACE
 from sfa.nn import GCN
 from sfa.nn.sparse import Propagation, propagation_of
-from sfa.postprocess import ConcatFeatures, Propagate, RemoveTopPCs, propagate
+from sfa.postprocess import PCA, ConcatFeatures, Power, Propagate, RemoveTopPCs, propagate
+from sfa.run import Recipe
+from sfa.run.identity import recipe_hash
 from sfa.seeding import seeded_initialization
 from tests.cases import each
 
@@ -73,6 +76,15 @@ class TestInOrder:
         expected = torch.linalg.matrix_power(dense_adjacency(graph), hops) @ z
         torch.testing.assert_close(Propagate(hops)(z, graph), expected, rtol=1e-6, atol=1e-7)
 
+    @each("is_weighted", [False, True])
+    def test_propagate_keeps_every_hop_side_by_side(self, is_weighted: bool) -> None:
+        graph = random_graph(1, 9, is_weighted)
+        z = torch.randn(9, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+        z[4] = 0
+        hops = [torch.linalg.matrix_power(dense_adjacency(graph), hop) @ z for hop in range(3)]
+        expected = torch.cat([h / h.norm(dim=1, keepdim=True).where(h.any(1, keepdim=True), 1) for h in hops], dim=1)
+        torch.testing.assert_close(Propagate(2, concat=True)(z, graph), expected, rtol=1e-6, atol=1e-7)
+
     def test_concat_features_takes_those_of_the_graph(self) -> None:
         graph = random_graph(1, 7, False)
         torch.testing.assert_close(ConcatFeatures(0.3)(Z, graph), concat_features(Z, graph.x, 0.3), rtol=0, atol=0)
@@ -115,6 +127,8 @@ class TestInOrder:
             (lambda: RemoveTopPCs(1.5), "count must be a whole number, 1 or more, not 1.5."),
             (lambda: Propagate(0), "hops must be a whole number, 1 or more, not 0."),
             (lambda: Propagate(True), "hops must be a whole number, 1 or more, not True."),
+            (lambda: PCA(0), "width must be a whole number, 1 or more, not 0."),
+            (lambda: Power(-1.0), "p must be a number, 0 or more, not -1.0."),
             (lambda: ConcatFeatures(0.0), "weight must be a number, above 0, not 0.0."),
             (lambda: ConcatFeatures(math.nan), "weight must be a number, above 0, not nan."),
         ],
@@ -172,6 +186,67 @@ class TestRemoveTopPCs:
         with pytest.raises(InputError, match=message):
             RemoveTopPCs(count).check_width(6)
         RemoveTopPCs(count).check_width(count + 1)
+
+
+class TestPower:
+    @each("p", [0.0, 0.5, 1.0, 2.0, 3.0])
+    @each(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-5)])
+    @each("rows_at_a_time", [7, 40])
+    def test_the_singular_values_to_a_power(
+        self, p: float, dtype: torch.dtype, tolerance: float, rows_at_a_time: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sfa.matrices.CHUNK_BYTES", 4 * 6 * rows_at_a_time)
+        z = embeddings(dtype)
+        found = Power(p)(z, Data())
+        u, sigma, v = torch.linalg.svd(z.double(), full_matrices=False)
+        expected = u * (sigma / sigma[0]) ** p * sigma[0] @ v
+        assert found.dtype == dtype
+        limit = tolerance * float(sigma[0])
+        torch.testing.assert_close(found.double(), expected, rtol=0, atol=limit)
+
+    def test_directions_that_are_not_there_stay_away(self) -> None:
+        """Flattened, rounding would be as strong as all else."""
+        z = embeddings()
+        z = torch.cat([z, z[:, :2]], dim=1)
+        found = torch.linalg.svdvals(Power(0.0)(z, Data()))
+        torch.testing.assert_close(found, found[0] * torch.tensor([1.0] * 6 + [0.0] * 2, dtype=torch.float64))
+        assert (Power(0.5)(torch.zeros(5, 3), Data()) == 0).all()
+        assert Power(0.5)(torch.empty(0, 3), Data()).shape == (0, 3)
+
+
+class TestPCA:
+    @each("width", [1, 3, 6])
+    @each(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+    def test_those_of_scikit_learn(self, width: int, dtype: torch.dtype, tolerance: float) -> None:
+        z = embeddings(dtype) + 5
+        found = PCA(width)(z, Data())
+        expected = torch.from_numpy(sklearn.decomposition.PCA(width, svd_solver="full").fit_transform(z.double()))
+        sign = (found.double() * expected).sum(0).sign()
+        assert found.dtype == dtype
+        torch.testing.assert_close(found.double(), sign * expected, rtol=0, atol=tolerance * 30)
+
+    def test_more_than_there_are(self) -> None:
+        assert PCA(100)(embeddings(), Data()).shape == (40, 6)
+        assert PCA(2)(embeddings()[:1], Data()).abs().max() < 1e-12
+        assert PCA(2)(torch.empty(0, 3), Data()).shape == (0, 2)
+
+
+class TestRecipes:
+    def test_steps_of_a_recipe_and_the_widths_after_them(self) -> None:
+        graph = random_graph(1, 12, False)
+        steps = [{"name": "propagate", "concat": True}, {"name": "power", "p": 2}, {"name": "pca", "width": 5}]
+        recipe = Recipe.parse({"method": "grace", "encoder": {"hidden": 4}, "postprocess": steps})
+        assert recipe.build_for(graph).embed(graph).shape == (12, 5)
+        after = recipe.updated({"postprocess": [*steps, {"name": "remove-top-pcs", "count": 4}]})
+        assert after.build_for(graph).embed(graph).shape == (12, 5)
+
+    def test_hashes_of_recipes_without_the_new_option_stay(self) -> None:
+        recipe = Recipe.parse({"method": "grace", "postprocess": [{"name": "propagate", "hops": 2}]}).as_dict()
+        other = {**recipe, "postprocess": [{"name": "propagate", "hops": 2, "concat": True}]}
+        old = {**recipe, "postprocess": [{"name": "propagate", "hops": 2}]}
+        assert recipe["postprocess"][0]["concat"] is False
+        assert recipe_hash(recipe) == recipe_hash(old)
+        assert recipe_hash(recipe) != recipe_hash(other)
 
 
 class TestPropagate:

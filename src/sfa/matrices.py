@@ -53,6 +53,32 @@ def unit_rows(rows: Tensor) -> Tensor:
     return unit
 
 
+@torch.no_grad()
+def singular_directions(z: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute the singular values ``(d,)`` of a table ``(n, d)``, falling, and its right singular vectors ``(d, d)``.
+
+    They are those of the Gram matrix in float64, summed in chunks of rows, so that values below some 1e-8 of the
+    largest are rounding. Memory does not grow with the rows.
+    """
+    n, width = z.shape
+    largest = z.abs().amax() if z.numel() else z.new_ones(())
+    if not largest.isfinite():
+        raise InputError("Embeddings with NaN or infinity have no leading directions.")
+    scale = torch.where(largest > 0, largest, 1)  # so that no square overflows
+    gram = torch.zeros(width, width, dtype=torch.float64, device=z.device)
+    for chunk in row_chunks((n, width)):
+        rows = (z[chunk] / scale).double()
+        gram += rows.mT @ rows
+    values, vectors = torch.linalg.eigh(gram)
+    return values.clamp(min=0).sqrt().flip(0) * scale, vectors.flip(1)
+
+
+def relative_powers(sigma: Tensor, exponent: float) -> Tensor:
+    """Raise singular values, falling and relative to the first, to a power; those that are rounding become 0."""
+    ratio = sigma / sigma[:1].where(sigma[:1] > 0, 1)
+    return ratio.pow(exponent).where(ratio > 1e-6, 0)
+
+
 def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:
     """Make a float32 tensor of this shape over an unnamed temporary file in TMPDIR, written chunk by chunk."""
     try:

@@ -8,9 +8,9 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.structure import some_rows
-from sfa.matrices import row_chunks, unit_rows
+from sfa.matrices import relative_powers, row_chunks, singular_directions, unit_rows
 from sfa.nn.sparse import Propagation, propagation_of, sparse_product
-from sfa.ranges import Count, Positive, check_number, check_whole
+from sfa.ranges import Count, NonNegative, Positive, check_number, check_whole
 from sfa.registry import register
 
 Postprocess = Callable[[Tensor, Data], Tensor]
@@ -44,22 +44,51 @@ class RemoveTopPCs:
 
     @torch.no_grad()
     def __call__(self, z: Tensor, data: Data) -> Tensor:
-        n, width = z.shape
-        self.check_width(width)
-        largest = z.abs().amax() if n else z.new_ones(())
-        if not largest.isfinite():
-            raise InputError("Embeddings with NaN or infinity have no leading directions.")
-        scale = torch.where(largest > 0, largest, 1)  # so that no square overflows
-        gram = torch.zeros(width, width, dtype=torch.float64, device=z.device)
-        for chunk in row_chunks((n, width)):
-            rows = (z[chunk] / scale).double()
-            gram += rows.mT @ rows
-        leading = torch.linalg.eigh(gram).eigenvectors[:, width - self.count :]
-        result = torch.empty_like(z, memory_format=torch.contiguous_format)
-        for chunk in row_chunks((n, width)):
-            rows = z[chunk].double()
-            result[chunk] = (rows - (rows @ leading) @ leading.mT).to(z.dtype)
-        return result
+        self.check_width(z.shape[1])
+        leading = singular_directions(z)[1][:, : self.count]
+        return _map_rows(z, lambda rows: rows - (rows @ leading) @ leading.mT)
+
+
+@register("postprocess", "power")
+class Power:
+    r"""Raise the singular values of the embeddings to a power, relative to the largest.
+
+    .. math::
+        Z V \operatorname{diag}\bigl((\sigma_i / \sigma_1)^{p-1}\bigr) V^\top, \qquad Z = U \Sigma V^\top
+
+    Above 1, the leading directions count more than they did; below 1 less, and at 0 all alike (whitening).
+
+    Args:
+        p: The exponent; 1 changes nothing.
+    """
+
+    def __init__(self, p: NonNegative = 2.0) -> None:
+        check_number("p", p)
+        self.p = p
+
+    def __call__(self, z: Tensor, data: Data) -> Tensor:
+        sigma, v = singular_directions(z)
+        change = v * relative_powers(sigma, self.p - 1) @ v.mT
+        return _map_rows(z, lambda rows: rows @ change)
+
+
+@register("postprocess", "pca")
+class PCA:
+    """Replace the embeddings by their leading principal components, those of the centered embeddings.
+
+    Args:
+        width: Number of components; all of them, if there are fewer.
+    """
+
+    def __init__(self, width: Count = 128) -> None:
+        check_whole("width", width, 1)
+        self.width = width
+
+    def __call__(self, z: Tensor, data: Data) -> Tensor:
+        mean = z.mean(0, dtype=torch.float64) if len(z) else z.new_zeros(z.shape[1], dtype=torch.float64)
+        centered = _map_rows(z, lambda rows: rows - mean)
+        v = singular_directions(centered)[1][:, : self.width]
+        return _map_rows(centered, lambda rows: rows @ v)
 
 
 @register("postprocess", "propagate")
@@ -68,14 +97,17 @@ class Propagate:
 
     Args:
         hops: Number of repetitions.
+        concat: Keep the embeddings of every hop, ``[Z, ÂZ, …]`` side by side with unit rows, and not the last alone.
     """
 
-    def __init__(self, hops: Count = 1) -> None:
+    def __init__(self, hops: Count = 1, *, concat: bool = False) -> None:
         check_whole("hops", hops, 1)
-        self.hops = hops
+        self.hops, self.concat = hops, concat
 
     def __call__(self, z: Tensor, data: Data) -> Tensor:
         adjacency = propagation_of(data, z.dtype)
+        if self.concat:
+            return hops_side_by_side(z, adjacency, self.hops)
         for _ in range(self.hops):
             z = propagate(z, adjacency)
         return z
@@ -114,4 +146,23 @@ def propagate(z: Tensor, adjacency: Propagation, *, chunk: int = CHUNK) -> Tenso
     for start in range(0, len(z), chunk):
         rows = adjacency.rows(start, min(start + chunk, len(z)))
         result[start : start + chunk] = sparse_product(rows, rows, z)  # no backward pass, and so no transpose
+    return result
+
+
+def hops_side_by_side(z: Tensor, adjacency: Propagation, hops: int) -> Tensor:
+    r"""Compute :math:`[Z, \hat A Z, \dots, \hat A^k Z]` for ``k`` hops, each with unit rows: ``(n, (k + 1) d)``."""
+    rows = z.new_empty(len(z), (hops + 1) * z.shape[1])
+    for hop, block in enumerate(torch.split(rows, z.shape[1], 1)):
+        z = propagate(z, adjacency) if hop else z.detach()
+        block.copy_(unit_rows(z))
+    return rows
+
+
+def _map_rows(z: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """Change rows in float64, chunk by chunk."""
+    z = z.detach()
+    width = change(z[:0].double()).shape[1]
+    result = z.new_empty(len(z), width)
+    for chunk in row_chunks(tuple(z.shape)):
+        result[chunk] = change(z[chunk].double()).to(z.dtype)
     return result

@@ -38,9 +38,9 @@ SHORT: dict[str, Any] = {"encoder.hidden": 64, "training.epochs": 15, "training.
 
 
 def built_in(task: Task | None = None) -> dict[str, type[Method]]:
-    """The methods of the package itself, whatever else is installed."""
+    """The methods of the package itself that learn something, whatever else is installed."""
     methods = available_methods(task).items()
-    return {name: method for name, method in methods if method.__module__.startswith("sfa.methods.")}
+    return {name: one for name, one in methods if one.learns and one.__module__.startswith("sfa.methods.")}
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -379,21 +379,21 @@ def test_old_keys_of_postprocessing_are_steps_in_their_order() -> None:
     recipe = Recipe.parse({"own_features": 0.5, "smoothing": 2, "without_leading": 1})
     assert recipe.postprocess == [
         {"name": "remove-top-pcs", "count": 1},
-        {"name": "propagate", "hops": 2},
+        {"name": "propagate", "hops": 2, "concat": False},
         {"name": "concat-features", "weight": 0.5},
     ]
     assert recipe.updated({"smoothing": 0}).postprocess == [recipe.postprocess[0], recipe.postprocess[2]]
     assert recipe.updated({"smoothing": 3, "own_features": 0}).postprocess == [
         recipe.postprocess[0],
-        {"name": "propagate", "hops": 3},
+        {"name": "propagate", "hops": 3, "concat": False},
     ]
     assert recipe.updated({"method.name": "dgi", "smoothing": 1}).postprocess[1]["hops"] == 1
 
 
 def test_postprocessing_is_not_the_methods_affair() -> None:
     recipe = Recipe.parse({"postprocess": ["propagate"]})
-    assert recipe.updated({"method.name": "dgi"}).postprocess == [{"name": "propagate", "hops": 1}]
-    assert recipe.updated({"postprocess.0.hops": 2}).postprocess == [{"name": "propagate", "hops": 2}]
+    assert recipe.updated({"method.name": "dgi"}).postprocess == [{"name": "propagate", "hops": 1, "concat": False}]
+    assert recipe.updated({"postprocess.0.hops": 2}).postprocess == [{"name": "propagate", "hops": 2, "concat": False}]
     assert [type(step).__name__ for step in recipe.build(5).postprocess] == ["Propagate"]
     assert Recipe.parse({}).build(5).postprocess == ()
 

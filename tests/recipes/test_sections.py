@@ -168,11 +168,11 @@ def test_steps_are_names_or_mappings(planted: Data) -> None:
         {"postprocess": [{"name": "propagate", "hops": 1}, {"name": "concat-features", "weight": 1.0}]}
     )
     assert named == mapped == Recipe.parse({"smoothing": 1, "own_features": 1.0})
-    assert Recipe.parse({"postprocess": "propagate"}).postprocess == [{"name": "propagate", "hops": 1}]
+    assert Recipe.parse({"postprocess": "propagate"}).postprocess == [{"name": "propagate", "hops": 1, "concat": False}]
     assert Recipe.parse({"postprocess": None}).postprocess == Recipe.parse({"postprocess": []}).postprocess == []
     turned = Recipe.parse({"postprocess": ["concat-features", {"name": "propagate", "hops": 2}]})
     assert [type(step).__name__ for step in turned.build_for(planted).postprocess] == ["ConcatFeatures", "Propagate"]
-    assert turned.updated({"postprocess.1.hops": 3}).postprocess[1] == {"name": "propagate", "hops": 3}
+    assert turned.updated({"postprocess.1.hops": 3}).postprocess[1]["hops"] == 3
     with pytest.raises(InputError, match="'postprocess' is a name"):
         Recipe.parse({"postprocess": [3]})
     with pytest.raises(InputError, match="Postprocess key 'hops'"):

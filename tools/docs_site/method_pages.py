@@ -66,6 +66,8 @@ def _opening(name: str, method: type[Method]) -> str:
 
 def _commands(name: str) -> str:
     dataset = next((key.split("/")[1] for key in shipped_recipes() if key.startswith(f"{name}/")), "DATA")
+    if not METHODS[name].learns:
+        return f"```\nsfa train {dataset} --method {name}\n```"
     lines = [
         f"sfa train {dataset} --recipe {name}                   # the plain method",
         f"sfa train {dataset} --recipe {name} --spectral sfa    # with SFA in its slot",
@@ -120,6 +122,8 @@ def _fits(method: type[Method]) -> list[str]:
         "Several processes (`torchrun`) act as one." if method.spans_processes else "It runs in one process.",
         f"Samplers: {', '.join(f'`{name}`' for name in method.samplers) or 'any for its data'} (`sfa list samplers`).",
     ]
+    if not method.learns:
+        facts.append("It learns nothing: it has no encoder, takes no spectral map, and looks at the data once.")
     if method.transductive:
         facts.append("It has weights for each node: it embeds the graph that it was trained on and no other.")
     if method.requires_row_identity:

@@ -234,7 +234,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _embed(self, data: Data) -> NDArray[np.float32]:
         if self.task != "image":  # of which the method moves some at a time
-            data = copy.copy(data).to(next(self.method_.parameters()).device)
+            tensors = (*self.method_.parameters(), *self.method_.buffers())
+            data = copy.copy(data).to(tensors[0].device)
         embeddings: NDArray[np.float32] = self.method_.embed(data).cpu().numpy()
         return embeddings
 
@@ -266,7 +267,7 @@ def section_of(kind: str, part: Any) -> tuple[Any, Any]:
 def sections_of_method(method: Method) -> dict[str, Any]:
     """Return the sections that stand for a method that was given as an object, with all its parts."""
     sections: dict[str, Any] = {"method": f"<{name_of('method', type(method))}>"}
-    if not method.transductive:
+    if method.encoder is not None:
         sections["encoder"] = {"name": _class_name(getattr(method.encoder, "module", method.encoder))}
     if method.takes_augmentation:
         sections["augmentation"] = {"name": _class_name(method.augmentation)}

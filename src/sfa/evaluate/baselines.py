@@ -8,10 +8,9 @@ from torch_geometric.data import Data
 from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.protocols import Embedder
 from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
-from sfa.matrices import unit_rows
 from sfa.nn.image_encoder import to_float
 from sfa.nn.sparse import feature_product, propagation_of
-from sfa.postprocess import propagate
+from sfa.postprocess import hops_side_by_side
 from sfa.tasks import Task
 
 HOPS = 2
@@ -29,13 +28,8 @@ def propagated_features(graph: Data) -> Tensor:
     n, width = x.shape
     if 4 * (HOPS + 1) * n * width > MOST_BYTES:
         projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
-        x, width = feature_product(x, projection.to(x)), 256
-    adjacency, h = propagation_of(graph, torch.float32), x.to_dense().float()
-    rows = h.new_empty(n, (HOPS + 1) * width)
-    for hop, block in enumerate(torch.split(rows, width, 1)):
-        h = propagate(h, adjacency) if hop else h
-        block.copy_(unit_rows(h))
-    return rows
+        x = feature_product(x, projection.to(x))
+    return hops_side_by_side(x.to_dense().float(), propagation_of(graph, torch.float32), HOPS)
 
 
 def raw_pixels(images: Data) -> Tensor:

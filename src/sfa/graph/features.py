@@ -52,7 +52,7 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     if how == "none":
         return graph
     if how == "standard":
-        mean, deviation = _column_statistics(x)
+        mean, deviation = column_statistics(x)
         return _map_rows(graph, lambda rows: (rows.double() - mean) / deviation)
     lowest = 0.0
     if how == "shifted-row":
@@ -126,7 +126,7 @@ def _dense_rows(x: Tensor) -> Iterator[Tensor]:
     return (some_rows(x, chunk.start, chunk.stop).to_dense() for chunk in row_chunks(tuple(x.shape)))
 
 
-def _column_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
+def column_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
     """Compute means and deviations ``(d,)`` of the columns in float64; infinity for a column of equal entries."""
     total, squares = torch.zeros((2, x.shape[1]), dtype=torch.float64, device=x.device)
     # The deviation of a constant column may be above 0, as its mean is rounded.

@@ -20,6 +20,7 @@ from sfa.methods.costa import COSTA as COSTA
 from sfa.methods.deepwalk import DeepWalk as DeepWalk
 from sfa.methods.node2vec import Node2Vec as Node2Vec
 from sfa.methods.gae import GAE as GAE, VGAE as VGAE
+from sfa.methods.propagate import Propagate as Propagate
 from sfa.methods.graphcl import GraphCL as GraphCL
 from sfa.methods.joao import JOAO as JOAO, JOAOv2 as JOAOv2
 from sfa.methods.simgrace import SimGRACE as SimGRACE

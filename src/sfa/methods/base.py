@@ -37,6 +37,9 @@ Observer = Callable[[FeatureMaps], None]  # is called with the feature maps of a
 class TrainingHooks:
     """Functions that the training loop calls on a method, and that a method may override."""
 
+    def before_training(self, data: Data) -> None:
+        """Look at all data once, as training and embedding see them, and keep the results in buffers."""
+
     def constant_rate(self) -> Iterable[nn.Parameter]:
         """Return the weights whose learning rate stays at its peak, whatever the schedule."""
         return ()
@@ -75,6 +78,7 @@ class Method(TrainingHooks, nn.Module, ABC):
     takes_augmentation: ClassVar[bool] = False
     samplers: ClassVar[tuple[str, ...]] = ()  # the names of the samplers it works with; if empty, any
     transductive: ClassVar[bool] = False  # it has weights for each node, no encoder, and embeds no other graph
+    learns: ClassVar[bool] = True  # else it has no weights, no encoder and no slot: all is done in before_training
     requires_row_identity: ClassVar[bool] = False  # no spectral map may mix rows, each of which is one node or graph
     spans_processes: ClassVar[bool] = False  # the rows of a step may be spread over several processes
 

@@ -130,8 +130,12 @@ def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Te
     if x.layout != torch.sparse_csr:
         return x @ weight
     needs_transpose = torch.is_grad_enabled() and weight.requires_grad
-    transpose = _TRANSPOSES.get(x, lambda: _transpose(x)) if needs_transpose else x
-    return sparse_product(x, transpose, weight.contiguous())
+    return sparse_product(x, transposed(x) if needs_transpose else x, weight.contiguous())
+
+
+def transposed(x: Tensor) -> Tensor:
+    """Return the transpose of a dense or CSR matrix; that of a CSR matrix is CSR, and is made once."""
+    return _TRANSPOSES.get(x, lambda: _transpose(x)) if x.layout == torch.sparse_csr else x.mT
 
 
 def _transpose(x: Tensor) -> Tensor:

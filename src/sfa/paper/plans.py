@@ -281,6 +281,6 @@ def starting_point(
     if recipe is not None:
         given = starting_recipe(dataset, task, method=next(iter(methods), None), recipe=recipe, changes=changes)
         return Base((given.method["name"],), lambda method: given)
-    default = available_methods(task) if study.many_methods else (DEFAULTS[task],)
-    names = tuple(dict.fromkeys(methods or default))
+    learning = [name for name, method in available_methods(task).items() if method.learns]
+    names = tuple(dict.fromkeys(methods or (learning if study.many_methods else (DEFAULTS[task],))))
     return Base(names, lambda method: starting_recipe(dataset, task, method=method, changes=changes))

@@ -157,10 +157,13 @@ def flatten(recipe: Mapping[str, Any]) -> dict[str, Any]:
         method.pop("latent", None)
     if "method" in recipe:
         flat["method"] = _without(method, NEW_OPTIONS.get(name, {}))
-    steps = {step["name"]: step for step in recipe.get("postprocess") or []}
+    listed = [_without(step, {"concat": False}) for step in recipe.get("postprocess") or []]
+    steps = {step["name"]: step for step in listed}
     old_steps = {key: steps[name][option] for key, (name, option) in STEPS.items() if name in steps}
-    in_order = [step["name"] for step in recipe.get("postprocess") or []] == [STEPS[key][0] for key in old_steps]
-    return {**flat, **(old_steps if in_order else {"postprocess": list(recipe["postprocess"])})}
+    in_order = listed == [
+        {"name": name, option: old_steps[key]} for key, (name, option) in STEPS.items() if key in old_steps
+    ]
+    return {**flat, **(old_steps if in_order else {"postprocess": listed})}
 
 
 def _only(section: Any) -> Any:

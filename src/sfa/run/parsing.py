@@ -14,7 +14,7 @@ from sfa.augment import Augmentation, Compose
 from sfa.errors import InputError, unknown_name
 from sfa.graph.features import OF_ALL_ROWS
 from sfa.methods import Method
-from sfa.postprocess import ConcatFeatures
+from sfa.postprocess import PCA, ConcatFeatures
 from sfa.registry import build, is_path, known_names, resolve
 from sfa.run.sections import as_list, check_part, is_object, named, names_of, options_of, takes_anything
 from sfa.sampling import Sampler
@@ -41,7 +41,7 @@ def class_of_method(name: str) -> type[Method]:
     if not (inspect.isclass(found) and issubclass(found, Method)):
         raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
     parameters = inspect.signature(found).parameters
-    first = "num_nodes" if found.transductive else "encoder"
+    first = "num_nodes" if found.transductive else "encoder" if found.learns else "in_features"
     needed = [first, *(["augmentation"] if found.takes_augmentation else []), "spectral"]
     missing = [argument for argument in needed if argument not in parameters]
     if missing and not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
@@ -73,13 +73,14 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
     sections = {
         "encoder": None,
         "augmentation": None,
-        "spectral": _spectral_section(given.get("spectral", {}), method_class.task),
+        "spectral": _spectral_section(given.get("spectral", {}) if method_class.learns else "none", method_class.task),
         "postprocess": [named(one, "postprocess", {}, None) for one in as_list(given.get("postprocess"))],
         "sampler": sampler,
         "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
         "training": training,
     }
     no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
+    no_encoder = no_encoder if method_class.learns else "learns nothing and has no encoder"
     no_views = None if method_class.takes_augmentation else "makes no views of its data"
     for kind, reason in (("encoder", no_encoder), ("augmentation", no_views)):
         if reason is None:
@@ -165,17 +166,19 @@ def build_method(
             options["spectral"] = as_spectral(_build("spectral", recipe.spectral, parts))
             if method_class.transductive and num_nodes is None:
                 raise InputError(f"{name} has weights for each node: say how many nodes there are.")
-            first = num_nodes if method_class.transductive else _build("encoder", recipe.encoder, parts, in_features)
+            first: Any = num_nodes if method_class.transductive else in_features
+            if recipe.encoder is not None:
+                first = _build("encoder", recipe.encoder, parts, in_features)
             if recipe.augmentation is not None:
                 options["augmentation"] = _build("augmentation", recipe.augmentation, parts)
             built = method_class(first, **options)
     if recipe.postprocess:
         built.postprocess = [build("postprocess", step) for step in recipe.postprocess]
     for step in built.postprocess:
-        if isinstance(step, ConcatFeatures):
-            break  # the steps after it see wider embeddings
         if hasattr(step, "check_width"):
             step.check_width(built.width)
+        if isinstance(step, ConcatFeatures | PCA) or getattr(step, "concat", False):
+            break  # the steps after it see embeddings of another width
     return built
 
 

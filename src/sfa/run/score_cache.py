@@ -73,7 +73,8 @@ def usual_protocol(data: Data) -> Protocol:
 
 def baselines_of(run: Run) -> dict[str, Embedder]:
     """Return the embeddings that need no training, by their names."""
-    return {**BASELINES[task_of(run.data)], "untrained encoder": lambda data: run.untrained.embed(data)}
+    untrained = {"untrained encoder": lambda data: run.untrained.embed(data)} if run.method.learns else {}
+    return {**BASELINES[task_of(run.data)], **untrained}
 
 
 def score_all(

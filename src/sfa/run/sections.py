@@ -16,7 +16,7 @@ from sfa.sampling import Sampler
 from sfa.spectral import SpectralMap
 
 GIVEN: dict[str, tuple[str, ...]] = {
-    "method": ("encoder", "augmentation", "spectral", "num_nodes", "width"),
+    "method": ("encoder", "augmentation", "spectral", "num_nodes", "in_features", "width"),
     **dict.fromkeys(("spectral", "augmentation", "postprocess"), ()),
 }
 """Arguments that a recipe does not set, by kind; of encoders and samplers it is the first one, the size or the data."""

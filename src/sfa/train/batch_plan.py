@@ -55,7 +55,7 @@ class BatchPlan:
         if num_seeds < self._at_least:
             raise InputError(f"{num_seeds} {seeds} cannot be shared by {self.count} processes: train with fewer.")
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
-        self._data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
+        self.data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
 
     def plan(self, epoch: int) -> list[Tensor]:
         """Draw the seeds of each step of an epoch, of all processes; a step of too few is joined to the next one."""
@@ -76,7 +76,7 @@ class BatchPlan:
         for number, part in enumerate(parts, start=1):
             own = part.tensor_split(self.count)[self.rank]
             is_whole = self._whole and len(own) == self.sampler.num_seeds
-            batch = self._data if is_whole else self.sampler.batch(own, generator).to(self.device)
+            batch = self.data if is_whole else self.sampler.batch(own, generator).to(self.device)
             yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
     def rest(self, epoch: int, plan: list[Tensor], first: int) -> Iterator[Part]:

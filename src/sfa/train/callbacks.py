@@ -183,7 +183,8 @@ class RestoreBest(Callback):
             self.weights = {name: value.detach().clone() for name, value in state.method.state_dict().items()}
 
     def on_train_end(self, state: TrainingState) -> None:
-        state.method.load_state_dict(self.weights)
+        if self.weights:  # a method that learns nothing has no epochs
+            state.method.load_state_dict(self.weights)
         self.weights = {}
 
     def state_dict(self) -> dict[str, Tensor]:

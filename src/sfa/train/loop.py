@@ -97,7 +97,10 @@ def train(
     if fabric.world_size > 1:
         distributed.enable_cross_rank(method)
     base_optimizer = make_optimizer(optimizer, method, lr=lr, weight_decay=weight_decay, momentum=momentum)
-    model, fabric_optimizer = fabric.setup(method, base_optimizer)
+    learns = len(base_optimizer.param_groups[0]["params"]) > 0
+    model, fabric_optimizer = (
+        fabric.setup(method, base_optimizer) if learns else (fabric.to_device(method), base_optimizer)
+    )
     model.train()
     hooks = method if isinstance(method, TrainingHooks) else TrainingHooks()
     batches = BatchPlan(data, sampler, seed, fabric.device, accumulate)
@@ -119,7 +122,10 @@ def train(
         was_finished = state.progress.finished  # as a resumed run may be
         if was_finished:
             return state.progress
+        hooks.before_training(batches.data)
         state.call("on_train_start")
+        if not learns:  # one look at the data was all
+            state.progress = Progress(epochs, finished=True)
         while not state.progress.finished:
             plan = batches.plan(state.epoch)
             state.num_steps = len(plan)

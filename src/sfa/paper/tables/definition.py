@@ -191,7 +191,7 @@ def _lines(given: Mapping[str, Mapping[str, Any]], task: Task) -> Iterator[tuple
     known = set()
     for key, options in given.items():
         if key == "other methods":
-            for name in available_methods(task):
+            for name in [name for name, method in available_methods(task).items() if method.learns]:
                 for suffix in ("", " + SFA"):
                     if f"{name}{suffix}" not in known:
                         yield f"{name}{suffix}", Line(f"{name}{suffix}", method_title(name) + suffix, name, **options)
