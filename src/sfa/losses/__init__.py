@@ -11,6 +11,7 @@ from sfa.losses.negative_sampling import (
     jensen_shannon,
     kl_to_standard_normal,
     local_global_jensen_shannon,
+    normalized_jensen_shannon,
     reconstruction,
     skip_gram,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "kl_to_standard_normal",
     "local_global_jensen_shannon",
     "multiplet",
+    "normalized_jensen_shannon",
     "nt_xent",
     "reconstruction",
     "sinkhorn",
