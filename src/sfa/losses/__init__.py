@@ -18,6 +18,7 @@ from sfa.losses.negative_sampling import (
 from sfa.losses.nt_xent import nt_xent
 from sfa.losses.prediction import bootstrap_latent, swapped_prediction
 from sfa.losses.simplex import sinkhorn
+from sfa.spectral.schatten import schatten_penalty
 
 __all__ = [
     "barlow_twins",
@@ -31,6 +32,7 @@ __all__ = [
     "normalized_jensen_shannon",
     "nt_xent",
     "reconstruction",
+    "schatten_penalty",
     "sinkhorn",
     "skip_gram",
     "swapped_prediction",
