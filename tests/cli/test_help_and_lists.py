@@ -44,6 +44,7 @@ RunSfa = Callable[..., Any]
                 "whiten",
                 "noise",
                 "costa",
+                "schatten-penalty",
             ],
         ),
         ("datasets", [info.name for info in datasets()]),

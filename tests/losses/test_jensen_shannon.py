@@ -1,6 +1,7 @@
 """The Jensen–Shannon loss against the formulas of the papers that use it."""
 
 import math
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
+from sfa import matrices
 from sfa.errors import InputError
-from sfa.losses import jensen_shannon, local_global_jensen_shannon
+from sfa.losses import jensen_shannon, local_global_jensen_shannon, normalized_jensen_shannon
 from tests.cases import each
 
 
@@ -130,3 +132,70 @@ def test_local_and_global_widens_half_precision() -> None:
 def test_local_and_global_needs_parts_two_wholes_and_an_owner_each(n: int, b: int, owners: int) -> None:
     with pytest.raises(InputError, match=r"Parts .* wholes"):
         local_global_jensen_shannon(torch.ones(n, 3), torch.ones(b, 3), torch.zeros(owners, dtype=torch.int64))
+
+
+def slow_normalized_jensen_shannon(anchors: Tensor, positives: Tensor) -> Tensor:
+    """Pair by pair, as in SIGNA's paper."""
+
+    def share(one: Tensor, other: Tensor) -> Tensor:
+        return (1 + one @ other / (one.norm() * other.norm())) / 2
+
+    n, total = len(anchors), torch.zeros((), dtype=anchors.dtype)
+    for i in range(n):
+        total = total - (share(anchors[i], positives[i]) + 1e-6).log()
+        for j in range(n):
+            if j != i:
+                total = total - (1 - share(anchors[i], anchors[j]) + 1e-6).log() / (n - 1)
+    return total / n
+
+
+def pair_of_rows(n: int, d: int = 4, seed: int = 0) -> tuple[Tensor, Tensor]:
+    draw = torch.randn(2, n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return draw[0].requires_grad_(), draw[1].requires_grad_()
+
+
+class TestNormalized:
+    @given(n=st.integers(2, 9), d=st.integers(1, 5), rows=st.integers(1, 10), seed=st.integers(0, 99))
+    def test_value_and_gradients_equal_the_loops(self, n: int, d: int, rows: int, seed: int) -> None:
+        """Whatever the chunks of rows are."""
+        pair = pair_of_rows(n, d, seed)
+        with patch.object(matrices, "CHUNK_BYTES", 4 * n * rows):
+            loss = normalized_jensen_shannon(*pair)
+            gradients = torch.autograd.grad(loss, pair)
+        expected = slow_normalized_jensen_shannon(*pair)
+        torch.testing.assert_close(loss, expected)
+        if d > 1:  # in one dimension all rows are equal or opposite, where the gradient is rounding
+            torch.testing.assert_close(gradients, torch.autograd.grad(expected, pair))
+
+    def test_gradcheck(self) -> None:
+        assert torch.autograd.gradcheck(normalized_jensen_shannon, pair_of_rows(5))
+
+    def test_is_twice_the_jensen_shannon_loss_of_scores(self) -> None:
+        a, b = pair_of_rows(6)
+        unit = a / a.norm(dim=1, keepdim=True)
+        positive = 2 * torch.atanh(torch.cosine_similarity(a, b))
+        negative = 2 * torch.atanh((unit @ unit.T)[~torch.eye(6, dtype=torch.bool)])
+        expected = 2 * jensen_shannon(positive, negative)
+        torch.testing.assert_close(normalized_jensen_shannon(a, b), expected, rtol=0, atol=1e-4)
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+    @pytest.mark.parametrize(
+        "rows",
+        [torch.zeros(3, 4), torch.ones(3, 4), torch.tensor([[1.0], [-1.0]]), 1e30 * torch.eye(3), 1e-30 * torch.eye(3)],
+    )
+    def test_degenerate_rows_have_a_finite_loss_and_gradient(self, rows: Tensor, dtype: torch.dtype) -> None:
+        for other in (rows, -rows):
+            anchors, positives = (z.to(dtype, copy=True).requires_grad_() for z in (rows, other))
+            loss = normalized_jensen_shannon(anchors, positives)
+            assert loss.dtype == torch.float32
+            gradients = torch.autograd.grad(loss, (anchors, positives))
+            assert all(one.isfinite().all() for one in (loss, *gradients))
+
+    def test_rows_of_another_length_count_the_same(self) -> None:
+        a, b = pair_of_rows(5)
+        torch.testing.assert_close(normalized_jensen_shannon(1e3 * a, 1e-3 * b), normalized_jensen_shannon(a, b))
+
+    @each("shapes", [[(3, 4), (2, 4)], [(1, 4), (1, 4)], [(0, 4), (0, 4)], [(3, 4), (3, 5)]])
+    def test_refuses_rows_without_negatives_or_of_two_shapes(self, shapes: list[tuple[int, int]]) -> None:
+        with pytest.raises(InputError, match=r"of one shape \(n, d\) with n ≥ 2 are needed"):
+            normalized_jensen_shannon(*(torch.zeros(shape) for shape in shapes))

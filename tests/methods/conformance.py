@@ -24,6 +24,7 @@ from sfa.train import BatchPlan
 NARROW: dict[str, Any] = {
     "hidden": 8,
     "inner": 16,
+    "hops": 0,
     "latent": 8,
     "projection": 16,
     "head_hidden": 32,

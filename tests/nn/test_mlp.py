@@ -61,6 +61,27 @@ def test_dropout_comes_before_every_layer_and_only_in_training() -> None:
     assert torch.equal(mlp.eval()(x, seeded(1)), plain(x))
 
 
+@pytest.mark.parametrize("activate_last", [True, False])
+def test_activations_and_layer_normalization_come_after_layers(activate_last: bool) -> None:
+    mlp = MLP(5, 3, inner=4, layers=3, activation="prelu", layer_norm=True, activate_last=activate_last)
+    expected = list(reference(mlp))[::2]
+    for place, size in ((1, 4), (3, 4), (5, 3))[: 3 if activate_last else 2]:
+        expected[place:place] = [nn.Sequential(nn.PReLU(), nn.LayerNorm(size))]
+    x = torch.randn(7, 5, generator=seeded())
+    torch.testing.assert_close(mlp(x), nn.Sequential(*expected)(x))
+    assert len(mlp.state_dict()) == 6 + 3 * (3 if activate_last else 2)
+
+
+def test_by_default_it_has_the_weights_and_draws_of_older_versions() -> None:
+    """So that saved weights are read, and a seed gives the same result."""
+    torch.manual_seed(0)
+    mlp = MLP(5, 3, inner=4)
+    torch.manual_seed(0)
+    expected = [torch.nn.init.xavier_uniform_(torch.empty(shape)) for shape in ((5, 4), (4, 3))]
+    assert list(mlp.state_dict()) == [f"linears.{i}.{name}" for i in (0, 1) for name in ("weight", "bias")]
+    assert all(torch.equal(linear.weight, weight) for linear, weight in zip(mlp.linears, expected, strict=True))
+
+
 def test_sizes_are_checked() -> None:
     with pytest.raises(InputError, match="layers ≥ 1, not"):
         MLP(5, 3, inner=4, layers=0)

@@ -204,3 +204,20 @@ def test_what_is_changed_by_an_old_section_is_corrected_and_what_is_parsed_is_no
     for change in ({"method.hidden": 7}, {"method": {"name": "g-bt", "hidden": 7}}):
         now = Recipe.parse({"method": "g-bt"}).updated(change)
         assert (now.encoder["hidden"], now.encoder["norm_momentum"], now.encoder["activate_last"]) == (7, 0.01, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"method": "sugrl"}, "2c46029625bed922"),
+        ({"method": "sugrl", "encoder": {"dropout": 0.2}}, "9c827d9c3ffaf976"),
+        ({"method": "grace", "encoder": "mlp"}, "e9140fb501a4c8ca"),
+        ({"method": "dgi", "encoder": {"name": "mlp", "inner": 64}}, "101afa121d73a97e"),
+    ],
+)
+def test_recipes_with_an_mlp_keep_their_hash_until_they_use_its_newer_options(
+    given: dict[str, Any], expected: str
+) -> None:
+    assert hash_of(Recipe.parse(given)) == expected
+    for option, value in (("activation", "prelu"), ("layer_norm", True), ("activate_last", True)):
+        assert hash_of(Recipe.parse(given).updated({f"encoder.{option}": value})) != expected

@@ -11,12 +11,14 @@ from sfa.losses.negative_sampling import (
     jensen_shannon,
     kl_to_standard_normal,
     local_global_jensen_shannon,
+    normalized_jensen_shannon,
     reconstruction,
     skip_gram,
 )
 from sfa.losses.nt_xent import nt_xent
 from sfa.losses.prediction import bootstrap_latent, swapped_prediction
 from sfa.losses.simplex import sinkhorn
+from sfa.spectral.schatten import schatten_penalty
 
 __all__ = [
     "barlow_twins",
@@ -27,8 +29,10 @@ __all__ = [
     "kl_to_standard_normal",
     "local_global_jensen_shannon",
     "multiplet",
+    "normalized_jensen_shannon",
     "nt_xent",
     "reconstruction",
+    "schatten_penalty",
     "sinkhorn",
     "skip_gram",
     "swapped_prediction",

@@ -1,4 +1,4 @@
-"""Logistic losses that tell pairs which belong together from negatives, of DGI, InfoGraph, GAE and DeepWalk."""
+"""Logistic losses that tell pairs which belong together from negatives, of DGI, SIGNA, InfoGraph, GAE and DeepWalk."""
 
 import torch
 from torch import Tensor
@@ -6,7 +6,7 @@ from torch.nn.functional import embedding, logsigmoid, softplus
 
 from sfa.errors import InputError
 from sfa.losses.info_nce import recompute
-from sfa.matrices import row_chunks
+from sfa.matrices import check_one_shape, row_chunks, unit_rows
 from sfa.ranges import check_number, check_whole
 
 
@@ -25,6 +25,40 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
         counts = f"{positive.numel()} positive and {negative.numel()} negative ones"
         raise InputError(f"Scores of pairs of both kinds are needed, not {counts}.")
     return -0.5 * (logsigmoid(positive).mean() + logsigmoid(-negative).mean())
+
+
+def normalized_jensen_shannon(anchors: Tensor, positives: Tensor) -> Tensor:
+    r"""Draw each anchor to its positive, and away from all other anchors, by their cosines.
+
+    From `"Single-View Graph Contrastive Learning with Soft Neighborhood Awareness" <https://arxiv.org/abs/2412.09261>`_
+    (Sun et al., 2025).
+
+    .. math::
+        L = -\frac1n \sum_i \Big( \log p(a_i, b_i) + \frac{1}{n - 1} \sum_{j \neq i} \log \big( 1 - p(a_i, a_j) \big)
+            \Big), \qquad p(a, b) = \frac{1 + \cos(a, b)}{2}
+
+    for anchors :math:`a_i` and positives :math:`b_i`, both ``(n, d)`` with ``n`` ≥ 2: twice :func:`jensen_shannon` of
+    scores :math:`2 \operatorname{artanh} \cos(a, b)`. Cosines are computed some rows at a time, and again in backward:
+    memory grows with ``n d``.
+    """
+    check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors), at_least=2)
+    n, dtype = len(anchors), torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
+    with torch.autocast(anchors.device.type, enabled=False):
+        a, b = unit_rows(anchors.to(dtype)), unit_rows(positives.to(dtype))
+        attraction = _log_share(torch.linalg.vecdot(a, b)).sum()
+        sums = [recompute(_sum_of_repulsions, a[rows], a, rows.start) for rows in row_chunks((n, n))]
+        return -(attraction + torch.stack(sums).sum() / (n - 1)) / n
+
+
+def _log_share(cosine: Tensor) -> Tensor:
+    """Compute ``log p``, which stays finite for opposite rows as in the authors' code."""
+    return torch.log(((1 + cosine) / 2).clamp_min(0) + 1e-6)
+
+
+def _sum_of_repulsions(some: Tensor, every: Tensor, first: int) -> Tensor:
+    """Sum over all pairs of rows from number ``first`` on and others."""
+    logs = _log_share(-(some @ every.mT))
+    return logs.sum() - logs.diagonal(first).sum()
 
 
 def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:

@@ -97,6 +97,11 @@ class WrappedNodeEncoder(nn.Module):
         super().__init__()
         self.module, self.width = module, width
 
+    @property
+    def uses_edges(self) -> bool:
+        """Whether it gets more than the features, so that rows of its output may depend on other nodes."""
+        return not _takes_features_alone(_arguments(self.module))
+
     def forward(self, data: Data, generator: torch.Generator | None = None) -> Tensor:
         return _call_on_view(self, data, generator, data.num_nodes)
 
@@ -148,15 +153,24 @@ def call(module: nn.Module, data: Data | Tensor) -> Any:
     """Call a module with the arguments of its ``forward``: features and edges, features alone, or all of the data."""
     if isinstance(data, Tensor):
         return module(data)
+    names = _arguments(module)
+    if "edge_index" not in names:
+        return module(data.x if _takes_features_alone(names) else data)
+    given = {name: data[name] for name in names if name in ("edge_weight", "batch") and data.get(name) is not None}
+    given["edge_index"] = data.edge_index
+    return module(x=data.x, **given) if "x" in names else module(data.x, **given)
+
+
+def _arguments(module: nn.Module) -> list[str]:
+    """Return the names of the arguments of a module's ``forward``."""
     # A compiled module has the signature of the original, PyG's `Sequential` one that it declares itself.
     plain = getattr(module, "_orig_mod", module)
     declared = getattr(getattr(plain, "signature", None), "param_dict", None)
-    names = list(inspect.signature(plain.forward).parameters if declared is None else declared)
-    if "edge_index" not in names:
-        return module(data.x if names and names[0] in ("x", "input", "features") else data)
-    given = {name: data[name] for name in ("edge_weight", "batch") if name in names and data.get(name) is not None}
-    given["edge_index"] = data.edge_index
-    return module(x=data.x, **given) if "x" in names else module(data.x, **given)
+    return list(inspect.signature(plain.forward).parameters if declared is None else declared)
+
+
+def _takes_features_alone(names: list[str]) -> bool:
+    return "edge_index" not in names and bool(names) and names[0] in ("x", "input", "features")
 
 
 def _call_on_view(encoder: Any, data: Data, generator: torch.Generator | None, *rows: int) -> Tensor:

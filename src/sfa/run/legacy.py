@@ -61,8 +61,11 @@ CORRECTED: dict[str, dict[str, Any]] = {
 }
 """Settings that old recipes could not choose and that have been corrected since, with the values they had."""
 
-NEW_OPTIONS: dict[str, dict[str, Any]] = {"costa": {"intraview": False}}
-"""Options of a method that old recipes do not have, with the values that were used."""
+NEW_OPTIONS: dict[str, dict[str, Any]] = {
+    "costa": {"intraview": False},
+    "mlp": {"activation": "relu", "layer_norm": False, "activate_last": False},
+}
+"""Options of a method or encoder that old recipes do not have, with the values that were used."""
 _GRAPH_ENCODERS = {"gcn": "pooled-gcn"}  # whose names have changed
 STEPS = {
     "without_leading": ("remove-top-pcs", "count"),
@@ -176,6 +179,8 @@ def _without(options: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
 
 def _taken_apart(section: Any, old: OldPart | None) -> tuple[dict[str, Any], Any]:
     """Return the options of a part that were the method's, and the rest, which the old layout cannot express."""
+    if isinstance(section, Mapping):
+        section = _without(section, NEW_OPTIONS.get(section.get("name", ""), {}))
     if not isinstance(section, Mapping) or old is None:
         return {}, section
     options = {key: value for key, value in section.items() if key != "name"}

@@ -19,6 +19,7 @@ from sfa.spectral.grassmann import PCA, Grassmann, grassmann, pca
 from sfa.spectral.whiten import Precondition, Whiten, precondition, whiten
 from sfa.spectral.noise import GaussianNoise, add_noise
 from sfa.spectral.costa import Costa, costa
+from sfa.spectral.schatten import SchattenPenalty, schatten_penalty
 from sfa.spectral.newton_schulz import Roots, newton_schulz
 # isort: on
 
@@ -33,6 +34,7 @@ __all__ = [
     "PowerNormStar",
     "Precondition",
     "Roots",
+    "SchattenPenalty",
     "Sequential",
     "SoftClip",
     "SpectralFeatureAugmentation",
@@ -49,6 +51,7 @@ __all__ = [
     "power_norm",
     "power_norm_star",
     "precondition",
+    "schatten_penalty",
     "soft_clip",
     "whiten",
 ]
