@@ -26,7 +26,6 @@ from sfa.data import load
 from sfa.methods import GraphCL
 from sfa.nn import GIN
 from sfa.sampling import Graphs
-from sfa.train.optim import make_optimizer
 
 BATCH = 128
 RIVALS = {
@@ -125,11 +124,7 @@ def their_epoch(plain: Plain, graphs: Data, kind: Kinds, manner: Manner) -> Call
 
 
 def training_step(model: nn.Module) -> Callable[..., None]:
-    """Each with its own Adam: ours is that of the training loop, the others' is PyTorch's default."""
-    if isinstance(model, GraphCL):
-        optimizer = make_optimizer("adam", model, lr=1e-6, weight_decay=0.0, momentum=0.0)
-    else:
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-6)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-6)
 
     def run(*arguments: object) -> None:
         optimizer.zero_grad()

@@ -36,7 +36,7 @@ def info_nce(
 
     with rows of length 1. :func:`~sfa.losses.nt_xent` has both kinds of negatives and the mean of both directions, and
     is faster where that is wanted; here one side can be a target that learns nothing. Similarities are computed some
-    rows at a time, and again in backward unless they fit 16 MB: the loss is exact, and memory grows with ``n d``.
+    rows at a time, and again in backward: the loss is exact, and memory grows with ``n d``.
 
     Args:
         anchors, positives: Rows ``(n, d)`` of the same nodes or graphs; normalized here.
@@ -56,9 +56,10 @@ def info_nce(
     with torch.autocast(anchors.device.type, enabled=False):
         a, p = _unit_rows(anchors.to(dtype)), _unit_rows(positives.to(dtype))
         others = p if negatives == "positives" else a
-        chunks = list(row_chunks((len(a), len(a))))
-        compute = partial(recompute, _losses) if len(chunks) > 1 else _losses  # a single one is small enough to keep
-        losses = [compute(a[rows] / tau, p[rows], others, rows.start, positive_in_denominator) for rows in chunks]
+        losses = [
+            recompute(_losses, a[rows] / tau, p[rows], others, rows.start, positive_in_denominator)
+            for rows in row_chunks((len(a), len(a)))
+        ]
         return torch.cat(losses) if of_each else torch.stack([some.sum() for some in losses]).sum() / len(a)
 
 

@@ -10,12 +10,12 @@ from torch.nn import functional
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.batches import check_batch, make_batch
+from sfa.graph.batches import check_batch, make_batch, sum_pool
 from sfa.graph.structure import csr_structure, some_rows
 from sfa.modes import evaluating
 from sfa.nn.gcn import CHUNK, Convolution
 from sfa.nn.layers import BatchNorm, check_batch_size, check_sizes, init_xavier_
-from sfa.nn.sparse import Propagation, graph_sums, neighbor_sums, propagation_of
+from sfa.nn.sparse import Propagation, neighbor_sums, propagation_of
 from sfa.ranges import Count
 from sfa.registry import register
 from sfa.tasks import Task
@@ -56,8 +56,7 @@ class GraphEncoder(nn.Module, ABC):
     def forward(self, batch: Data, generator: torch.Generator | None = None) -> Tensor:
         """Compute embeddings ``(G, width)`` of the graphs: those of :meth:`nodes`, summed over each graph."""
         self._check(batch)
-        sums = graph_sums(batch, torch.promote_types(next(self.parameters()).dtype, torch.float32))
-        return torch.cat([sums @ h for h in self.layer_outputs(batch, generator)], dim=1)
+        return torch.cat([sum_pool(h, batch.ptr) for h in self.layer_outputs(batch, generator)], dim=1)
 
     @torch.no_grad()
     def embed(self, data: Data, *, chunk: int = CHUNK) -> Tensor:
@@ -144,10 +143,10 @@ class Layer(nn.Module):
 
     def forward(self, h: Tensor, sums: Propagation) -> Tensor:
         if self.inner.in_features > self.inner.out_features:  # the sums cost least on the narrower side
-            inner = (sums @ functional.linear(h, self.inner.weight)).add_(self.inner.bias)
+            inner = sums @ functional.linear(h, self.inner.weight) + self.inner.bias
         else:
             inner = self.inner(sums @ h)
-        return self.norm(self.outer(inner.relu_()).relu_())  # type: ignore[no-any-return]
+        return self.norm(self.outer(inner.relu()).relu())  # type: ignore[no-any-return]
 
 
 @register("encoder", "pooled-gcn")

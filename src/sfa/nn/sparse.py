@@ -1,6 +1,5 @@
 """Sparse products of graph encoders: the normalized adjacency, sums over neighbors, and sparse features."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -8,7 +7,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.batches import graph_of_nodes
 from sfa.graph.structure import WeakTensorCache, csr_structure, some_rows
 from sfa.matrices import csr_matrix
 
@@ -18,7 +16,7 @@ UNUSABLE_WEIGHTS = (
 
 
 class Propagation:
-    """A CSR matrix that sums features over neighbors or graphs, with its transpose for the backward pass.
+    """A CSR matrix ``(n, n)`` that spreads features over a graph, with its transpose for the backward pass.
 
     Without a transpose it is symmetric. With ``add_identity`` the product is that of ``matrix + I``.
     """
@@ -86,23 +84,12 @@ def neighbor_sums(data: Data, dtype: torch.dtype) -> Propagation:
     return Propagation(csr_matrix(structure.edge_rowptr, structure.edge_col, values, shape), add_identity=True)
 
 
-def graph_sums(batch: Data, dtype: torch.dtype) -> Propagation:
-    """Build the matrix ``(G, N)`` whose product with features ``(N, d)`` sums the rows of each graph of a batch."""
-    n, graph = batch.num_nodes, graph_of_nodes(batch.ptr, batch.num_nodes)
-    nodes, ones = torch.arange(n + 1, device=graph.device), torch.ones(n, dtype=dtype, device=graph.device)
-    count = len(batch.ptr) - 1
-    transposed = csr_matrix(nodes, graph, ones, (n, count))
-    return Propagation(csr_matrix(batch.ptr, nodes[:-1], ones, (count, n)), transposed)
-
-
 def sparse_product(matrix: Tensor, transposed: Tensor, dense: Tensor, *, add_identity: bool = False) -> Tensor:
     """Compute ``matrix @ dense`` of a constant CSR matrix ``(n, m)``, whose transpose serves the backward pass.
 
     Half precision, which sparse products lack, is computed in the float32 or float64 of the matrix.
     """
-    device = dense.device.type
-    # Entering the context takes as long as a product of a small batch.
-    with torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext():
+    with torch.autocast(dense.device.type, enabled=False):
         dense = dense.to(matrix.dtype)
         result: Tensor = _SparseProduct.apply(matrix, transposed, dense, add_identity)  # type: ignore[no-untyped-call]
         return result

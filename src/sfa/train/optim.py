@@ -34,7 +34,7 @@ def make_optimizer(
             group_of.setdefault((is_constant, is_plain), {"params": [], **own, **plain})["params"].append(weights)
     groups = [group_of[kind] for kind in sorted(group_of)] or [{"params": []}]  # of a method that learns nothing
     classes = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "lars": LARS}
-    options: dict[str, Any] = {"momentum": momentum} if name in ("sgd", "lars") else {"fused": True}
+    options = {"momentum": momentum} if name in ("sgd", "lars") else {}
     made: torch.optim.Optimizer = classes[name](groups, lr=lr, weight_decay=weight_decay, **options)
     return made
 
