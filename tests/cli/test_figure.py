@@ -184,7 +184,7 @@ def test_run_trains_what_is_missing_and_draws(run_sfa: RunSfa, workplace: Path) 
 @pytest.mark.usefixtures("figure_of_planted")
 def test_a_run_that_was_stopped_goes_on(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(Tracker, "show", lambda *_: signal.raise_signal(signal.SIGINT))
+        patch.setattr(Tracker, "step", lambda *_, **__: signal.raise_signal(signal.SIGINT))
         stopped = run_sfa("figure", 5, "--run")
     assert stopped.code == 130
     assert stopped.err.splitlines()[-1].endswith("; the same command goes on from there.")
