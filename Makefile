@@ -39,6 +39,7 @@ benchmark: $(INSTALLED)
 	$(BIN)/python benchmarks/passes.py
 	$(BIN)/python benchmarks/spectral_maps.py
 	$(BIN)/python benchmarks/epoch.py
+	$(BIN)/python benchmarks/busy.py
 	$(BIN)/python benchmarks/probes.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/large_graph.py
