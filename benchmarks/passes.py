@@ -3,7 +3,7 @@
     python benchmarks/passes.py [--rounds 5] [--rows 2708] [--passes 16 64] [--widths 64 128 256 512 1024]
 
 Every number is a ratio of the least times of things measured in turns in one run, forward and backward. Below 1 the
-Gram matrix is faster; `sfa.spectral.gram.gram_pays` says where it is taken. The closed form is `soft_clip`.
+Gram matrix is faster; `sfa.spectral.passes.gram_pays` says where it is taken. The closed form is `soft_clip`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from timing import side_by_side
 from torch import Tensor
 
 from sfa.spectral import power_iteration, soft_clip
-from sfa.spectral.gram import gram_pays, passes_on_gram
-from sfa.spectral.passes import passes_in_turn
-from sfa.spectral.projection import RankOneProduct, subtract_projection
+from sfa.spectral.passes import RankOneProduct, gram_pays, passes_in_turn, passes_on_gram, subtract_projection
 
 
 def both_ways(product: RankOneProduct, h: Tensor, gradient: Tensor) -> None:

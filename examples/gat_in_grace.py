@@ -5,7 +5,7 @@
 Any module can be the encoder. What its ``forward`` takes decides what it is called with: here features and edges. The
 same from the command line:
 
-    sfa train cora --epochs 50 --encoder torch_geometric.nn:GAT \
+    sfa train cora --method grace --epochs 50 --encoder torch_geometric.nn:GAT \
         --set encoder.hidden_channels=64 encoder.num_layers=2 encoder.out_channels=128
 """
 

@@ -5,7 +5,7 @@
 The map subtracts a random share of the mean row, which is close to the strongest direction of most feature maps. It
 works on the command line too:
 
-    sfa train cora --spectral examples/own_spectral_map.py:RemoveMean --set spectral.most=0.5
+    sfa train cora --method grace --spectral examples/own_spectral_map.py:RemoveMean --set spectral.most=0.5
 """
 
 from __future__ import annotations

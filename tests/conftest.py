@@ -147,13 +147,13 @@ def run_sfa(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 @pytest.fixture(scope="session")
 def tiny() -> list[str]:
-    """Options of ``sfa train`` for a model that trains in no time and is not scored."""
-    return ["--hidden", "8", "--set", "method.projection=8", "--no-evaluate"]
+    """Options of ``sfa train`` for a model of GRACE that trains in no time and is not scored."""
+    return ["--method", "grace", "--hidden", "8", "--set", "method.projection=8", "--no-evaluate"]
 
 
 @pytest.fixture(scope="session")
 def trained_run(planted_file: Path, tiny: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run on the planted graph, for reading only: copy it before changing anything in it."""
+    """A finished run of GRACE on the planted graph, for reading only: copy it before changing anything in it."""
     path = tmp_path_factory.mktemp("runs") / "planted"
     with pytest.raises(SystemExit) as ended:
         main(["train", str(planted_file), "--epochs", "5", "--out", str(path), "--quiet", *tiny])

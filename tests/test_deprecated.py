@@ -12,6 +12,9 @@ import sfa
 from sfa.deprecated import MODULES
 
 OLD = {
+    "sfa.estimators.embedders": ["GraphEmbedder", "ImageEmbedder", "NodeEmbedder"],
+    "sfa.evaluate.masked_splits": ["HeldOutSplits", "PublicSplits"],
+    "sfa.evaluate.supervised": ["SETTINGS", "supervised", "supervised_score"],
     "sfa.evaluation": ["Classification", "effective_rank", "paired_difference", "singular_values"],
     "sfa.evaluation.probes": ["NeighbourProbe"],
     "sfa.evaluation.splits": ["RandomSplits"],

@@ -146,7 +146,7 @@ def test_every_method_has_a_page(site: dict[str, Html]) -> None:
             assert told.keys() == (recipe[kind] or {}).keys() - {"name"}, f"{name}: every key of a recipe"
             assert all(told.values()), f"{name}: each with its meaning"
         own = [key for key in shipped_recipes() if key.startswith(f"{name}/")]
-        assert own or not method.learns, f"{name}: its authors' settings"
+        assert own or not method.published, f"{name}: its authors' settings"
         assert all(f"<code>{key}</code>" in text for key in own), name
         assert {"What was measured", "The code"} <= {heading.rstrip("¶") for heading in html.headings}, name
         assert any(link.endswith(f"methods/{name}.html") for link in site["methods.html"].links), f"overview: {name}"

@@ -12,7 +12,7 @@ import griffe
 import pytest
 
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
+from sfa.paper.results_files import Entry
 from sfa.run import load_recipe
 from sfa.run.identity import recipe_hash
 

@@ -9,16 +9,19 @@ from types import ModuleType
 from typing import Any
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "sfa.estimators.embedders": ("sfa.estimators",),
+    "sfa.evaluate.masked_splits": ("sfa.evaluate.splits",),
+    "sfa.evaluate.supervised": ("sfa.evaluate.baselines",),
     "sfa.evaluation": ("sfa.evaluate",),
     "sfa.evaluation.probes": ("sfa.evaluate.probes",),
     "sfa.evaluation.splits": ("sfa.evaluate.splits",),
     "sfa.evaluation.untrained": ("sfa.evaluate.baselines",),
     "sfa.figures": ("sfa.plots", "sfa.paper.figures"),
     "sfa.graph.weisfeiler_lehman": ("sfa.graph.histograms",),
-    "sfa.ledger": ("sfa.paper", "sfa.paper.results", "sfa.paper.results_files", "sfa.paper.entry"),
+    "sfa.ledger": ("sfa.paper", "sfa.paper.results", "sfa.paper.results_files"),
     "sfa.levels": ("sfa.tasks",),
-    "sfa.methods.joao_v2": ("sfa.methods.joao",),
-    "sfa.nn.momentum": ("sfa.methods.bootstrapped", "sfa.methods.simgrace"),
+    "sfa.methods.joao_v2": ("sfa.methods.graphcl",),
+    "sfa.nn.momentum": ("sfa.methods.bgrl", "sfa.methods.graphcl"),
     "sfa.processes": ("sfa.distributed",),
     "sfa.recipes": ("sfa.run",),
     "sfa.recipes.run": ("sfa.run.train_recipe",),
@@ -36,6 +39,7 @@ NAMES = {
     "Ask": "Selection",
     "Level": "Task",
     "NeighbourProbe": "KNNProbe",
+    "SETTINGS": "SUPERVISED_SETTINGS",
     "UNTRAINED": "BASELINES",
     "agreed": "broadcast_object",
     "count": "world_size",
@@ -58,7 +62,6 @@ class OldModules:
     """Import an old module as one whose names are looked up where they are now."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how to import an old module; nothing for any other."""
         return ModuleSpec(name, self, is_package=True) if name in MODULES else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:

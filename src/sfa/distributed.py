@@ -123,13 +123,12 @@ def translate_connection_errors() -> Iterator[None]:
 def enable_cross_rank(module: nn.Module) -> None:
     """Set ``across_processes`` of all parts of a module; raise if one needs all rows in one process."""
     for part in module.modules():
+        name = type(part).__name__
         if not getattr(part, "spans_processes", True):
-            raise InputError(
-                f"{type(part).__name__} needs all rows of a feature map in one process: train with one process, "
-                "or choose a method and a spectral map that span several."
-            )
+            other = "train with one process, or choose a method and a spectral map that span several"
+            raise InputError(f"{name} needs all rows of a feature map in one process: {other}.")
         if isinstance(part, _BatchNorm) and not hasattr(part, "across_processes"):
-            raise InputError(f"{type(part).__name__} normalizes each process alone: use sfa.nn.BatchNorm instead.")
+            raise InputError(f"{name} normalizes each process alone: use sfa.nn.BatchNorm instead.")
     for part in module.modules():
         if hasattr(part, "across_processes"):
             part.across_processes = True  # type: ignore[assignment]

@@ -17,12 +17,9 @@ from sfa.tasks import Task
 
 Embeddings = NDArray[np.float32]
 Ids = Sequence[str] | Sequence[int]
-Columns = Mapping[str, Sequence[str | None]]
-"""Text of each item, by name; ``None`` where there is none."""
+Columns = Mapping[str, Sequence[str | None]]  # text of each item, by name; ``None`` where there is none
 Layout = Literal["columns", "list"]
-"""Of a table: a column a feature, ``z0``, ``z1`` …, or all in one column of lists, ``embedding``."""
-TABLES = (".parquet", ".csv")
-"""Formats with columns, and so with a choice of layout."""
+TABLES = (".parquet", ".csv")  # formats with columns, and so with a choice of layout
 
 
 class ExportError(SfaError, OSError):
@@ -139,17 +136,11 @@ def write_embeddings(
     """Write ``(n, d)`` embeddings in the format of the path's suffix; an existing file is replaced in one step.
 
     The ids of nodes are in a column ``node_id`` of a table, in the index of AnnData's observations, and in ``node_ids``
-    of other files.
+    of other files. ``columns`` are more columns, of text, and ``about`` is noted in ``.h5ad``, under ``uns["sfa"]``.
 
     Args:
-        path: It ends in ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
-        z: Embeddings.
-        ids: One of each row.
-        item: What the rows are of.
         layout: Of a table: ``columns`` for one a feature, ``z0``, ``z1`` …; ``list`` for one column ``embedding`` of
             lists of floats. A ``.csv`` then has the header and the array delimiter that Neo4j's import reads.
-        columns: More columns, of text: labels, for instance.
-        about: Names and values to note in ``.h5ad``, under ``uns["sfa"]``.
     """
     path, columns = Path(path), columns or {}
     check_export(path, layout)

@@ -16,10 +16,8 @@ def data_root(root: PathLike | None = None) -> Path:
         return cache_folder()
     folder = Path(given).expanduser()
     if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise InputError(
-            f"The folder {folder} {origin} {what}; it should hold Planetoid/, Amazon/, TUDataset/ or the like."
-        )
+        what = f"{origin} is not a folder" if folder.exists() else f"{origin} does not exist"
+        raise InputError(f"The folder {folder} {what}; it should hold Planetoid/, Amazon/, TUDataset/ or the like.")
     return folder
 
 

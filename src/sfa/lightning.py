@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
@@ -21,11 +22,12 @@ from sfa.errors import InputError
 from sfa.evaluate import diagnose
 from sfa.methods.base import FeatureMaps, Method, Observer
 from sfa.ranges import check_whole
-from sfa.run import Recipe, load_recipe
+from sfa.run import load_recipe
 from sfa.sampling import Sampler
 from sfa.seeding import step_generator
 from sfa.spectral import SpectralMap
 from sfa.train.batch_plan import BatchPlan
+from sfa.train.loggers import split_row
 from sfa.train.loop import require_finite
 from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
 
@@ -34,13 +36,10 @@ NAMES = ("lightning.pytorch", "pytorch_lightning")
 
 def name_in_use() -> str:
     """Return the Lightning package that has been imported already, or else is installed; their classes differ."""
-    loaded = [name for name in NAMES if sys.modules.get(name) is not None]
-    for name in (*loaded, *NAMES):
-        try:
+    for name in (*(name for name in NAMES if sys.modules.get(name) is not None), *NAMES):
+        with suppress(ImportError):
             import_module(name)
-        except ImportError:
-            continue
-        return name
+            return name
     raise InputError("sfa.lightning needs the extra `lightning`: pip install 'sfa[lightning]'.")
 
 
@@ -60,10 +59,7 @@ class LightningMethod(LightningModule):
     On one process and in precision 32 the weights are to the bit those of :func:`sfa.train.train` with the same
     arguments and ``patience=None``. ``Trainer.predict`` gives the embeddings.
 
-    Args:
-        method: What is trained, of :mod:`sfa.methods`.
-        data: The graph, or set of graphs or images; if not given, ``fit`` and ``predict`` need a loader of batches.
-        optimizer: This and all that follow as in :func:`sfa.train.train`.
+    Without ``data`` ``fit`` and ``predict`` need a loader of batches. Options are those of :func:`sfa.train.train`.
     """
 
     def __init__(
@@ -93,7 +89,7 @@ class LightningMethod(LightningModule):
     @classmethod
     def from_recipe(cls, recipe: str | Path | Mapping[str, Any], data: Data) -> LightningMethod:
         """Build the method of a recipe (a shipped name such as ``paper/cora``, a YAML file or a mapping) for data."""
-        parsed = Recipe.parse(recipe) if isinstance(recipe, Mapping) else load_recipe(recipe)
+        parsed = load_recipe(recipe)
         wanted = ("optimizer", "lr", "weight_decay", "momentum", "warmup", "warmup_from", "cosine", "seed")
         settings = {key: parsed.training.arguments[key] for key in wanted}
         return cls(parsed.build_for(data), parsed.prepare(data), sampler=parsed.make_sampler(), **settings)
@@ -205,9 +201,8 @@ class SpectralDiagnostics(Callback):
         layers = {name: part for name, part in pl_module.named_modules() if isinstance(part, SpectralMap)}
         if not layers:
             raise InputError(f"{type(pl_module).__name__} has no spectral map to look at: add one to the model.")
-        self._handles = [
-            layer.register_forward_hook(partial(self._record_call, name)) for name, layer in layers.items()
-        ]
+        for name, layer in layers.items():
+            self._handles.append(layer.register_forward_hook(partial(self._record_call, name)))
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
         epoch = trainer.current_epoch + 1
@@ -217,15 +212,12 @@ class SpectralDiagnostics(Callback):
         seen = {name if len(self._calls) > 1 else "": _join_views(calls) for name, calls in self._calls.items()}
         self._observing, self._calls = False, {}
         for name, maps in seen.items():
-            diagnostics = diagnose(*maps)
-            if diagnostics is None:
+            if (diagnostics := diagnose(*maps)) is None:
                 continue
             row = asdict(diagnostics)
             self.history.append({"epoch": trainer.current_epoch + 1, "layer": name, **row})
-            tags = {f"spectral/{name}/{key}" if name else f"spectral/{key}": value for key, value in row.items()}
-            numbers = {tag: value for tag, value in tags.items() if isinstance(value, float)}
+            numbers, histograms = split_row({f"spectral/{name}" if name else "spectral": row})
             pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1)
-            histograms = {tag: value for tag, value in tags.items() if isinstance(value, list)}
             for logger, (tag, value) in product(trainer.loggers if trainer.is_global_zero else (), histograms.items()):
                 if isinstance(logger, TensorBoardLogger):
                     logger.experiment.add_histogram(tag, torch.tensor(value), trainer.global_step)

@@ -88,7 +88,6 @@ def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:
             file.flush()
             return torch.from_numpy(np.memmap(file, np.float32, "r+", shape=shape))
     except OSError as error:
-        raise InputError(
-            f"The features need {4 * math.prod(shape) / 1e9:.1f} GB of temporary space in {tempfile.tempdir}, which "
-            f"cannot be had ({error.strerror or error}); set TMPDIR to a folder on a disk with more room."
-        ) from error
+        needed = f"{4 * math.prod(shape) / 1e9:.1f} GB of temporary space in {tempfile.tempdir}"
+        advice = f"which cannot be had ({error.strerror or error}); set TMPDIR to a folder on a disk with more room"
+        raise InputError(f"The features need {needed}, {advice}.") from error

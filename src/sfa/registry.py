@@ -62,7 +62,8 @@ def register(kind: str, name: str, part: Any = None) -> Any:
     """
     if part is None:
         return lambda decorated: register(kind, name, decorated)
-    _check_kind(kind)
+    if kind not in _parts:
+        raise unknown_name("kind of part", kind, _parts)
     reserved = (kind, name) == ("spectral", "gentle")  # short for sfa with some options
     if reserved or not isinstance(name, str) or not re.fullmatch(r"[^\W_][\w.*+-]*", name):
         raise InputError(f"The name of a {_word(kind)} is a word of letters, digits, '.', '-' and '_', not {name!r}.")
@@ -152,9 +153,7 @@ def known_names(kind: str) -> list[str]:
     return list(dict.fromkeys([*_load(kind), *(entry.name for entry in entry_points(group=f"sfa.{kind}"))]))
 
 
-@cache  # as it takes a twentieth of a second
-def _installed() -> Any:
-    return metadata.entry_points()
+_installed = cache(metadata.entry_points)  # as it takes a twentieth of a second
 
 
 def entry_points(**which: Any) -> Any:
@@ -168,7 +167,8 @@ def is_path(name: str) -> bool:
 
 
 def _load(kind: str) -> dict[str, Any]:
-    _check_kind(kind)
+    if kind not in _parts:
+        raise unknown_name("kind of part", kind, _parts)
     importlib.import_module(HOMES[kind])
     return _parts[kind]
 
@@ -224,11 +224,6 @@ def _import(module: str) -> Any:
         del sys.modules[name]
         raise
     return loaded
-
-
-def _check_kind(kind: str) -> None:
-    if kind not in _parts:
-        raise unknown_name("kind of part", kind, _parts)
 
 
 def _word(kind: str) -> str:

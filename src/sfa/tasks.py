@@ -9,10 +9,9 @@ from sfa.errors import unknown_name
 
 Task = Literal["node", "graph", "image"]
 
+# The items that are embedded and scored, and the data that they come in.
 ITEMS: dict[Task, str] = {"node": "the nodes of one graph", "graph": "whole graphs", "image": "images"}
-"""The items that are embedded and scored."""
 DATA: dict[Task, str] = {"node": "one graph", "graph": "a set of graphs", "image": "a set of images"}
-"""The data that they come in."""
 
 
 def task_of(data: Data) -> Task:
@@ -44,6 +43,7 @@ def item_word(data: Data) -> str:
     return f"{task_of(data)}s"
 
 
+_COSINE: dict[str, Any] = {"warmup": 10, "cosine": True, "patience": None}
 SETTINGS: dict[Task, dict[str, Any]] = {
     "node": {"encoder": {"name": "gcn"}, "augmentation": {"name": "uniform"}},
     "graph": {
@@ -56,23 +56,14 @@ SETTINGS: dict[Task, dict[str, Any]] = {
     "image": {
         "encoder": {"name": "small"},
         "augmentation": {"name": "image"},
-        "training": {
-            "epochs": 100,
-            "optimizer": "adamw",
-            "lr": 1e-3,
-            "weight_decay": 1e-4,
-            "warmup": 10,
-            "cosine": True,
-            "patience": None,
-        },
+        "training": {"epochs": 100, "optimizer": "adamw", "lr": 1e-3, "weight_decay": 1e-4, **_COSINE},
         "feature_norm": "none",
         "sampler": {"name": "images", "batch_size": 256},
     },
 }
 """Defaults of a recipe by section. Those of graphs are GraphCL's on the TU sets; those of images suit a CPU."""
 
-SECTIONS = ("encoder", "augmentation", "training", "feature_norm", "sampler")
-"""What a method can have settings of its own for."""
+SECTIONS = ("encoder", "augmentation", "spectral", "training", "feature_norm", "sampler")  # of a method's defaults
 
 
 def settings_of(method: Any) -> dict[str, Any]:

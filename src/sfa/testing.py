@@ -17,8 +17,8 @@ from sfa.spectral import SpectralMap
 def check_spectral_map(layer: SpectralMap) -> None:
     """Raise an ``AssertionError`` that says what to change unless a spectral map passes all :data:`CHECKS`.
 
-    What a map should do is read off its attributes, such as :attr:`~sfa.spectral.SpectralMap.deterministic` and
-    :attr:`~sfa.spectral.SpectralMap.homogeneity`. Its values are for a test of its own.
+    What a map should do is read off its attributes, such as :attr:`~sfa.spectral.SpectralMap.deterministic`. Its values
+    are for a test of its own.
     """
     for check in CHECKS:
         check(layer)
@@ -104,8 +104,7 @@ def check_scale(layer: SpectralMap) -> None:
         (gradient,) = torch.autograd.grad(h_tilde.sum(), h)
         assert h_tilde.isfinite().all(), f"{layer} is not finite for entries of {scale}."
         assert gradient.isfinite().all(), f"The gradient of {layer} is not finite for entries of {scale}."
-        degree = layer.homogeneity
-        if degree is not None:
+        if (degree := layer.homogeneity) is not None:
             scaled = torch.allclose(h_tilde.double() / scale**degree, ordinary.double(), rtol=1e-4, atol=1e-4)
             assert scaled, f"The `homogeneity` of {layer} is not {degree:g}: set its degree on the class, or None."
 

@@ -16,8 +16,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment import adaptive as module
-from sfa.augment.adaptive import AdaptiveDrop, Importance, edge_weights, feature_weights
-from sfa.augment.centrality import CENTRALITIES, Centrality
+from sfa.augment.adaptive import CENTRALITIES, AdaptiveDrop, Centrality, Importance, edge_weights, feature_weights
 from sfa.augment.node import UniformDrop
 from sfa.data import build_graph
 from sfa.errors import InputError

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sfa.augment.centrality import CENTRALITIES, degree, eigenvector_centrality, pagerank
+from sfa.augment.adaptive import CENTRALITIES, degree, eigenvector_centrality, pagerank
 
 
 def edges_of(graph: nx.Graph) -> tuple[Tensor, int, Tensor]:

@@ -110,13 +110,13 @@ def test_scores_of_what_is_embedded_otherwise_are_made_anew(runs: tuple[Path, Pa
     assert json.loads((runs[0] / "scores-knn.json").read_text())["own_features"] == 1.0
 
 
-def test_scores_of_a_run_that_went_on_are_made_anew(runs: tuple[Path, Path], run_sfa: RunSfa) -> None:
+def test_scores_of_a_run_that_went_on_are_made_anew(runs: tuple[Path, Path], run_sfa: RunSfa, tiny: list[str]) -> None:
     assert run_sfa("compare", *runs, "-q", protocol="knn").code == 0
     checkpoint = runs[1] / "checkpoint.safetensors"
     other = runs[0].parent / "other"
-    words = ["--spectral", "none", "--seed", "3", "--epochs", "3", "--hidden", "8", "--set", "method.projection=8"]
+    words = ["--spectral", "none", "--seed", "3", "--epochs", "3", *tiny]
     source = json.loads((runs[1] / "run.json").read_text())["source"]["data"]
-    assert run_sfa("train", source, *words, "--no-evaluate", "-q", out=other).code == 0
+    assert run_sfa("train", source, *words, "-q", out=other).code == 0
     shutil.copy(other / "checkpoint.safetensors", checkpoint)
     result = run_sfa("compare", *runs, protocol="knn")
     assert f"{runs[1]}: scoring by knn" in result.err

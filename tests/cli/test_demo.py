@@ -41,9 +41,10 @@ def test_demo(demo: tuple[Any, Path]) -> None:
 
     written = json.loads((out / "scores.json").read_text())
     names = [score["name"] for score in written["scores"]]
-    assert len(names) == len(set(names)) == 7
+    assert len(names) == len(set(names)) == 9
     assert names[:3] == ["raw features", "propagated features", "untrained encoder"]
-    assert [name.split(",")[0] for name in names[3:]] == ["GRACE", "GRACE + SFA", "GRACE", "GRACE + gentle SFA"]
+    assert [name.split(",")[0] for name in names[3:7]] == ["GRACE", "GRACE + SFA", "GRACE", "GRACE + gentle SFA"]
+    assert names[7:] == ["propagate, nothing trained", "neighbor contrast, the default"]
     by_name = {score["name"]: score for score in written["scores"]}
     assert all(40 < score["mean"] < 90 and len(score["values"]["accuracy"]) == 2 for score in by_name.values())
     pairs = [names[3:5], names[5:7]]
@@ -71,7 +72,7 @@ def test_demo(demo: tuple[Any, Path]) -> None:
     assert f"Open {out / 'report.html'} in a browser" in result.out.splitlines()[-2]
 
     runs = {path.parent.name: load_recipe(path) for path in out.glob("*/recipe.yaml")}
-    assert len(runs) == 4
+    assert len(runs) == 6
     assert {recipe.spectral["name"] for recipe in runs.values()} == {"none", "sfa"}
     assert {recipe.spectral.get("passes") for recipe in runs.values()} == {None, 1, 64}
     assert {recipe.training.seed for recipe in runs.values()} == {0}

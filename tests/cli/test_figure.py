@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from sfa.paper.figures import NamedFigure, Takes
-from sfa.paper.figures.material import published_ratios
+from sfa.paper.figures.show import published_ratios
 from sfa.registry import registered, resolve
 from sfa.run.display import Tracker
 from tests.parts import replace_part
@@ -224,7 +224,7 @@ def test_run_in_one_process(refuses: Callable[..., str], monkeypatch: pytest.Mon
 def timed(planted_file: Path, run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger with run times of a small graph, and nothing that came with sfa."""
     monkeypatch.delenv("SFA_LEDGER", raising=False)
-    monkeypatch.setattr("sfa.paper.figures.material.shipped_entries", tuple)
+    monkeypatch.setattr("sfa.paper.figures.show.shipped_entries", tuple)
     monkeypatch.setattr("sfa.paper.studies.ITERATIONS", (0, 1))
     tiny = ["--set", "method.hidden=8", "--set", "method.projection=8", "--epochs", "10", "--quiet"]
     assert run_sfa("study", "run-time-k", "--datasets", planted_file, *tiny).code == 0
@@ -240,7 +240,7 @@ def test_run_times_of_the_ledger(run_sfa: RunSfa, workplace: Path) -> None:
 
 def test_without_run_times(refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SFA_LEDGER", raising=False)
-    monkeypatch.setattr("sfa.paper.figures.material.shipped_entries", tuple)
+    monkeypatch.setattr("sfa.paper.figures.show.shipped_entries", tuple)
     said = refuses("figure", "run-time")
     assert "runs/results.json has none" in said
     assert "`sfa figure run-time --run`" in said
@@ -254,7 +254,7 @@ def test_run_times_are_measured_by_their_study(
     asked: dict[str, Any] = {}
     monkeypatch.setattr("sfa.cli.study.study", lambda context, *names, **options: asked.update(options, names=names))
     monkeypatch.setattr("sfa.paper.figures.show.available", lambda names, *_: dict.fromkeys(list(names)[:2]))
-    monkeypatch.setattr("sfa.paper.figures.material.shipped_entries", tuple)
+    monkeypatch.setattr("sfa.paper.figures.show.shipped_entries", tuple)
     result = run_sfa("figure", 4, "--run", ledger=workplace / "l.sqlite")
     assert (asked["names"], asked["ledger"]) == (("run-time-k", ["cora", "citeseer"]), workplace / "l.sqlite")
     assert result.code == 2, "nothing was measured here"

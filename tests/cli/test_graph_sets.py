@@ -116,7 +116,7 @@ def test_all_protocols_that_sets_allow_and_why_not_the_others(run_sfa: RunSfa, g
         (["train", "mutag", "--recipe", "grace/cora"], "grace embeds the nodes of one graph"),
         (["train", "mutag", "--sampler", "neighbours"], "graphcl .* leave the sampler out"),
         (["train", "mutag", "--node-features", "degree"], "has its own features"),
-        (["train", "cora", "--sampler", "graphs"], "grace .* leave the sampler out"),
+        (["train", "cora", "--method", "grace", "--sampler", "graphs"], "grace .* leave the sampler out"),
         (["train", "tu:NO_SUCH_SET"], "NO_SUCH_SET is not on this machine and could not be downloaded"),
         (["study", "methods", "--datasets", "cora", "mutag"], "cora is one graph and mutag is a set of graphs"),
         (["study", "methods", "--datasets", "mutag", "--method", "grace"], "grace is no method for mutag"),

@@ -21,7 +21,8 @@ from sfa.run.run import open_run
 RunSfa = Callable[..., Any]
 Refuses = Callable[..., str]
 
-GAT = ["--encoder", "torch_geometric.nn:GAT", "--set", "encoder.hidden_channels=8", "encoder.num_layers=2"]
+GRACE = ["--method", "grace"]
+GAT = [*GRACE, "--encoder", "torch_geometric.nn:GAT", "--set", "encoder.hidden_channels=8", "encoder.num_layers=2"]
 SOURCE = '''
 """Parts of a user."""
 from torch import nn
@@ -85,10 +86,14 @@ def train(run_sfa: RunSfa, data: Path, *words: Any, **options: Any) -> Path:
 @pytest.mark.parametrize(
     ("words", "section", "width"),
     [
-        (["--encoder", "mlp", "--hidden", 8], {"name": "mlp", "hidden": 8}, 8),
+        ([*GRACE, "--encoder", "mlp", "--hidden", 8], {"name": "mlp", "hidden": 8}, 8),
         (GAT, {"name": "torch_geometric.nn:GAT", "hidden_channels": 8, "num_layers": 2}, 8),
-        (["--encoder", "my_module:Linear"], {"name": "my_module:Linear", "width": 5}, 5),
-        (["--encoder", "my_module:Linear", "--set", "encoder.width=6"], {"name": "my_module:Linear", "width": 6}, 6),
+        ([*GRACE, "--encoder", "my_module:Linear"], {"name": "my_module:Linear", "width": 5}, 5),
+        (
+            [*GRACE, "--encoder", "my_module:Linear", "--set", "encoder.width=6"],
+            {"name": "my_module:Linear", "width": 6},
+            6,
+        ),
     ],
     ids=str,
 )
@@ -119,7 +124,7 @@ def test_encoders(planted_file: Path, run_sfa: RunSfa, words: list[Any], section
 )
 @pytest.mark.usefixtures("my_module")
 def test_augmentations(planted_file: Path, run_sfa: RunSfa, words: list[str], names: Any) -> None:
-    run = train(run_sfa, planted_file, *words)
+    run = train(run_sfa, planted_file, *GRACE, *words)
     found = load_recipe(run / "recipe.yaml").augmentation
     assert ([one["name"] for one in found] if isinstance(found, list) else found["name"]) == names
     assert run_sfa("embed", run, out="z.npz").code == 0
@@ -149,7 +154,7 @@ def test_several_maps(planted_file: Path, run_sfa: RunSfa, refuses: Refuses, tin
 def test_a_method_in_the_current_folder(
     planted_file: Path, run_sfa: RunSfa, refuses: Refuses, tiny: list[str], my_module: Path
 ) -> None:
-    result = run_sfa("train", planted_file, "--method", "my_module:MyMethod", *tiny, epochs=2)
+    result = run_sfa("train", planted_file, *tiny, "--method", "my_module:MyMethod", epochs=2)
     assert result.code == 0, result.err
     (run,) = Path("runs").iterdir()
     assert run.name == "planted-my_module-MyMethod-sfa-64-passes", "a name that needs no quotes"
@@ -213,11 +218,11 @@ def test_a_method_in_a_file_and_one_with_an_option_of_its_own(
         (["--set", "encoder.nonsense=1"], "Unknown encoder key 'nonsense'. Allowed: "),
         (["--set", "encoder.hiden=1"], "Unknown encoder key 'hiden': did you mean 'hidden'?"),
         (["--set", "encoder=3"], "is a name or a mapping with a name, not 3"),
-        (["--augmentation", "identiti"], "Unknown augmentation 'identiti': did you mean 'identity'?"),
-        (["--augmentation", "my_missing:Mine"], "The augmentation my_missing:Mine cannot be imported"),
-        (["--augmentation", "random-choice"], "The augmentation random-choice is of a set of graphs"),
-        (["--set", "augmentation.nonsense=1"], "Unknown augmentation key 'nonsense'"),
-        (["--augmentation", "identity", "--set", "augmentation.edge_drop=[0.1,0.1]"], "takes no options"),
+        ([*GRACE, "--augmentation", "identiti"], "Unknown augmentation 'identiti': did you mean 'identity'?"),
+        ([*GRACE, "--augmentation", "my_missing:Mine"], "The augmentation my_missing:Mine cannot be imported"),
+        ([*GRACE, "--augmentation", "random-choice"], "The augmentation random-choice is of a set of graphs"),
+        ([*GRACE, "--set", "augmentation.nonsense=1"], "Unknown augmentation key 'nonsense'"),
+        ([*GRACE, "--augmentation", "identity", "--set", "augmentation.edge_drop=[0.1,0.1]"], "takes no options"),
         (["--spectral", "noise,sfaa"], "Unknown spectral map 'sfaa': did you mean 'sfa'?"),
         (["--spectral", "noise,"], "Unknown spectral map ''"),
         (["--spectral", "my_missing:Mine"], "The spectral map my_missing:Mine cannot be imported"),

@@ -15,10 +15,10 @@ from rich.console import Console
 from sfa.cli.options import spread
 from sfa.cli.study_display import Progress
 from sfa.paper import measure
-from sfa.paper.estimate import Estimator
 from sfa.paper.plans import Plan
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner
+from sfa.paper.summary import Estimator
 from sfa.run import Recipe
 from sfa.run import display as console
 from sfa.run.display import Display

@@ -16,7 +16,8 @@ from sfa.train import Interrupted
 from tests.sweep.tiny import pretended
 
 RunSfa = Callable[..., Any]
-TINY = ["--epochs", "2", "--set", "method.hidden=8", "method.projection=8", "--range", "method.tau=0.2..1"]
+GRACE = ["--method", "grace", "--epochs", "2"]
+TINY = [*GRACE, "--set", "method.hidden=8", "method.projection=8", "--range", "method.tau=0.2..1"]
 
 
 @pytest.mark.slow
@@ -109,7 +110,7 @@ def test_no_report_before_the_search_is_at_its_end(
 def test_dry_run(run_sfa: RunSfa, planted_file: Path, workplace: Path) -> None:
     result = run_sfa("sweep", planted_file, "--dry-run", "--trials", 30, "--seeds", 0, 1)
     assert result.code == 0, result.err
-    for found in shipped_ranges()["grace"]:
+    for found in shipped_ranges()["neighbor-contrast"]:
         assert found.key in result.out
     assert "Chosen by the labels of 12 nodes; reported under honest-10-10-80" in result.out
     assert "30 trials: 60 runs" in result.out

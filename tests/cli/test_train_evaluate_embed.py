@@ -202,6 +202,7 @@ def test_options_reach_the_recipe(planted_file: Path, run_sfa: RunSfa, tmp_path:
     result = run_sfa(
         *("train", planted_file, "--no-evaluate", "--set", "method.edge_drop=[0.1, 0.3]", "--set", "training.warmup=1"),
         *("--set", "training.weight_decay=1e-3", "--set", "training.patience=null"),
+        method="grace",
         spectral="sfa",
         iterations=3,
         epochs=2,

@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 
 from sfa.data import arrays as mapped
 from sfa.data import fingerprint, load
-from sfa.data.readers import image_pixels
+from sfa.data.readers import image_file
 from sfa.data.readers.image_file import read_image
 from sfa.data.readers.image_folder import holds_images, left_out_remark, read_image_folder
 from sfa.errors import InputError
@@ -326,7 +326,7 @@ def test_the_size_is_that_of_the_upright_image(tmp_path: Path) -> None:
 
 def test_different_sizes_are_said_before_the_long_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(write(tmp_path, FLAT), ["9.png"], width=9)
-    monkeypatch.setattr(image_pixels, "read_image", lambda path, **_: pytest.fail("decoded"))
+    monkeypatch.setattr(image_file, "read_image", lambda path, **_: pytest.fail("decoded"))
     with pytest.raises(InputError, match=r"0\.png is 6 ×"):
         read_image_folder(folder)
     (folder / "9.png").write_text("no image")
@@ -426,7 +426,7 @@ def test_a_large_set_is_decoded_once_and_mapped(
     folder = write(tmp_path / "mine", IN_PARTS)
     before = snapshot(folder)
     first = read_image_folder(folder, image_size=size)
-    monkeypatch.setattr(image_pixels, "read_image", lambda path, **_: pytest.fail("decoded again"))
+    monkeypatch.setattr(image_file, "read_image", lambda path, **_: pytest.fail("decoded again"))
     again = read_image_folder(folder, image_size=size)
     for data in (first, again):
         assert data.mapped_features is True
@@ -493,7 +493,7 @@ def test_a_disk_that_is_too_small_is_told_before_the_long_work(
     folder = write(tmp_path / "mine", FLAT)
     usage = shutil.disk_usage(tmp_path)._replace(free=500)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    monkeypatch.setattr(image_pixels, "read_image", lambda path, **_: pytest.fail("decoded"))
+    monkeypatch.setattr(image_file, "read_image", lambda path, **_: pytest.fail("decoded"))
     with pytest.raises(InputError, match="in the cache folder"):
         read_image_folder(folder)
     assert list((cache / "processed").iterdir()) == []
@@ -526,7 +526,7 @@ def test_of_two_processes_one_decodes(tmp_path: Path, monkeypatch: pytest.Monkey
         together.wait()
         assert len(read_image_folder(folder).x) == 4
 
-    monkeypatch.setattr(image_pixels, "read_image", counted)
+    monkeypatch.setattr(image_file, "read_image", counted)
     others = [threading.Thread(target=run) for _ in range(2)]
     for one in others:
         one.start()
@@ -547,7 +547,7 @@ def test_a_damaged_cache_is_said(tmp_path: Path, cache: Path) -> None:
 
 def test_images_come_in_order_however_long_each_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first is decoded last of those under way; and few are under way at a time."""
-    monkeypatch.setattr(image_pixels, "THREADS", 3)
+    monkeypatch.setattr(image_file, "THREADS", 3)
     names = [f"{i:03}.png" for i in range(60)]
     folder = write(tmp_path, names)
     last, waiting, done, ahead = threading.Event(), set(names), [], []
@@ -562,7 +562,7 @@ def test_images_come_in_order_however_long_each_takes(tmp_path: Path, monkeypatc
         ahead.append(60 - len(waiting) - len(done))
         return image
 
-    monkeypatch.setattr(image_pixels, "read_image", slow)
+    monkeypatch.setattr(image_file, "read_image", slow)
     data = read_image_folder(folder, on_image=lambda count, total: done.append((count, total)))
     assert done == [(count, 60) for count in range(1, 61)]
     assert np.array_equal(data.x.numpy(), images_of(folder, names))

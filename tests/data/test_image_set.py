@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfa import matrices
 from sfa.data import arrays as mapped_module
 from sfa.data import as_graph, as_graphs, build_graphs, build_images, fingerprint, load, remark
-from sfa.data.fingerprint import _contents
+from sfa.data.arrays import _contents
 from sfa.errors import InputError
 from sfa.tasks import item_word, num_items, task_of
 from tests.memory_maps import file_of

@@ -84,7 +84,9 @@ def test_fit(planted: Data) -> None:
     assert embedder.fit(planted) is embedder
     assert embedder.n_features_in_ == 8
     assert [row["epoch"] for row in embedder.history_] == [1, 2, 3]
-    assert embedder.recipe_.encoder["hidden"] == 8
+    recipe = embedder.recipe_
+    assert (recipe.method["name"], recipe.spectral["name"]) == ("neighbor-contrast", "none")
+    assert recipe.method["hidden"] == 8
     assert embedder.embedding_.shape == (60, 8)
     assert embedder.embedding_.dtype == np.float32
     np.testing.assert_array_equal(embedder.embedding_, embedder.transform(planted))
@@ -151,12 +153,16 @@ def test_randomness_outside_is_left_alone(planted: Data) -> None:
     assert np.random.get_state()[1].tolist() == state[1]  # noqa: NPY002
 
 
-@pytest.mark.parametrize("anchor", [None, "lonely"])
-def test_new_nodes(planted: Data, fitted: NodeEmbedder, anchor: str | None) -> None:
+@pytest.mark.parametrize(
+    ("method", "anchor"), [("grace", None), ("grace", "lonely"), ("neighbor-contrast", None)], ids=str
+)
+def test_new_nodes(planted: Data, method: str, anchor: str | None) -> None:
     """Three nodes are added, tied to one another alone or to one old node too: who is far from that one stays put.
 
-    A new edge changes its old end's degree, and so the weight of that node's edges: three steps away is far.
+    A new edge changes its old end's degree, and so the weight of that node's edges: three steps away is far
+    from an encoder of two layers.
     """
+    fitted = NodeEmbedder(method, **SMALL).fit(planted)
     network = nx.Graph(planted.edge_index.T.tolist())
     lonely = min(network, key=network.degree)
     x = torch.cat([planted.x, torch.full((3, 8), 0.5)])
@@ -205,11 +211,11 @@ def test_it_never_fits_to_weights_that_are_no_numbers(planted: Data) -> None:
     [
         ({"method": "grcae"}, "did you mean 'grace'"),
         ({"spectral": "sfaa"}, "did you mean 'sfa'"),
-        ({"options": {"method.taus": 1}}, "did you mean 'tau'"),
+        ({"method": "grace", "options": {"method.taus": 1}}, "did you mean 'tau'"),
         ({"options": {"metod.tau": 1}}, "did you mean 'method'"),
         ({"options": {"training.epoch": 1}}, "did you mean 'epochs'"),
         ({"hidden": 0}, "hidden"),
-        ({"tau": -1}, "tau"),
+        ({"method": "grace", "tau": -1}, "tau"),
         ({"epochs": 0}, "epochs"),
         ({"method": "g-bt", "tau": 0.5}, "tau"),
         ({"random_state": -1}, "seed"),
@@ -229,7 +235,8 @@ def test_options_by_path(planted: Data) -> None:
         "training.warmup": 2,
         "feature_norm": "none",
     }
-    embedder = NodeEmbedder(hidden=4, epochs=2, iterations=3, lr=0.03, options=options, random_state=1).fit(planted)
+    settings = {"hidden": 4, "epochs": 2, "iterations": 3, "lr": 0.03, "options": options, "random_state": 1}
+    embedder = NodeEmbedder("grace", **settings).fit(planted)
     recipe = embedder.recipe_
     assert tuple(recipe.augmentation["edge_drop"]) == (0.0, 0.5)
     assert (recipe.encoder["hidden"], recipe.spectral["iterations"]) == (4, 3)
@@ -357,8 +364,9 @@ def test_in_a_pipeline(planted: Data) -> None:
     assert pipeline.get_params()["embed__epochs"] == 20
 
 
-def test_fitting_is_training(planted: Data, fitted: NodeEmbedder) -> None:
+def test_fitting_is_training(planted: Data) -> None:
     """What fit learns is what the loop learns from the same recipe, on features normalized by row."""
+    fitted = NodeEmbedder("grace", **SMALL).fit(planted)
     method, history = fitted.recipe_.build(8), []
     x = planted.x / planted.x.abs().sum(1, keepdim=True)
     normalized = Data(x=x, edge_index=planted.edge_index)

@@ -74,7 +74,7 @@ ENCODERS: dict[str, tuple[Any, dict[str, Any], str]] = {
 def test_an_encoder_in_every_form(planted: Data, tmp_path: Path, form: str) -> None:
     encoder, options, name = ENCODERS[form]
     before = copy.deepcopy(encoder.state_dict()) if isinstance(encoder, nn.Module) else None
-    embedder = NodeEmbedder(encoder=encoder, options=options, **SMALL)
+    embedder = NodeEmbedder("grace", encoder=encoder, options=options, **SMALL)
     z = embedder.fit_transform(planted)
     assert z.shape == (60, 8)
     assert np.isfinite(z).all()
@@ -83,7 +83,7 @@ def test_an_encoder_in_every_form(planted: Data, tmp_path: Path, form: str) -> N
     assert embedder.get_params()["encoder"] is encoder, "the argument itself is kept"
     np.testing.assert_array_equal(embedder.fit(planted).embedding_, z, err_msg="fitted again")
     np.testing.assert_array_equal(clone(embedder).fit_transform(planted), z, err_msg="a clone")
-    again = NodeEmbedder(**SMALL).set_params(encoder=encoder, options=options)
+    again = NodeEmbedder("grace", **SMALL).set_params(encoder=encoder, options=options)
     np.testing.assert_array_equal(again.fit_transform(planted), z, err_msg="by set_params")
     path = tmp_path / "embedder.safetensors"
     embedder.save(path)
@@ -107,17 +107,17 @@ def test_an_encoder_in_every_form(planted: Data, tmp_path: Path, form: str) -> N
 def test_options_of_an_object_are_refused(planted: Data) -> None:
     for given in ({"hidden": 4}, {"options": {"encoder.layers": 2}}):
         with pytest.raises(InputError, match="encoder <GAT> was given"):
-            NodeEmbedder(encoder=gat(), **given).fit(planted)
+            NodeEmbedder("grace", encoder=gat(), **given).fit(planted)
     with pytest.raises(InputError, match="leave out iterations"):
-        NodeEmbedder(spectral=Whiten(), iterations=2).fit(planted)
+        NodeEmbedder("grace", spectral=Whiten(), iterations=2).fit(planted)
 
 
 def test_a_wrong_object_to_load(planted: Data, tmp_path: Path) -> None:
     path = tmp_path / "embedder.safetensors"
-    NodeEmbedder(encoder=gat(), **SMALL).fit(planted).save(path)
+    NodeEmbedder("grace", encoder=gat(), **SMALL).fit(planted).save(path)
     with pytest.raises(InputError, match="weights of this encoder"):
         NodeEmbedder.load(path, encoder=GAT(8, 4, num_layers=2))
-    NodeEmbedder(hidden=8, **SMALL).fit(planted).save(path)
+    NodeEmbedder("grace", hidden=8, **SMALL).fit(planted).save(path)
     with pytest.raises(InputError, match="load it without encoder=…"):
         NodeEmbedder.load(path, encoder=gat())
 
@@ -144,7 +144,7 @@ def test_a_wrong_object_to_load(planted: Data, tmp_path: Path) -> None:
 )
 def test_what_does_not_go_is_told_by_fit(planted: Data, argument: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=re.escape(reason)):
-        NodeEmbedder(**argument).fit(planted)
+        NodeEmbedder(**{"method": "grace", **argument}).fit(planted)
 
 
 def keep_all(data: Data, generator: torch.Generator | None) -> tuple[Data, Data]:
@@ -167,11 +167,11 @@ AUGMENTATIONS: dict[str, tuple[Any, Any]] = {
 def test_an_augmentation_in_every_form(planted: Data, tmp_path: Path, form: str) -> None:
     """All of these leave the graph as it is, and so give the same embeddings."""
     augmentation, name = AUGMENTATIONS[form]
-    embedder = NodeEmbedder(augmentation=augmentation, hidden=8, **SMALL).fit(planted)
+    embedder = NodeEmbedder("grace", augmentation=augmentation, hidden=8, **SMALL).fit(planted)
     section = embedder.recipe_.augmentation
     assert (section["name"] if isinstance(section, dict) else [one["name"] for one in section]) == name
     options = {"augmentation.edge_drop": (0.0, 0.0), "augmentation.feature_drop": (0.0, 0.0)}
-    plain = NodeEmbedder(hidden=8, options=options, **SMALL).fit(planted)
+    plain = NodeEmbedder("grace", hidden=8, options=options, **SMALL).fit(planted)
     np.testing.assert_allclose(embedder.embedding_, plain.embedding_, atol=1e-4)
     np.testing.assert_array_equal(clone(embedder).fit_transform(planted), embedder.embedding_)
     path = tmp_path / "embedder.safetensors"
@@ -206,11 +206,11 @@ MAPS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("form", MAPS)
 def test_a_spectral_map_in_every_form(planted: Data, tmp_path: Path, form: str) -> None:
     spectral, name = MAPS[form]
-    embedder = NodeEmbedder(spectral=spectral, hidden=8, **SMALL).fit(planted)
+    embedder = NodeEmbedder("grace", spectral=spectral, hidden=8, **SMALL).fit(planted)
     assert embedder.recipe_.spectral_name == name
     named = ["noise", "sfa"] if "noise" in name.lower() else "sfa"
     np.testing.assert_array_equal(
-        embedder.embedding_, NodeEmbedder(spectral=named, hidden=8, **SMALL).fit_transform(planted)
+        embedder.embedding_, NodeEmbedder("grace", spectral=named, hidden=8, **SMALL).fit_transform(planted)
     )
     np.testing.assert_array_equal(clone(embedder).fit_transform(planted), embedder.embedding_)
     path = tmp_path / "embedder.safetensors"
@@ -224,15 +224,15 @@ def test_a_spectral_map_in_every_form(planted: Data, tmp_path: Path, form: str) 
 
 
 def test_no_spectral_map(planted: Data) -> None:
-    plain = NodeEmbedder(spectral="none", hidden=8, **SMALL).fit(planted)
+    plain = NodeEmbedder("grace", spectral="none", hidden=8, **SMALL).fit(planted)
     for spectral in (None, [], ["none"]):
-        embedder = NodeEmbedder(spectral=spectral, hidden=8, **SMALL).fit(planted)
+        embedder = NodeEmbedder("grace", spectral=spectral, hidden=8, **SMALL).fit(planted)
         np.testing.assert_array_equal(embedder.embedding_, plain.embedding_)
         assert embedder.recipe_.spectral_name == "none"
 
 
 def test_options_of_one_map_of_several(planted: Data) -> None:
-    embedder = NodeEmbedder(spectral=["noise", "sfa"], hidden=8, options={"spectral.1.iterations": 3}, **SMALL)
+    embedder = NodeEmbedder("grace", spectral=["noise", "sfa"], hidden=8, options={"spectral.1.iterations": 3}, **SMALL)
     assert [one.get("iterations") for one in embedder.fit(planted).recipe_.spectral] == [None, 3]
     with pytest.raises(InputError, match=r"spectral\.iterations"):
         embedder.set_params(iterations=2).fit(planted)

@@ -10,9 +10,9 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.evaluate import Classification, LinkPrediction
+from sfa.evaluate.baselines import can_be_supervised, supervised_score
 from sfa.evaluate.protocols import link_prediction
 from sfa.evaluate.splits import RandomSplits
-from sfa.evaluate.supervised import can_be_supervised, supervised_score
 from sfa.registry import resolve
 
 

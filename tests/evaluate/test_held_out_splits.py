@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.masked_splits import HeldOutSplits, stratified_parts
 from sfa.evaluate.online_probe import OnlineProbe
+from sfa.evaluate.splits import HeldOutSplits, stratified_parts
 from sfa.registry import resolve
 
 

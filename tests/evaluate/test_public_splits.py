@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.masked_splits import PublicSplits
+from sfa.evaluate.splits import PublicSplits
 
 
 def masked(columns: int | None = None, *, nodes: int = 30) -> Data:

@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph, load
 from sfa.errors import InputError
-from sfa.evaluate import supervised as module
+from sfa.evaluate import baselines as module
+from sfa.evaluate.baselines import GraphClassifier, SupervisedModel, SupervisedResult, supervised
 from sfa.evaluate.splits import Split, random_splits
-from sfa.evaluate.supervised import GraphClassifier, SupervisedModel, SupervisedResult, supervised
 from sfa.graph.features import normalize_features
 from sfa.matrices import csr_matrix
 from sfa.nn.layers import dropout

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from sfa.data import build_graph
-from sfa.graph.draws import below, distinct_below, random_non_edges, sampled_means
 from sfa.graph.structure import CSRStructure, csr_structure
+from sfa.graph.walks import below, distinct_below, random_non_edges, sampled_means
 
 
 @pytest.fixture

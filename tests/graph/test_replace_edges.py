@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from sfa.data import arrays as mapped
 from sfa.data import build_graph, load
 from sfa.errors import InputError
-from sfa.graph.rewiring import replace_edges
+from sfa.graph.batches import replace_edges
 from tests.graph.graph_batches import seeded, to_data
 
 

@@ -13,8 +13,7 @@ from scipy.stats import chisquare
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.batches import undirected_edges
-from sfa.graph.rewiring import rewire
+from sfa.graph.batches import rewire, undirected_edges
 from tests.graph.graph_batches import assert_sound, batches, copies_of, mixed_batch, seeded, single_graphs, to_batch
 
 

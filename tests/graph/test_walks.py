@@ -15,7 +15,6 @@ from torch_geometric.data import Data
 
 from sfa.data import build_graph
 from sfa.errors import InputError
-from sfa.graph import draws as draws_module
 from sfa.graph import walks as walks_module
 from sfa.graph.structure import CSRStructure
 from sfa.graph.walks import Transitions, draw_nodes, random_walks, second_order_walks
@@ -183,8 +182,7 @@ def test_the_least_and_the_largest_draw_stay_in_their_row(
     monkeypatch: pytest.MonkeyPatch, draw: float, first: bool, weighted: bool
 ) -> None:
     """And on an edge that has a weight: here the first and the last of every row have none."""
-    for module in (draws_module, walks_module):
-        monkeypatch.setattr(module, "draw_uniform", lambda like, _: torch.full(like.shape, draw, dtype=torch.float64))
+    monkeypatch.setattr(walks_module, "draw_uniform", lambda like, _: torch.full(like.shape, draw, dtype=torch.float64))
     edges = torch.tensor([[i, j] for i in range(7) for j in range(7) if i != j]).T
     weight = torch.tensor([0.0, 0.1, 0.3, 0.7, 0.1, 0.0] * 7) if weighted else None
     starts = torch.arange(7)

@@ -14,7 +14,7 @@ from torch import Tensor
 from sfa import matrices
 from sfa.errors import InputError
 from sfa.losses import info_nce, nt_xent
-from sfa.losses.info_nce import Negatives
+from sfa.losses.nt_xent import Negatives
 from tests.cases import each
 
 

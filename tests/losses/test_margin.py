@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.losses import multiplet
-from sfa.losses.margin import Form, distances
+from sfa.losses.negative_sampling import Form, distances
 from tests.cases import each
 
 FORMS = get_args(Form)

@@ -1,8 +1,8 @@
 """What tests of all methods need, read off the registry and the recipes: narrow methods, their data, short runs.
 
-A method in ``sfa/methods/<module>.py`` has tests of its own in ``tests/methods/test_<module>.py``. They compare its
-loss with a reference, in a test called ``test_the_loss…``, and may hold ``SHORT_RUN``: what a run of a few seconds,
-that already learns something, changes in the method's recipe.
+A method has tests of its own in ``tests/methods/test_<name>.py``, or those of ``sfa/methods/<module>.py`` in
+``tests/methods/test_<module>.py``. They compare its loss with a reference, in a test called ``test_the_loss…``, and may
+hold ``SHORT_RUN``: what a run of a few seconds, that already learns something, changes in the method's recipe.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ def first_batch(data: Data, recipe: Recipe) -> Data:
 
 
 def module_of_tests(method: type[Method]) -> str:
-    return f"tests.methods.test_{method.__module__.rpartition('.')[2]}"
+    """Return the module of tests with the name of the method or else, for tests of several, with that of its module."""
+    names = [name.replace("-", "_") for name, one in available_methods().items() if one is method]
+    own = [f"tests.methods.test_{name}" for name in (*names, method.__module__.rpartition(".")[2])]
+    return next((module for module in own if find_spec(module)), own[-1])
 
 
 def own_tests(method: type[Method]) -> ModuleType | None:

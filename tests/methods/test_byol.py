@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sfa.augment import ImageViews
-from sfa.methods import BYOL, bootstrapped
+from sfa.methods import BYOL, bgrl
 from sfa.nn import small
 from sfa.run import load_recipe
 from tests.methods.whole_steps import Changes, changed, gradients, images, pixels, seeded
@@ -99,7 +99,7 @@ def test_half_precision_ends_before_predictions_are_compared(monkeypatch: pytest
         return (q * z).sum()
 
     seen: list[torch.dtype | bool] = []
-    monkeypatch.setattr(bootstrapped, "bootstrap_latent", record)
+    monkeypatch.setattr(bgrl, "bootstrap_latent", record)
     with torch.autocast("cpu", torch.bfloat16):
         make().float()(images(), seeded())
     assert seen == [torch.float32, torch.float32, False] * 2

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph import draws as non_edges
-from sfa.graph.draws import ones_and_zeros
+from sfa.graph import walks as non_edges
+from sfa.graph.walks import ones_and_zeros
 from sfa.methods import GAE, VGAE, Method
 from sfa.nn import GCN
 from sfa.run import Recipe

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.augment import AdaptiveDrop, UniformDrop
-from sfa.augment.centrality import CENTRALITIES, Centrality
+from sfa.augment.adaptive import CENTRALITIES, Centrality
 from sfa.errors import InputError
 from sfa.methods import GCA, GRACE
 from sfa.nn import GCN

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from sfa.errors import InputError
-from sfa.methods.bootstrapped import cosine_momentum, make_target, update_target_
-from sfa.methods.simgrace import perturbed
+from sfa.methods.bgrl import cosine_momentum, make_target, update_target_
+from sfa.methods.graphcl import perturbed
 from sfa.nn.layers import BatchNorm
 
 

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.data import build_graph
-from sfa.graph.draws import draw_uniform
-from sfa.graph.walks import Transitions
+from sfa.graph.walks import Transitions, draw_uniform
 from sfa.matrices import csr_matrix
 from sfa.methods import SIGNA
 from sfa.nn import GCN, MLP

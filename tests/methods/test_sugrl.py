@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.draws import sampled_means
+from sfa.graph.walks import sampled_means
 from sfa.losses import multiplet
 from sfa.matrices import csr_matrix
 from sfa.methods import SUGRL

@@ -150,7 +150,7 @@ class TestAnAugmentationOfOnesOwn:
 
     def test_an_embedder_takes_it(self, planted: Data) -> None:
         options = {"epochs": 3, "hidden": 8, "random_state": 0, "device": "cpu"}
-        own, plain = (NodeEmbedder(augmentation=one, **options).fit(planted) for one in (self.jitter, None))
+        own, plain = (NodeEmbedder("grace", augmentation=one, **options).fit(planted) for one in (self.jitter, None))
         assert own.embedding_.shape == (60, 8)
         assert own.history_[0]["loss"] != plain.history_[0]["loss"]
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from sfa.methods import BYOL, BarlowTwins, SimCLR, SimSiam
+from sfa.methods.swav import Queue
 from sfa.nn import graph_projector, mlp_head, projection_head, resnet18, small
-from sfa.nn.heads import BilinearDiscriminator, Queue, ResidualDiscriminator, prelu_head
+from sfa.nn.heads import BilinearDiscriminator, ResidualDiscriminator, prelu_head
 from sfa.nn.layers import BatchNorm
 
 

@@ -9,8 +9,8 @@ from sfa.augment import MaskFeatures, UniformDrop
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
 from sfa.methods import GRACE
+from sfa.nn import MLP
 from sfa.nn.layers import dropout
-from sfa.nn.mlp import MLP
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -13,8 +13,8 @@ from torch.nn import functional
 from sfa import distributed
 from sfa.errors import InputError
 from sfa.nn import ResNet, resnet18, resnet18_imagenet, small, small_strided
+from sfa.nn.image_encoder import CIFAR, IMAGENET, Stem
 from sfa.nn.layers import BatchNorm2d
-from sfa.nn.resnet import CIFAR, IMAGENET, Stem
 from sfa.seeding import seeded_initialization
 from tests.processes import run_in_processes
 

@@ -10,9 +10,9 @@ import pytest
 
 from sfa.data import load
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.plans import Dataset, Plan
 from sfa.paper.results import Ledger
+from sfa.paper.results_files import Entry
 from sfa.paper.runner import Runner
 from tests.paper.tiny import results, tiny_plan
 

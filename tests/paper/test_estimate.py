@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sfa.paper.entry import Entry
-from sfa.paper.estimate import Estimator
 from sfa.paper.plans import Cell, Plan
+from sfa.paper.results_files import Entry
+from sfa.paper.summary import Estimator
 from sfa.run.identity import recipe_hash
 
 NewPlan = Callable[..., Plan]

@@ -12,8 +12,7 @@ import pytest
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
-from sfa.paper.results_files import write_entries
+from sfa.paper.results_files import Entry, write_entries
 
 NewEntry = Callable[..., Entry]
 

@@ -14,9 +14,8 @@ from filelock import FileLock
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
 from sfa.paper import default_path, results
-from sfa.paper.entry import Entry
 from sfa.paper.results import Ledger
-from sfa.paper.results_files import is_sqlite, read_sqlite
+from sfa.paper.results_files import Entry, is_sqlite, read_sqlite
 from tests.forks import run_forked, start_forked
 from tests.paper.writers import die_while_writing, entry_by, make_sqlite, write
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.results import Ledger
-from sfa.paper.results_files import read_entries, write_entries
+from sfa.paper.results_files import Entry, read_entries, write_entries
 
 NewEntry = Callable[..., Entry]
 

@@ -9,8 +9,8 @@ import pytest
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.figures.run_time import draw_run_time, tell_of_run_time, timings
+from sfa.paper.results_files import Entry
 
 
 def entry(

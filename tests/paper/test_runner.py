@@ -17,9 +17,8 @@ from sfa.atomic import locked
 from sfa.data import build_graph
 from sfa.errors import TrainingError
 from sfa.evaluate import Classification
-from sfa.evaluate import supervised as supervised_module
-from sfa.evaluate.baselines import BASELINES
-from sfa.evaluate.supervised import supervised
+from sfa.evaluate import baselines as supervised_module
+from sfa.evaluate.baselines import BASELINES, supervised
 from sfa.paper import measure as measure_module
 from sfa.paper.plans import Dataset, Plan, Study, Variant, make_plan
 from sfa.paper.results import Ledger

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.plans import RUN_TIME, Plan
+from sfa.paper.results_files import Entry
 from sfa.paper.summary import metrics_of, summarise
 
 NewPlan = Callable[..., Plan]

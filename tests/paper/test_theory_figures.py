@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from sfa import theory
 from sfa.errors import InputError
-from sfa.paper.figures import Takes, find_figure, implicit_steps, model, more_theory, toy
+from sfa.paper.figures import Takes, find_figure, implicit_steps, more_theory, toy
 from sfa.paper.figures.implicit_steps import (
     ANGLE,
     NEAR,
@@ -22,7 +22,6 @@ from sfa.paper.figures.implicit_steps import (
     tell_of_implicit_steps,
     until_near,
 )
-from sfa.paper.figures.model import draw_model
 from sfa.paper.figures.more_theory import (
     draw_bound,
     draw_levelling,
@@ -36,6 +35,7 @@ from sfa.paper.figures.more_theory import (
 from sfa.paper.figures.toy import (
     DECAY,
     draw_density,
+    draw_model,
     draw_push_forward,
     draw_simulation,
     draw_toy,
@@ -164,8 +164,8 @@ def test_the_finding_of_the_three_steps_is_in_its_panel(steps: dict[str, Axes]) 
 def test_the_model_shows_real_views_and_real_spectra(few_draws: int) -> None:
     drawing, right = draw_model().axes
     dotted = [line for line in drawing.lines if line.get_linestyle() == ":"]
-    assert len(drawing.lines) == 3 * len(model.EDGES)
-    assert 0 < len(dotted) < len(model.EDGES), "some edges of the two views are gone"
+    assert len(drawing.lines) == 3 * len(toy.EDGES)
+    assert 0 < len(dotted) < len(toy.EDGES), "some edges of the two views are gone"
     texts = {text.get_text() for text in drawing.texts}
     assert {"SFA", "loss", "$\\mathcal{A}_G$", "$H^\\alpha$", "$\\widetilde{H}^\\beta$", "$Z^\\alpha$"} <= texts
     before, after, _, again = ([bar.get_height() for bar in group] for group in drawing.containers)

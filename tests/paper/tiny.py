@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sfa.data import load
-from sfa.paper.entry import Entry
 from sfa.paper.plans import Cell, Dataset, Plan, make_plan
 from sfa.paper.results import Ledger
+from sfa.paper.results_files import Entry
 from sfa.paper.runner import Runner, Watcher
 from sfa.registry import resolve
 

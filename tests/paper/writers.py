@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.results import Ledger
+from sfa.paper.results_files import Entry
 
 
 def entry_by(writer: int, key: str) -> Entry:

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.rewiring import replace_edges
+from sfa.graph.batches import replace_edges
 from sfa.run import Recipe, load_recipe
 from sfa.run.train_recipe import record_of
 

@@ -19,7 +19,7 @@ from sfa.errors import InputError
 from sfa.evaluate import Score, paired_difference
 from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
-from sfa.report.facts import LOOKS, command_line, data_rows
+from sfa.report.collect import LOOKS, command_line, data_rows
 from sfa.run import Recipe
 from sfa.run.run import Run
 from sfa.run.train_recipe import record_of, train_recipe

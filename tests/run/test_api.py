@@ -52,7 +52,7 @@ def test_a_run_in_memory_is_the_run_of_the_command_line(
     kept = json.loads((tmp_path / "cli" / "scores-honest-10-10-80.json").read_text())
     assert run.scores.as_dict()["scores"] == kept["scores"]
     assert other.scores is None
-    assert run.path == Path("runs/planted-grace-sfa-64-passes")
+    assert run.path == Path("runs/planted-neighbor-contrast-none")
 
 
 def test_nothing_is_printed_but_when_asked(planted: Data, capfd: pytest.CaptureFixture[str]) -> None:
@@ -145,8 +145,8 @@ def test_embeddings_of_the_run_and_of_others(run: Run, planted: Data) -> None:
 @pytest.mark.slow
 def test_results_show_themselves(run: Run, planted: Data) -> None:
     assert run.scores is not None
-    plain = train_run(planted, spectral="none", **TINY)
-    comparison, report = compare_runs(plain, run), report_run(plain, run, out="page.html")
+    other = train_run(planted, spectral="sfa", **TINY)
+    comparison, report = compare_runs(other, run), report_run(other, run, out="page.html")
     for result in (run, run.scores, comparison, embed_run(run)):
         assert "│" in repr(result), "a small table as text"
         html = result._repr_html_()
@@ -154,7 +154,7 @@ def test_results_show_themselves(run: Run, planted: Data) -> None:
         assert html.count("<") == html.count(">")
     mean = f"{run.scores.of['honest-10-10-80'][-1].mean():.2f}"
     for shown in (repr(run), run._repr_html_()):
-        for part in ("grace + sfa (64 passes)", "planted", "3 of 3", mean):
+        for part in ("neighbor-contrast", "planted", "3 of 3", mean):
             assert part in shown
     (curve,) = re.findall(r'<svg.*?points="(.*?)"', run._repr_html_())
     assert len(curve.split()) == 3, "a point for each epoch"
@@ -167,17 +167,19 @@ def test_results_show_themselves(run: Run, planted: Data) -> None:
 
 
 def test_one_label_is_one_layer(planted: Data, workplace: Path) -> None:
-    runs = [train_run(planted, spectral=spectral, **TINY, evaluate=False) for spectral in (None, "sfa", "none")]
+    options = {"method": "grace", **TINY, "evaluate": False}
+    runs = [train_run(planted, spectral=spectral, **options) for spectral in (None, "sfa", "none")]
     assert [run.name for run in runs] == ["grace + sfa (64 passes)", "grace + sfa", "grace"]
     names = [path.name for path in sorted((workplace / "runs").iterdir())]
     assert names == ["planted-grace-none", "planted-grace-sfa", "planted-grace-sfa-64-passes"]
 
 
-def test_scores_of_a_gentle_run_that_do_not_say_so_are_used(run: Run, planted: Data) -> None:
+def test_scores_of_a_gentle_run_that_do_not_say_so_are_used(planted: Data) -> None:
+    run = train_run(planted, method="grace", **TINY)
     path = run.path / "scores-honest-10-10-80.json"
     record = json.loads(path.read_text())
     record["scores"][-1]["name"] = "grace + sfa"
     record["scores"][-1]["values"]["accuracy"][0] = 12.5
     path.write_text(json.dumps(record))
-    comparison = compare_runs(run, train_run(planted, spectral="none", **TINY, evaluate=False))
+    comparison = compare_runs(run, train_run(planted, method="grace", spectral="none", **TINY, evaluate=False))
     assert (comparison.scores[0].name, comparison.scores[0].of()[0]) == (run.name, 12.5)

@@ -186,7 +186,7 @@ def test_a_batch_size_below_one_is_refused(sampler: type[Sampler], wrong: int, m
 
 
 def test_names() -> None:
-    names = ["whole", "neighbours", "random-walks", "clusters", "starts", "graphs", "images"]
+    names = ["whole", "neighbours", "random-walks", "clusters", "starts", "random-nodes", "graphs", "images"]
     assert list(registered("sampler")) == names
     assert resolve("sampler", "random-walks") is RandomWalks
     with pytest.raises(InputError, match="did you mean 'neighbours'"):

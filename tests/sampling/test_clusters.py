@@ -16,7 +16,7 @@ from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.graph.structure import csr_structure
 from sfa.sampling import Clusters
-from sfa.sampling.neighbor import joined, metis_clusters
+from sfa.sampling.samplers import joined, metis_clusters
 
 MakeGraph = Callable[..., Data]
 

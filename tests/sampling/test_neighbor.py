@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.nn import GCN
 from sfa.sampling import Neighbors
-from sfa.sampling.neighbor import sample_entries
+from sfa.sampling.samplers import sample_entries
 
 MakeGraph = Callable[..., Data]
 ALL = 10**9

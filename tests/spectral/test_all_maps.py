@@ -1,7 +1,8 @@
 """What every spectral map keeps to, whichever it is; a new map in the registry is tested here without more ado.
 
-A map in ``sfa/spectral/<module>.py`` has tests of its own in ``tests/spectral/test_<module>.py``, which may hold
-``VARIANTS``, layers to check beside the one with default arguments, and ``WRONG``, arguments that must be refused.
+A map has tests of its own in ``tests/spectral/test_<name>.py``, or those of ``sfa/spectral/<module>.py`` in
+``tests/spectral/test_<module>.py``. They may hold ``VARIANTS``, layers to check beside the one with default arguments,
+and ``WRONG``, arguments that must be refused.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ MAPS: dict[str, type[SpectralMap]] = dict(registered("spectral"))
 
 
 def module_of_tests(made: type[SpectralMap]) -> str:
-    return f"tests.spectral.test_{made.__module__.rpartition('.')[2]}"
+    """Return the module of tests with the name of the map or else, for tests of several, with that of its module."""
+    names = [name.replace("-", "_") for name, one in MAPS.items() if one is made]
+    own = [f"tests.spectral.test_{name}" for name in (*names, made.__module__.rpartition(".")[2])]
+    return next((module for module in own if find_spec(module)), own[-1])
 
 
 OWN_TESTS: dict[str, ModuleType] = {

@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.spectral import power_iteration
-from sfa.spectral.gram import gram_pays, passes_on_gram
-from sfa.spectral.passes import passes_in_turn
-from sfa.spectral.projection import subtract_projection
+from sfa.spectral.passes import gram_pays, passes_in_turn, passes_on_gram, subtract_projection
 from tests.cases import each
 
 

@@ -11,8 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.losses import schatten_penalty
-from sfa.spectral import SchattenPenalty, SpectralMap
-from sfa.spectral.expectation import expectation
+from sfa.spectral import SchattenPenalty, SpectralMap, expectation
 from tests.cases import each
 from tests.methods.conformance import build, built_in, first_batch, narrow_recipe
 from tests.spectral.maps import low_rank, random_map, seeded

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import sfa
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
-from sfa.spectral.block import orthonormal
+from sfa.spectral.passes import orthonormal
 from tests.cases import each
 
 VARIANTS = [

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfa.spectral.spectral_function import spectral_function
+from sfa.spectral.feature_map import spectral_function
 from tests.cases import each
 from tests.spectral.maps import low_rank, random_map
 

@@ -14,8 +14,8 @@ from filelock import FileLock, Timeout
 from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.sweep import Search, SearchCallback, fresh_seeds, make_report
-from sfa.sweep.search import best_of_each, recipe_of
-from sfa.sweep.trials import Record
+from sfa.sweep.search import recipe_of
+from sfa.sweep.trials import Record, best_of_each
 
 MakeSearch = Callable[..., Search]
 

@@ -219,8 +219,8 @@ def test_a_trial_that_is_interrupted_is_the_next(search: MakeSearch) -> None:
 @pytest.mark.usefixtures("no_training")
 def test_a_grid_is_gone_through_once(search: MakeSearch, tmp_path: Path) -> None:
     made = search(ranges=("spectral=none,sfa", "spectral.iterations=0..1", "method.tau=0.2,0.4"), sampler="grid")
-    assert made.total(None) == 6
-    assert made.total(4) == 4
+    assert made.trials_by_arm(None)[""] == 6
+    assert made.trials_by_arm(4)[""] == 4
     records = run(made, trials=4)
     assert len(records) == 4
     records = run(made)
@@ -228,7 +228,7 @@ def test_a_grid_is_gone_through_once(search: MakeSearch, tmp_path: Path) -> None
     expected = [made.arms[""].with_values(point) for point in made.arms[""].grid()]
     assert [recipe_of(made.arms[""], record) for record in records] == expected
     with pytest.raises(InputError, match="has no grid"):
-        search(sampler="grid").total(None)
+        search(sampler="grid")
 
 
 def test_steps_are_round_numbers(search: MakeSearch, tmp_path: Path) -> None:

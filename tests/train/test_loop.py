@@ -21,7 +21,7 @@ from torch_geometric.data import Data
 from sfa.errors import TrainingError
 from sfa.methods import Method
 from sfa.run import Recipe
-from sfa.sampling.neighbor import Neighbors
+from sfa.sampling.samplers import Neighbors
 from sfa.train import Interrupted, Progress, RunFolder, load_checkpoint, train
 from sfa.train.optim import learning_rate
 from tests.callbacks import on_epoch

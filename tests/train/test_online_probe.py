@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.methods import Method
 from sfa.methods.base import FeatureMaps
-from sfa.sampling.items import Images
+from sfa.sampling.samplers import Images
 from sfa.seeding import seeded_initialization
 from sfa.train import Callback, Interrupted, OnlineProbeCallback, RunFolder, load_tensors, train
 from tests.callbacks import on_epoch, on_step

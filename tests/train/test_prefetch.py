@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.sampling import RandomWalks
 from sfa.train import BatchPlan, loop, train
-from sfa.train.prefetch import parts_of_step, prefetch
+from sfa.train.batch_plan import parts_of_step, prefetch
 
 
 class Recorder(torch.nn.Module):

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.multiprocess
 
 EPOCHS = 600
 OPTIONS = [
+    *("--method", "grace"),
     *("--epochs", str(EPOCHS), "--hidden", "32", "--set", "method.projection=32", "--set", "training.patience=null"),
     *("--set", "method.batch_norm=true", "--set", "method.activation=rrelu", "--threads", "1", "--no-evaluate"),
 ]

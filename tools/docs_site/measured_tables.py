@@ -9,7 +9,7 @@ from typing import Any
 from markdown_parts import folded, unbroken, yaml_value
 from measured import PLAIN, SFA, Group, Pair, changes, groups, pairs
 
-from sfa.paper.entry import Entry
+from sfa.paper.results_files import Entry
 from sfa.paper.tables.selection import Selection, is_budget
 
 FEATURES = ("raw features", "raw pixels", "label histogram")

@@ -14,7 +14,7 @@ from measured_tables import measured_section
 from options import description_and_options
 
 from sfa.methods import Method, available_methods
-from sfa.paper.entry import Entry
+from sfa.paper.results_files import Entry
 from sfa.registry import resolve
 from sfa.run import Recipe, shipped_recipes
 from sfa.tasks import ITEMS

@@ -15,12 +15,10 @@ View = Callable[[Any, torch.Generator | None], Any]  # a function (data, generat
 class Augmentation:
     """Make two random views, alpha and beta, of a graph, of a batch of graphs, or of images.
 
-    A subclass makes one view in :meth:`view`. Any function ``(data, generator) -> (view, view)`` can take the place of
-    an augmentation in a method.
+    A subclass makes one view in :meth:`view`. A method also takes any function ``(data, generator) -> (view, view)``.
     """
 
-    task: ClassVar[Task | None] = "node"
-    """What it augments: one graph, graphs of a set, or images; ``None`` if it can be any of them."""
+    task: ClassVar[Task | None] = "node"  # what it augments: one graph, graphs of a set, images, or None for any
 
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         """Make view alpha (``index=0``) or beta (``index=1``) of the data."""
@@ -42,8 +40,7 @@ class Compose(Augmentation):
     >>> Compose([MaskFeatures(0.3), DropEdges((0.2, 0.4))])
     Compose(transforms=[MaskFeatures(rate=(0.3, 0.3)), DropEdges(rate=(0.2, 0.4), directed=False)])
 
-    Args:
-        transforms: Augmentations, or functions ``(data, generator) -> view`` that treat both views alike.
+    Functions ``(data, generator) -> view`` can be among them, and treat both views alike.
     """
 
     task = None

@@ -88,10 +88,7 @@ def require_diffusion(augmentation: object, encoder: object, method: str) -> Dif
 
 
 def personalized_pagerank(data: Data, *, alpha: float, **options: Any) -> Tensor:
-    r"""Compute :math:`\alpha \big( I - (1 - \alpha) T \big)^{-1}`, personalized PageRank that stops by ``alpha``.
-
-    The other arguments and the result are those of :func:`chebyshev_series`.
-    """
+    r"""Compute :math:`\alpha ( I - (1 - \alpha) T )^{-1}`, with the other arguments of :func:`chebyshev_series`."""
     check_number("alpha", alpha, above=0, at_most=1)
     root = math.sqrt(alpha * (2 - alpha))
     ratio = (1 - alpha) / (1 + root)
@@ -121,15 +118,12 @@ def chebyshev_series(
     The eigenvalues of ``T`` lie in ``[-1, 1]``, where no Chebyshev polynomial exceeds 1. For both kernels
     :math:`c_k \ge 0` and :math:`\sum_k c_k = f(1) = 1`, so that 1 minus the sum of the coefficients taken bounds the
     error of every entry. With alpha 0.05, five digits take 30 products, where a power iteration takes 200. The result
-    is computed once, in float64, for tensors of edges and weights that do not change; no dense matrix is ever held.
+    is computed once, in float64, while edges and weights do not change; no dense matrix is ever held.
 
     Args:
-        data: An undirected graph, with ``edge_weight`` if it has any.
-        coefficient: The function :math:`k \mapsto c_k`.
-        kernel: Name and parameter that identify it.
+        coefficient, kernel: The function :math:`k \mapsto c_k`, and the name and parameter that identify it.
         tolerance: Greatest error of an entry before rounding; smaller entries are left out.
         top_k: Keep the ``k`` largest entries of each row, and those that are among another row's by symmetry.
-        dtype: Of the result; PyTorch's default if not given.
     """
     check_number("tolerance", tolerance, above=1e-10)  # below that float64 cannot tell
     if top_k is not None:

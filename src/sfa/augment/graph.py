@@ -10,8 +10,8 @@ from torch_geometric.data import Data
 from sfa.augment.base import Augmentation
 from sfa.errors import unknown_name
 from sfa.graph import batches
-from sfa.graph.draws import draw_below
-from sfa.graph.rewiring import rewire
+from sfa.graph.batches import rewire
+from sfa.graph.walks import draw_below
 from sfa.ranges import Share
 from sfa.registry import register
 from sfa.tasks import num_items
@@ -80,8 +80,7 @@ class RandomChoice(Augmentation):
         """Augment each graph by the kind chosen for it, a place in :data:`AUGMENTATIONS`: ``choices`` are ``(G,)``.
 
         A rate is that of ``floor(rate · n)`` nodes or undirected edges; a node drop and a subgraph leave one node at
-        least. New edges join nodes of one graph that had none, noise has mean and deviation 0.5. A view shares with the
-        batch what has not changed.
+        least. Noise has mean and deviation 0.5. A view shares with the batch what has not changed.
         """
         batches.check_batch(data)
         nodes, graph = data.ptr.diff(), data.batch

@@ -45,9 +45,8 @@ class Strengths:
             for bound in pair if isinstance(pair, tuple) else ():
                 check_number(name, bound, above=0, at_most=most)
             if not isinstance(pair, tuple) or len(pair) != 2 or pair[0] > pair[1]:
-                raise InputError(
-                    f"{name} must be a pair of numbers, the least number and then the greatest, not {pair!r}."
-                )
+                needed = "a pair of numbers, the least number and then the greatest"
+                raise InputError(f"{name} must be {needed}, not {pair!r}.")
 
     @property
     def changes_nothing(self) -> bool:
@@ -111,10 +110,9 @@ class ImageViews(Augmentation):
 def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator | None = None) -> Tensor:
     """Make a view of each image: crop, color jitter, grayscale, blur, solarization and flip, in this order.
 
-    It is the augmentation of SimCLR, BYOL and Barlow Twins with the conventions of torchvision; see
-    :mod:`sfa.augment.image_ops`. Images are floating point ``(B, C, H, W)`` in ``[0, 1]``, of one channel or three, and
-    so are the views, in memory format channels_last and without gradient. Each image takes a row of random numbers,
-    always as many, so that its view does not depend on the rest of the batch.
+    It follows torchvision; see :mod:`sfa.augment.image_ops`. Images are floating point ``(B, C, H, W)`` in ``[0, 1]``,
+    of one channel or three, and so are the views, in channels_last and without gradient. Each image takes a row of
+    random numbers, always as many, so that its view does not depend on the rest of the batch.
     """
     if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
         given = f"{images.dtype} {tuple(images.shape)}"

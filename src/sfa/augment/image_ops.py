@@ -19,9 +19,8 @@ def crop_boxes(tries: Tensor, places: Tensor, size: tuple[int, int], scale: tupl
     """Compute boxes ``(B, 4)`` int64, each ``(top, left, height, width)``, of crops of images of this size.
 
     As in torchvision's RandomResizedCrop: the area is uniform in ``scale`` of the image's, the aspect log-uniform in
-    :data:`ASPECTS`, both sides are rounded; of 10 ``tries`` ``(B, 2, 10)`` of area and aspect the first that fits is
-    taken, at ``places`` ``(B, 2)`` of top and left, all uniform in ``[0, 1)``. If none fits, it is the largest box in
-    the middle whose aspect is allowed.
+    :data:`ASPECTS`; the first that fits of 10 ``tries`` ``(B, 2, 10)`` is taken, at ``places`` ``(B, 2)`` of top and
+    left, all uniform in ``[0, 1)``. If none fits, it is the largest box in the middle whose aspect is allowed.
     """
     bounds = places.new_tensor(size)
     area = math.prod(size) * (scale[0] + (scale[1] - scale[0]) * tries[:, 0])
@@ -74,9 +73,8 @@ def _cubic(start: Tensor, length: Tensor, size: int, backwards: Tensor, dtype: t
 def blur_images(images: Tensor, sigma: Tensor, reach: int) -> Tensor:
     """Convolve every channel with a Gaussian, with the border repeated beyond the image, as in Pillow.
 
-    Standard deviations ``sigma`` ``(B,)`` are in pixels; ``reach`` pixels on each side of a pixel count for it. The
-    kernel is not cut to a tenth of the image's side as in SimCLR's code: of 32 pixels that is 3, which makes all blurs
-    from ``sigma`` 1 on alike.
+    Standard deviations ``sigma`` ``(B,)`` are in pixels; ``reach`` pixels on each side of a pixel count for it, more
+    than in SimCLR's code, whose kernel of 3 pixels for images of 32 makes all blurs from ``sigma`` 1 on alike.
     """
     steps = torch.arange(-reach, reach + 1, dtype=images.dtype, device=images.device)
     kernels = (-0.5 * (steps / sigma.to(images.dtype)[:, None]).square()).softmax(1)

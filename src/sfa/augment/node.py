@@ -21,8 +21,7 @@ class DropEdges(Augmentation):
 
     Args:
         rate: Probability of removal, for both views or ``(alpha, beta)``.
-        directed: Draw the two directions of an edge independently, as the code of GRACE, BGRL, CCA-SSG and COSTA
-            does: messages may then go one way only. By default they go or stay together.
+        directed: Draw the two directions of an edge independently, as the code of GRACE, BGRL and COSTA does.
     """
 
     def __init__(self, rate: Share | tuple[Share, Share] = 0.2, directed: bool = False) -> None:
@@ -52,8 +51,6 @@ class MaskFeatures(Augmentation):
 @dataclass(repr=False, eq=False)
 class UniformDrop(Augmentation):
     """Mask feature columns and remove edges, all of them at the same rate (GRACE and most methods after it).
-
-    It is ``Compose([MaskFeatures(feature_drop), DropEdges(edge_drop)])``.
 
     Args:
         edge_drop: Fraction of edges removed in view alpha and beta.

@@ -35,6 +35,6 @@ def root(
 
 
 # In the order of the help.
-COMMANDS = "train evaluate compare report embed table figure study ledger sweep listing doctor demo"
+COMMANDS = "runs table figure study ledger sweep listing demo"
 for command in COMMANDS.split():
     import_module(f"sfa.cli.{command}")

@@ -1,8 +1,9 @@
-"""``sfa demo``: what the layer does on the bundled Cora, as a page, a table and two pictures."""
+"""``sfa demo``: embeddings of the bundled Cora with and without the layer, as a page, a table and two pictures."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +12,10 @@ from sfa.cli.options import OUTPUT, TRAINING, OpenPage, Quiet, Threads, option
 
 if TYPE_CHECKING:
     from sfa.evaluate import Score
-    from sfa.run import Run
-    from sfa.run.display import Display
 
 RECIPES = {"no graph augmentation": "demo/without-augmentation", "graph augmentation": "demo/with-augmentation"}
 LAYERS = {"none": "GRACE", "sfa": "GRACE + SFA", "sfa (64 passes)": "GRACE + gentle SFA"}
+OTHERS = {"propagate, nothing trained": "propagate", "neighbor contrast, the default": "neighbor-contrast"}
 
 
 @app.command()
@@ -26,9 +26,9 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train GRACE with and without SFA on the bundled Cora, and show what the layer does. Some 3 minutes.
+    """Embed the bundled Cora by GRACE with and without SFA and by the default method. Some 3 minutes.
 
-    Without graph augmentation it is the paper's Algorithm 1, with graph augmentation its gentle form.
+    Without graph augmentation SFA is the paper's Algorithm 1, with graph augmentation its gentle form.
 
     **Examples**
 
@@ -39,92 +39,69 @@ def demo(
     from sfa.plots import draw_maps, draw_spectra, save_figure
     from sfa.registry import resolve
     from sfa.run.display import Display, open_page
+    from sfa.run.recipe import load_recipe
     from sfa.run.report import REPORT, make_report
     from sfa.run.run import set_threads
     from sfa.run.score_cache import score_together
-    from sfa.run.train import free_path
+    from sfa.run.source import Source
+    from sfa.run.train import folder_name, free_path
+    from sfa.run.train_recipe import start_run
     from sfa.train import RunFolder
 
     display = Display(quiet)
     set_threads(threads)
     out = free_path(Path("runs/demo")) if out is None else out
     RunFolder.check_creatable(out)
-    runs = _train(out, epochs, display)
-    protocol, data = resolve("protocol", "honest-10-10-80"), next(iter(runs.values())).data
-    scores = score_together(list(runs.values()), protocol, display)
-
-    display.say("drawing")
-    embeddings = {name: run.method.embed(run.data) for name, run in runs.items()}
-    plain, spectral = list(embeddings)[::2], list(embeddings)[1::2]
-    spectra = {
-        f"Cora, {setting}": (embeddings[without], embeddings[layer])
-        for setting, without, layer in zip(RECIPES, plain, spectral, strict=True)
-    }
-    save_figure(draw_spectra(spectra), out / "spectrum.png")
-    maps = {name: embeddings[name].numpy() for name in (plain[0], spectral[0])}
-    save_figure(draw_maps(maps, data.y.numpy(), class_names=data.class_names), out / "embeddings.png")
-    make_report(list(runs.values()), out / REPORT, protocol=protocol, display=display)
-    table = {score.name: score for score in scores[0][:-1]}
-    _report({**table, **{name: own[-1] for name, own in zip(runs, scores, strict=True)}}, plain, spectral, out)
-    if open_:
-        open_page(out / REPORT, display)
-
-
-def _train(out: Path, epochs: int | None, display: Display) -> dict[str, Run]:
-    """Train each recipe without and with the layer."""
-    from sfa.run.recipe import load_recipe
-    from sfa.run.source import Source
-    from sfa.run.train import folder_name
-    from sfa.run.train_recipe import start_run
-
     source, runs = Source("cora"), {}
     data = source.load()
     for setting, name in RECIPES.items():
-        recipe = load_recipe(name)
-        if epochs is not None:
-            recipe = recipe.updated({"training.epochs": epochs})
+        recipe = load_recipe(name).updated({} if epochs is None else {"training.epochs": epochs})
         for one in (recipe.updated({"spectral.name": "none"}), recipe):
             path = out / folder_name(name.split("/")[1], one.spectral_label)
             run = start_run(path, one, data, source, device="cpu", display=display)
             runs[f"{LAYERS[one.spectral_label]}, {setting}"] = run
-    return runs
+    names, protocol = list(runs), resolve("protocol", "honest-10-10-80")
+    for title, name in OTHERS.items():
+        recipe = load_recipe({"method": name}).updated({} if epochs is None else {"training.epochs": epochs})
+        runs[title] = start_run(out / name, recipe, data, source, device="cpu", display=display)
+    pairs = dict(zip(RECIPES, zip(names[::2], names[1::2], strict=True), strict=True))  # without and with the layer
+    scores = score_together(list(runs.values()), protocol, display)
+
+    display.say("drawing")
+    embeddings = {name: run.method.embed(run.data) for name, run in runs.items()}
+    spectra = {f"Cora, {setting}": (embeddings[one], embeddings[other]) for setting, (one, other) in pairs.items()}
+    save_figure(draw_spectra(spectra), out / "spectrum.png")
+    maps = {name: embeddings[name].numpy() for name in names[:2]}
+    save_figure(draw_maps(maps, data.y.numpy(), class_names=data.class_names), out / "embeddings.png")
+    make_report(list(runs.values()), out / REPORT, protocol=protocol, display=display)
+    table = {score.name: score for score in scores[0][:-1]}
+    _print_table({**table, **{name: own[-1] for name, own in zip(runs, scores, strict=True)}}, pairs, out)
+    if open_:
+        open_page(out / REPORT, display)
 
 
-def _report(scores: dict[str, Score], plain: list[str], spectral: list[str], out: Path) -> None:
-    """Print the table and keep it, with the value of every split."""
-    from rich.table import Table
-
+def _print_table(scores: Mapping[str, Score], pairs: Mapping[str, tuple[str, str]], out: Path) -> None:
+    """Print the scores and keep them, with the value of every split."""
     from sfa.atomic import write_text
     from sfa.evaluate import paired_difference
-    from sfa.run.display import results_console
+    from sfa.run.display import make_table, results_console
     from sfa.run.report import REPORT
 
-    table = Table(title="Cora: accuracy over 20 random splits 10/10/80, one training seed", title_justify="left")
-    table.add_column("embedding")
-    table.add_column("accuracy", justify="right")
-    lines = ["| embedding | accuracy |", "| --- | --- |"]
-    for name, score in scores.items():
-        table.add_row(name, str(score))
-        lines.append(f"| {name} | {score} |")
-    differences = {
-        setting: paired_difference(scores[layer], scores[without])
-        for setting, without, layer in zip(RECIPES, plain, spectral, strict=True)
-    }
+    rows = [(name, str(score)) for name, score in scores.items()]
+    title = "Cora: accuracy over 20 random splits 10/10/80, one training seed"
+    table = make_table(["embedding", "accuracy"], rows, title=title, title_justify="left")
+    differences = {setting: paired_difference(scores[b], scores[a]) for setting, (a, b) in pairs.items()}
     sentences = [
         f"With {setting}, SFA changes accuracy by {difference} points (mean and 95 % interval over the same splits)."
         for setting, difference in differences.items()
     ]
+    lines = ["| embedding | accuracy |", "| --- | --- |", *(f"| {name} | {score} |" for name, score in rows)]
     write_text(out / "table.md", "\n".join([*lines, "", *sentences]) + "\n")
     result = {
         "scores": [{**score.as_dict(), "name": name} for name, score in scores.items()],
         "differences": {setting: difference.as_dict() for setting, difference in differences.items()},
     }
     write_text(out / "scores.json", json.dumps(result, indent=2) + "\n")
-    console = results_console()
-    console.print(table)
-    for sentence in (
-        *sentences,
-        f"Open {out / REPORT} in a browser: the four runs on one page.",
-        f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.",
-    ):
-        console.print(sentence, markup=False)
+    sentences.append(f"Open {out / REPORT} in a browser: all runs on one page.")
+    sentences.append(f"Also in {out}: table.md, scores.json, spectrum.png, embeddings.png and the run folders.")
+    results_console().print(table, *sentences, sep="\n")

@@ -40,7 +40,7 @@ def ledger(
     from sfa.errors import InputError
     from sfa.paper import default_path
     from sfa.paper.results import Ledger
-    from sfa.paper.results_files import check_export, read_entries, to_frame, to_text, write_entries
+    from sfa.paper.results_files import check_export, read_entries, to_text, write_entries
     from sfa.run.display import Display, counted, results_console
 
     display, path, chosen = Display(quiet), ledger or default_path(), bool(study or dataset or method or key or failed)
@@ -83,7 +83,7 @@ def ledger(
         opened.remove(removed)
         display.say(f"{counted(len(removed), 'run')} removed from {opened.path}{kept.replace(' will', '')}")
     else:
-        shown, table = to_text(to_frame(entries)), Table()
+        shown, table = to_text(entries), Table()
         whole = {"key": 16, "mean ± std": 12}  # widths of columns that are never cut
         for name in shown.columns:
             table.add_column(name, no_wrap=name in whole, min_width=whole.get(name))

@@ -1,14 +1,17 @@
-"""``sfa list``: names and what they stand for.
+"""``sfa list`` and ``sfa doctor``: what can be chosen by name, and what is missing.
 
 ``python -m sfa.cli.listing`` writes ``lists.json`` anew, after a part was added or described in other words.
 """
 
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import distributions
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -22,8 +25,7 @@ from sfa.folders import find_place
 Part = Literal["methods", "encoders", "augmentations", "spectral", "postprocess", "datasets", "samplers", "protocols"]
 Kind = Literal[Part, "recipes", "tables", "figures", "studies", "loggers", "ranges"]
 FILE = "lists.json"
-QUICK = ("recipes", "tables")
-"""Lists that are made at once."""
+QUICK = ("recipes", "tables")  # lists that are made at once
 
 
 @app.command("list", no_args_is_help=True)
@@ -35,19 +37,55 @@ def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], data_root
     * `sfa list methods`
     * `sfa list datasets --data-root ~/data`
     """
-    run(kind, data_root)
+    print_rows(find_rows(kind, data_root))
 
 
-def run(kind: str, data_root: Path | None) -> None:
-    """Print one kind of names as a table."""
+@app.command()
+def doctor(data_root: DataRoot = None) -> None:
+    """Check the installation: versions, threads, devices, data sets, what is missing and how to get it.
+
+    **Example**
+
+    * `sfa doctor --data-root ~/data`
+    """
+    import torch
+
+    from sfa.errors import InputError
+    from sfa.folders import data_root as find_data_root
+    from sfa.train import versions
+
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    pillow = next((found.version for found in distributions(name="pillow")), "not installed")
+    rows = list({**versions(), "pillow": pillow}.items())
+    rows.append(("CPU threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores"))
+    rows.append(("devices", ", ".join(["cpu", *gpus])))
+    try:
+        root = find_data_root(data_root)
+        rows.append(("data root", f"{root}{'' if root.is_dir() else ' (not there yet)'}"))
+        rows += [(f"  {name}", where) for name, *_, where in find_rows("datasets", data_root)]
+        advice = {
+            "Data sets that are not bundled are downloaded when used. With no network, copy them in PyTorch "
+            "Geometric's layout, CIFAR's as its archive has it and ImageNet as a folder for each class, below one "
+            f"folder (now {root}) and name it by SFA_DATA or --data-root.": "SFA_DATA" not in os.environ,
+            "No GPU is visible to PyTorch: training runs on the CPU.": not gpus,
+            "Folders of images need Pillow: pip install 'sfa[images]'.": find_spec("PIL") is None,
+            "The sampler `clusters` needs METIS: pip install 'sfa[large]'.": find_spec("pymetis") is None,
+        }
+    except InputError as error:  # what is wrong is what a doctor is asked for
+        advice = {str(error): True}
+    print_rows(rows, [f"• {sentence}" for sentence, applies in advice.items() if applies])
+
+
+def print_rows(rows: Iterable[Sequence[str]], sentences: Iterable[str] = ()) -> None:
+    """Print rows as a table, and sentences below it."""
     from rich.table import Table
 
     from sfa.run.display import results_console
 
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for row in find_rows(kind, data_root):
+    for row in rows:
         table.add_row(*row)
-    results_console().print(table)
+    results_console().print(table, *sentences, sep="\n")
 
 
 def find_rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
@@ -68,9 +106,10 @@ def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False)
 
         yield from ((name, recipe["about"]) for name, recipe in shipped_recipes().items())
     elif kind == "tables":
-        from sfa.paper.tables.definition import filled_by, titles
+        from sfa.paper.tables.definition import NUMBERS, read
 
-        yield from ((str(number), title, filled_by(number)) for number, title in titles().items())
+        for table in map(read, NUMBERS):
+            yield str(table["number"]), table["title"], table.get("filled_by") or f"sfa study {table['study']}"
     elif kind == "ranges":
         from sfa.sweep import shipped_ranges
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-DATA, METHOD, TRAINING, OUTPUT = "Data", "Method", "Training", "Output"
-"""Groups of options in the help."""
+Text = str | None
+Integer = int | None
+DATA, METHOD, TRAINING, OUTPUT = "Data", "Method", "Training", "Output"  # groups of options in the help
 
 
 def option(panel: str, help: str, *names: str, metavar: str = "NAME", **more: Any) -> Any:
@@ -34,8 +35,7 @@ Quiet = Annotated[bool, flag(OUTPUT, "Print only results and errors.", "--quiet"
 Threads = Annotated[int | None, option(TRAINING, "CPU threads. Default: PyTorch's.", metavar="N", min=1, max=1024)]
 Device = Annotated[str, option(TRAINING, "auto, cpu, cuda, …")]
 LedgerPath = Annotated[
-    Path | None,
-    option(OUTPUT, "Results. Default: runs/results.json.", "--ledger", metavar="FILE", envvar="SFA_LEDGER"),
+    Path | None, option(OUTPUT, "Results. Default: runs/results.json.", "--ledger", metavar="FILE", envvar="SFA_LEDGER")
 ]
 RunPath = Annotated[Path, typer.Argument(help="A run folder made by `sfa train`.")]
 ProtocolName = Annotated[
@@ -45,7 +45,7 @@ Json = Annotated[bool, flag(OUTPUT, "Print JSON with the value of every split.",
 OpenPage = Annotated[bool, flag(OUTPUT, "Show the page in the browser.", "--open")]
 
 
-def print_result(result: Any, as_json: bool) -> None:
+def print_result(result: Any, as_json: bool = False) -> None:
     """Print a result of :mod:`sfa.run` as JSON, or as a table."""
     from sfa.run.display import results_console
 
@@ -55,15 +55,11 @@ def print_result(result: Any, as_json: bool) -> None:
         results_console().print(result)
 
 
-PAIR = "KEY=VALUE"
-"""The metavar of an option whose values have an equals sign."""
+PAIR = "KEY=VALUE"  # the metavar of an option whose values have an equals sign
 
 
 class ManyValues(TyperCommand):
-    """A command whose options of many values take all words up to the next option; each may also be given again.
-
-    An option of pairs takes those words alone that are pairs: what comes behind them may be an argument.
-    """
+    """A command whose options of many values take all words, or all pairs, up to the next option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         many = [option for option in self.params if getattr(option, "multiple", False)]
@@ -73,7 +69,7 @@ class ManyValues(TyperCommand):
 
 
 def spread(words: Sequence[str], flags: Collection[str], pairs: Collection[str] = ()) -> Iterator[str]:
-    """Every value with its flag before it, as click wants it.
+    """Put its flag before every value, as click wants it; behind the last pair of a flag there may be an argument.
 
     >>> list(spread(["x", "--seeds", "0", "1", "--quiet"], ["--seeds"]))
     ['x', '--seeds', '0', '--seeds', '1', '--quiet']

@@ -5,21 +5,9 @@ from typing import Annotated
 
 import typer
 
+from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import (
-    DATA,
-    METHOD,
-    OUTPUT,
-    TRAINING,
-    DataRoot,
-    Device,
-    LedgerPath,
-    ManyValues,
-    Quiet,
-    Threads,
-    flag,
-    option,
-)
+from sfa.cli.options import DATA, METHOD, OUTPUT, TRAINING, ManyValues, flag, option
 from sfa.cli.table import RecipeKeys, Words
 
 
@@ -28,20 +16,20 @@ def study(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A study's name (`sfa list studies`).")],
     datasets: Annotated[list[str], option(DATA, "Data sets, by name or file.")],
-    data_root: DataRoot = None,
+    data_root: shared.DataRoot = None,
     method: Annotated[Words, option(METHOD, "Methods. Default: the task's first, or all.")] = None,
     recipe: Annotated[str | None, option(METHOD, "Recipe to start from. Default: the method's.")] = None,
     set_: RecipeKeys = None,
     seeds: Annotated[list[int] | None, option(TRAINING, "Seeds of training. Default: 0.", metavar="N", min=0)] = None,
     epochs: Annotated[int | None, option(TRAINING, "Epochs. Default: the recipe's.", metavar="N")] = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    device: shared.Device = "auto",
+    threads: shared.Threads = None,
     protocol: Annotated[Words, option(OUTPUT, "Protocols. Default: the study's.")] = None,
     dry_run: Annotated[bool, flag(OUTPUT, "List the runs and their state.", "--dry-run")] = False,
     retry_failed: Annotated[bool, flag(OUTPUT, "Repeat runs that failed.", "--retry-failed")] = False,
     keep_runs: Annotated[bool, flag(OUTPUT, "Keep the folders of finished runs.", "--keep-runs")] = False,
-    ledger: LedgerPath = None,
-    quiet: Quiet = False,
+    ledger: shared.LedgerPath = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Run a study of the paper: measure what the ledger lacks, and print the table of all.
 

@@ -8,12 +8,11 @@ from rich import progress as bars
 from rich.table import Table
 
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
-from sfa.paper.estimate import Estimator, duration
 from sfa.paper.plans import RUN_TIME, Cell, Plan
+from sfa.paper.results_files import Entry
 from sfa.paper.runner import Runner, Watcher, cells_folder, cells_to_do
-from sfa.paper.summary import Summary, metrics_of, ratio, summarise
-from sfa.paper.tables.text import mean_and_std
+from sfa.paper.summary import Estimator, Summary, duration, metrics_of, ratio, summarise
+from sfa.paper.tables.model import mean_and_std
 from sfa.run import display as console
 from sfa.run.display import Display, results_console
 from sfa.train import Interrupted

@@ -7,14 +7,12 @@ import typer
 
 from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import METHOD, OUTPUT, PAIR, TRAINING, ManyValues, flag, option
+from sfa.cli.options import METHOD, OUTPUT, PAIR, TRAINING, Integer, ManyValues, Text, flag, option
 
 SEARCH = "Search"
 
 SamplerName = Literal["tpe", "random", "grid"]
 PrunerName = Literal["none", "median"]
-Text = str | None
-Integer = int | None
 Integers = list[int] | None
 
 
@@ -57,9 +55,9 @@ def sweep(
     **Examples**
 
     * `sfa sweep cora --method grace --dry-run`: the ranges that come with GRACE, and how long it takes
-    * `sfa sweep cora --range training.lr=1e-4..1e-2:log method.tau=0.1..1 spectral.name=none,sfa --trials 50`
+    * `sfa sweep cora --method grace --range training.lr=1e-4..1e-2:log method.tau=0.1..1 --trials 50`
     * `sfa sweep cora --ranges mine.yaml --out sweeps/mine --seeds 0 1 --report-seeds 2 3 4`
-    * `sfa sweep cora --ablate spectral.name=none,sfa --trials 30`: with and without SFA, each tuned alike
+    * `sfa sweep cora --method grace --ablate spectral.name=none,sfa --trials 30`: with and without SFA, tuned alike
     * `sfa sweep report sweeps/mine`: train the winner with fresh seeds, and score it
     * `sfa train cora --recipe sweeps/mine/best.yaml`
     """

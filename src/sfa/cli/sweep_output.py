@@ -10,16 +10,16 @@ import typer
 from rich.table import Table
 
 from sfa.errors import InputError
-from sfa.paper.estimate import duration
+from sfa.paper.summary import duration
 from sfa.run import Recipe
 from sfa.run.changes import MISSING
-from sfa.run.display import Display, counted, results_console
+from sfa.run.display import Display, counted, make_table, results_console
 from sfa.run.run import describe, set_threads
 from sfa.run.source import tell_of_data
 from sfa.sweep import Record, Report, Search, SearchCallback, fresh_seeds, make_report
-from sfa.sweep.search import best_file, best_of_each
-from sfa.sweep.space import value_at
-from sfa.sweep.trials import REPORT, check_installed
+from sfa.sweep.search import best_file
+from sfa.sweep.settings import value_at
+from sfa.sweep.trials import REPORT, best_of_each, check_installed
 from sfa.tasks import item_word
 from sfa.train import Interrupted, make_fabric
 
@@ -45,7 +45,7 @@ def run(
     """Search, print the winners, and report if that is asked for; ``options`` are the device and strictness."""
     tell_of_data(search.data, display)
     search.settings.save(search.folder)
-    records, total = search.records(), search.total(trials)
+    records, total = search.records(), max(search.trials_by_arm(trials).values())
     display.say(f"{counted(total, 'trial')}{_each(search)}, {len(records)} there, in {search.folder}")
     with _progress(display, search, sum(one.state != "running" for one in records), total) as callback:
         records = search.run(trials=trials, timeout=timeout, callback=callback, **options)
@@ -121,7 +121,7 @@ def _progress(display: Display, search: Search, ended: int, total: int) -> Itera
 
 def print_plan(search: Search, trials: int | None) -> None:
     """Print the ranges, how many trials there are to be and, where some have ended, how long the rest takes."""
-    settings, total, table = search.settings, search.total(trials), Table("key", "range", "now")
+    settings, total, table = search.settings, max(search.trials_by_arm(trials).values()), Table("key", "range", "now")
     for range_ in (*([] if settings.ablate is None else [settings.ablate]), *settings.ranges):
         now = value_at(settings.recipe, range_.key)
         alone = ", each on its own" if range_ is settings.ablate else ""
@@ -131,14 +131,14 @@ def print_plan(search: Search, trials: int | None) -> None:
     left = search.unfinished(records, trials)
     about = f", about {duration(left * sum(seconds) / len(seconds))} for the {left} left" if seconds else ""
     recipe, seeds = next(iter(search.arms.values())).recipe, settings.seeds
-    for line in (
+    results_console().print(
         table,
         f"{search.data.name}, {describe(recipe)}, {recipe.training.epochs} epochs, sampler {settings.sampler}, seeds "
         f"{' '.join(map(str, seeds))}",
         f"Chosen by the labels of {len(search.seen)} {item_word(search.data)}; reported under {settings.protocol}",
         f"{counted(total, 'trial')}{_each(search)}: {counted(total * len(search.arms) * len(seeds), 'run')}{about}",
-    ):
-        results_console().print(line, markup=False)
+        sep="\n",
+    )
 
 
 def _print_winners(search: Search, records: Sequence[Record]) -> None:
@@ -148,10 +148,10 @@ def _print_winners(search: Search, records: Sequence[Record]) -> None:
         params = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in record.params.items()}
         values, name = ", ".join(f"{key}={value}" for key, value in params.items()), f"{arm}: trial" if arm else "Trial"
         file = search.folder / best_file(arm)
-        console.print(f"{name} {record.number}, validation {record.value:.2f} %, in {file}: {values}", markup=False)
+        console.print(f"{name} {record.number}, validation {record.value:.2f} %, in {file}: {values}")
     failed = sum(record.state == "failed" for record in records)
     if failed:
-        console.print(f"{failed} of {len(records)} trials failed: see {search.folder / 'trials.csv'}.", markup=False)
+        console.print(f"{failed} of {len(records)} trials failed: see {search.folder / 'trials.csv'}.")
 
 
 def _print_report(search: Search, made: Report) -> None:
@@ -164,19 +164,17 @@ def _print_report(search: Search, made: Report) -> None:
     if len(search.arms) > 1:
         caption += f"; below, the paired difference from {next(iter(search.arms))} and its 95 % interval, over the same"
     caption += f". Never seen: test {item_word(search.data)} outside the development part." if unseen else "."
-    title = f"{search.folder.name}: test accuracy, {made.protocols[0]}"
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
-    table.add_column("arm" if any(search.arms) else "winner")
-    for header in ("validation", "test", *(["test, labels never seen"] if unseen else [])):
-        table.add_column(header, justify="right")
+    title, rows = f"{search.folder.name}: test accuracy, {made.protocols[0]}", []
+    headings = ["arm" if any(search.arms) else "winner", "validation", "test", "test, labels never seen"]
     for arm, record in made.winners.items():
         cells = []
         for summary in (made.table[name, arm] for name in made.protocols):
             spread = "" if summary.std is None else f" ± {summary.std:.2f}"
             below = "" if summary.difference is None else f"\n{summary.difference}"
             cells.append("failed" if summary.mean is None else f"{summary.mean:.2f}{spread}{below}")
-        table.add_row(arm or record.name, f"{record.value:.2f}", *cells)
-    results_console().print(table, markup=False)
+        rows.append([arm or record.name, f"{record.value:.2f}", *cells])
+    options: dict[str, Any] = {"title_justify": "left", "caption_justify": "left"}
+    results_console().print(make_table(headings[: 3 + unseen], rows, title=title, caption=caption, **options))
 
 
 def _each(search: Search) -> str:

@@ -11,22 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import (
-    DATA,
-    METHOD,
-    OUTPUT,
-    PAIR,
-    TRAINING,
-    DataRoot,
-    Device,
-    LedgerPath,
-    ManyValues,
-    Quiet,
-    Threads,
-    flag,
-    option,
-)
+from sfa.cli.options import DATA, METHOD, OUTPUT, PAIR, TRAINING, ManyValues, flag, option
 from sfa.errors import InputError
 from sfa.paper import default_path
 
@@ -45,21 +32,21 @@ def table(
     context: typer.Context,
     number: Annotated[str | None, typer.Argument(help="1 to 17, or `all`. Without one: which there are.")] = None,
     datasets: Annotated[Words, option(DATA, "Data sets. Default: the paper's and others measured.")] = None,
-    data_root: DataRoot = None,
+    data_root: shared.DataRoot = None,
     method: Annotated[Words, option(METHOD, "Methods to show, or the one in place of GRACE.")] = None,
     set_: RecipeKeys = None,
     seeds: Annotated[list[int] | None, option(TRAINING, "Seeds that count. Default: any.", metavar="N", min=0)] = None,
     epochs: Annotated[int | None, option(TRAINING, "Epochs that count. Default: the most.", metavar="N")] = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    device: shared.Device = "auto",
+    threads: shared.Threads = None,
     run: Annotated[bool, flag(OUTPUT, "Measure what is missing first.", "--run")] = False,
     dry_run: Annotated[bool, flag(OUTPUT, "List what --run would measure.", "--dry-run")] = False,
     missing: Annotated[bool, flag(OUTPUT, "Print only the commands that fill it.", "--missing")] = False,
     own: Annotated[bool, flag(OUTPUT, "Leave out the runs that came with sfa.", "--own")] = False,
     format: Annotated[TableFormat | None, option(OUTPUT, "Default: by --out, else term.", metavar="FORMAT")] = None,
     out: Annotated[Path | None, option(OUTPUT, "Write .txt, .md, .csv, .tex or .html.", metavar="FILE")] = None,
-    ledger: LedgerPath = None,
-    quiet: Quiet = False,
+    ledger: shared.LedgerPath = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Show a table of the paper: its values beside ours, and the commands that measure what is missing.
 
@@ -78,7 +65,7 @@ def table(
     if number in (None, "list"):
         from sfa.cli import listing
 
-        listing.run("tables", data_root)
+        listing.list_("tables", data_root)
         return
     if number != "all" and not str(number).isdecimal():
         raise InputError(f"A table is asked for by its number, 1 to {NUMBERS[-1]}, or `all`, not by {number!r}.")
@@ -101,7 +88,7 @@ def table(
     more += ["--data-root", str(data_root)] if data_root and str(data_root) != os.environ.get("SFA_DATA") else []
     selected = datasets or method or seeds or changes or run or dry_run or own or more or threads
     if not selected and not path.exists():  # no library is imported that only measuring takes
-        from sfa.paper.tables.shipped import shipped_tables
+        from sfa.paper.tables.definition import shipped_tables
 
         for one in numbers:
             show(shipped_tables()[one])
@@ -145,7 +132,7 @@ def show_table(table: Table, format: str, file: Path | None, display: Display) -
     if format == "term":
         from rich.console import Console
 
-        from sfa.paper.tables.terminal import print_table
+        from sfa.paper.tables.formats import print_table
         from sfa.run.display import PLAIN_WIDTH, results_console
 
         plain = io.StringIO()

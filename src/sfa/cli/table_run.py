@@ -9,10 +9,10 @@ from typing import Any
 from sfa.cli.study_display import list_cells, report_failures, run_plans
 from sfa.errors import InputError, SfaError, sentence_of
 from sfa.paper import own_entries
-from sfa.paper.estimate import Estimator
 from sfa.paper.plans import load_datasets
 from sfa.paper.results import Ledger
 from sfa.paper.runner import Runner, cells_to_do
+from sfa.paper.summary import Estimator
 from sfa.paper.tables.definition import definition_of, load
 from sfa.paper.tables.facts import STATISTICS, count, facts_table
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries
@@ -70,8 +70,8 @@ def _measure(
     """Measure or list the missing runs of a table; return whether data were missing or a run failed."""
     entries, study = own_entries(ledger, asked=False), resolve("study", maker.definition.study)
     measured, known = [*entries, *shipped_entries()], {entry.key: entry for entry in entries}
-    protocols = {name: call.protocols for call in maker.calls(maker.missing()) for name in call.datasets}
-    datasets = _read(protocols, lambda name: load_datasets(study, [name], protocols[name], data_root)[0], display)
+    wanted = dict.fromkeys(point.dataset for point in maker.missing())
+    datasets = _read(wanted, lambda name: load_datasets(study, [name], maker.protocols, data_root)[0], display)
     plans, title, failed = maker.plans(datasets, options["device"]), f"table {maker.definition.number}", False
     to_do = {cell.key: cell for plan in plans for cell in cells_to_do(plan, known)}
     expected = Estimator(measured).total(to_do.values()) or "how long is not known: nothing like them was measured"
@@ -87,7 +87,7 @@ def _measure(
         failed = report_failures(runner)
     else:
         display.say(f"{title}: nothing to run")
-    return failed or len(datasets) < len(protocols)
+    return failed or len(datasets) < len(wanted)
 
 
 def _read(names: Iterable[str], read: Callable[[str], Any], display: Display) -> dict[str, Any]:

@@ -1,34 +1,14 @@
 """Read data sets by name, files, and objects in memory as one checked PyG `Data`: a graph, graph set or image set."""
 
-from sfa.data.block_model import stochastic_block_model
-from sfa.data.convert import as_graph, as_graphs
-from sfa.data.downloads import NamedDataset as DatasetInfo
-from sfa.data.fingerprint import fingerprint
-from sfa.data.graph import build_graph, build_graphs
-from sfa.data.images import as_images, build_images
-from sfa.data.load import find, load, locate, names
-from sfa.data.readers.graph import read_graph
-from sfa.data.readers.image_folder import left_out_remark
-from sfa.data.structural import NodeFeatures, remark
-from sfa.folders import data_root
-
-__all__ = [
-    "DatasetInfo",
-    "NodeFeatures",
-    "as_graph",
-    "as_graphs",
-    "as_images",
-    "build_graph",
-    "build_graphs",
-    "build_images",
-    "data_root",
-    "find",
-    "fingerprint",
-    "left_out_remark",
-    "load",
-    "locate",
-    "names",
-    "read_graph",
-    "remark",
-    "stochastic_block_model",
-]
+# isort: off
+from sfa.data.arrays import fingerprint as fingerprint
+from sfa.data.block_model import stochastic_block_model as stochastic_block_model
+from sfa.data.convert import as_graph as as_graph, as_graphs as as_graphs
+from sfa.data.downloads import DatasetInfo as DatasetInfo
+from sfa.data.graph import build_graph as build_graph, build_graphs as build_graphs
+from sfa.data.images import as_images as as_images, build_images as build_images
+from sfa.data.load import find as find, load as load, locate as locate, names as names
+from sfa.data.readers.graph import read_graph as read_graph
+from sfa.data.readers.image_folder import left_out_remark as left_out_remark
+from sfa.data.structural import NodeFeatures as NodeFeatures, remark as remark
+from sfa.folders import data_root as data_root

@@ -1,8 +1,11 @@
-"""Bring arrays to NumPy, and node features to float32 [n, d]: dense, CSR where most are zero, or left on disk."""
+"""Read, convert, check and hash arrays. Features are float32 [n, d]: dense, CSR if most are 0, or left on disk."""
 
+import difflib
+import hashlib
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,19 +13,19 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
+from torch_geometric.data import Data
 
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix, on_disk, row_chunks
+from sfa.tasks import task_of
 
 # Features that take more than this as float32 stay on disk. Smaller ones are read: the process dies (SIGBUS) if a file
 # that it has mapped is cut short under it, which is a risk to take only for what would not fit in memory.
 MAPPED_BYTES = 1 << 30
-# Features of which at most this share is not zero are kept as CSR. Measured for X W of Cora's size, 256 wide, on two
-# cores: the sparse product is 13 times faster at 1.3 %, 4 times at 5 % and as fast as the dense one at 17 %. The limit
-# is well below that, since 12 bytes an entry and a transpose for the way back are part of the price.
+# Features of which at most this share is not zero are kept as CSR, 12 bytes an entry. Measured for X W of Cora's size,
+# 256 wide, on two cores: that is 13 times faster at 1.3 %, 4 times at 5 % and as fast as the dense product at 17 %.
 SPARSE_SHARE = 0.05
-ENTRY_BYTES = 12
 
 
 def to_numpy(value: Any) -> NDArray[Any]:
@@ -64,8 +67,7 @@ def to_scipy(x: Any, what: str) -> Any:
 
 def _tensor_to_scipy(x: Any) -> Any:
     x = x.detach().cpu()
-    if x.dtype in (torch.float16, torch.bfloat16):  # which SciPy does not have
-        x = x.float()
+    x = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # which SciPy does not have
     if x.layout == torch.sparse_csr:
         parts = x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()
         return sparse.csr_array(parts, shape=tuple(x.shape), copy=True)
@@ -103,26 +105,21 @@ def check_features(
       rows, no zero and no duplicate among the entries. What comes sparse is never made dense on the way.
     - A large map of a file (`numpy.memmap`) that is not small as CSR stays on disk. It is shared if it is float32 in C
       order, and otherwise converted into a temporary file.
-    - Otherwise a dense tensor, C-contiguous, a copy of what was given.
+    - Otherwise, or with `dense`, a dense tensor, C-contiguous, a copy of what was given.
 
-    Args:
-        x: NumPy array or map, torch tensor, SciPy sparse matrix, each of any numeric dtype, layout and order.
-        mapped: `x` is known to lie on disk and stays there, large or not.
-        dense: A dense tensor in memory is wanted, whatever the values.
-        place: What a row is called in an error.
+    With `mapped`, `x` is known to lie on disk and stays there, large or not; `place` says what an error calls a row.
     """
     if isinstance(x, Tensor) and x.layout == torch.sparse_coo and x.dense_dim():
         x = x.to_dense()  # its entries are whole rows
     compressed = is_sparse(x)
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
     array: Any = x if compressed else to_numpy(x)
-    if len(array.shape) != 2:
-        raise InputError(f"The features have shape {list(array.shape)}, but a table [nodes, features] is needed.")
-    if array.shape[1] == 0:
-        shape = list(array.shape)
+    shape = list(array.shape)
+    if len(shape) != 2:
+        raise InputError(f"The features have shape {shape}, but a table [nodes, features] is needed.")
+    if shape[1] == 0:
         raise InputError(f"The features have no columns (shape {shape}); give at least one, {OR_MAKE_THEM}.")
-    if compressed:
-        array = to_scipy(x, "features are")
+    array = to_scipy(x, "features are") if compressed else array
     if array.dtype.kind not in "fiub":
         raise InputError(
             f"The features hold {array.dtype} values, but they must be numbers; encode text and categories first."
@@ -149,7 +146,7 @@ def check_features(
             f"The features hold {wrong} values that are NaN or infinite (as float32), the first in {place(first)}; "
             "fill or remove them first."
         )
-    is_small = not (mapped and is_large(ENTRY_BYTES * entries))
+    is_small = not (mapped and is_large(12 * entries))
     if entries <= SPARSE_SHARE * math.prod(array.shape) and is_small and not dense:
         chunks = () if compressed else [sparse.csr_array(rows) for rows in _float32_rows(array)]
         csr = array if compressed else sparse.vstack(chunks, format="csr")
@@ -169,3 +166,77 @@ def _float32_rows(array: NDArray[Any]) -> Iterator[NDArray[np.float32]]:
         with np.errstate(over="ignore"):  # a value beyond float32 becomes inf and is reported as such
             rows = array[chunk].astype(np.float32, copy=False)
         yield rows
+
+
+def fingerprint(data: Data) -> str:
+    """Return the SHA-256 of x, edge_index, edge_weight and y, with shapes and dtypes; not of what anything is called.
+
+    Masks do not count either: a split belongs to how embeddings are scored, and nothing that is learned depends on it.
+    Features count by their non-zero entries: a graph has the same fingerprint with dense and with sparse ones. Of a
+    graph set counts `ptr` as well, where each graph begins. Of an image set count x, all of it, and y, and the one mask
+    that does decide what is learned: `train_mask`.
+    """
+    of_graphs, task, digest = ("x", "edge_index", "edge_weight", "y"), task_of(data), hashlib.sha256()
+    for key in {"node": of_graphs, "graph": (*of_graphs, "ptr"), "image": ("x", "y", "train_mask")}[task]:
+        value = getattr(data, key, None)
+        if value is None:
+            digest.update(f"{key}:none;".encode())
+            continue
+        kind = np.dtype(str(value.dtype).removeprefix("torch.")).str
+        digest.update(f"{key}:{kind}:{list(value.shape)};".encode())
+        for content in _contents(key, value):
+            digest.update(content.data)
+    return digest.hexdigest()
+
+
+def _contents(key: str, value: Any) -> Iterator[NDArray[Any]]:
+    """Yield what is hashed: of features, first the places (row · d + column) and then the values that are not zero."""
+    if key != "x":
+        yield np.ascontiguousarray(to_numpy(value))
+        return
+    value = value.detach().cpu()
+    if value.layout == torch.sparse_csr:
+        rows = np.repeat(np.arange(value.shape[0]), np.diff(value.crow_indices().numpy()))
+        yield rows * value.shape[1] + value.col_indices().numpy()
+        yield value.values().numpy()
+        return
+    chunks = list(row_chunks((len(value), value[0].numel())))
+    if value.dim() == 4:
+        yield from (np.ascontiguousarray(value[chunk].numpy()) for chunk in chunks)
+        return
+    for chunk in chunks:
+        yield np.flatnonzero(value[chunk].numpy()).astype(np.int64, copy=False) + chunk.start * value.shape[1]
+    for chunk in chunks:
+        rows = value[chunk].numpy()
+        yield rows[rows != 0]
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Return all arrays of a `.npz` file by their keys."""
+    with path.open("rb") as opened:
+        file = np.load(opened, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            raise InputError(f"{path} is a single NumPy array, not an npz archive; save it with numpy.savez.")
+        arrays = {}
+        for key in file.files:
+            try:
+                arrays[key] = file[key]
+            except ValueError as error:
+                if "allow_pickle" not in str(error):
+                    raise
+                raise InputError(
+                    f"{path} holds Python objects under the key {key!r}, which are never unpickled; "
+                    "save it as an array of numbers or of text (for instance array.astype(str))."
+                ) from None
+        return arrays
+
+
+def check_keys(arrays: dict[str, Any], path: Path, keys: set[str], same: Sequence[tuple[str, str]]) -> None:
+    """Refuse a key that is a slip of the pen, and two for the same thing; other keys may be there."""
+    for stranger in arrays.keys() - keys:
+        meant = difflib.get_close_matches(stranger, keys - arrays.keys(), n=1, cutoff=0.85)
+        if meant:
+            raise InputError(f"{path} has an unknown key {stranger!r}: is {meant[0]!r} meant? Rename or remove it.")
+    for one, other in same:
+        if one in arrays and other in arrays:
+            raise InputError(f"{path} has both {one!r} and {other!r}, which say the same: keep one of them.")

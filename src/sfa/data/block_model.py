@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.edges import distinct
-from sfa.data.graph import build_graph
+from sfa.data.graph import build_graph, distinct
 from sfa.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -36,12 +35,9 @@ def stochastic_block_model(
     Args:
         nodes: Number of nodes n; the default sizes are those of ogbn-arxiv.
         edges: Number of undirected edges; exactly so many different ones are drawn.
-        features: Number of features d.
-        classes: Number of classes, at least 2.
         homophily: Share of the edges within a class; 1 / classes says nothing of the classes.
         signal: s, the distance of the centers from the origin in standard deviations of the noise.
         degree_spread: σ, how unequal degrees are, from 0 (the plain model) to 2.
-        seed: Seed of all that is drawn.
     """
     if classes < 2 or nodes < 2 * classes or features < 1 or edges < 1:
         raise InputError(
@@ -54,55 +50,47 @@ def stochastic_block_model(
     within = round(homophily * edges)
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(nodes) % classes)
-    blocks = _Blocks(y, np.exp(degree_spread * rng.standard_normal(nodes)))
-    ends = [blocks.edges(within, True, rng), blocks.edges(edges - within, False, rng)]
+    theta = np.exp(degree_spread * rng.standard_normal(nodes))
+    ends = _draw_edges(y, theta, within, edges - within, rng)
 
     centers = rng.standard_normal((classes, features))
     centers *= signal / np.linalg.norm(centers, axis=1, keepdims=True)
     x = rng.standard_normal((nodes, features), dtype=np.float32)
-    for center, (start, stop) in zip(centers, blocks.bounds, strict=True):
-        x[blocks.order[start:stop]] += center.astype(np.float32)
-    return build_graph(x, np.concatenate(ends, axis=1), y=y, name="block-model")
+    for label, center in enumerate(centers):
+        x[y == label] += center.astype(np.float32)
+    return build_graph(x, ends, y=y, name="block-model")
 
 
-class _Blocks:
-    """The nodes in the order of their classes, with the sums of their weights theta, by which they are drawn."""
+def _draw_edges(y: Ints, theta: NDArray[np.float64], within: int, between: int, rng: np.random.Generator) -> Ints:
+    """Draw so many different pairs of nodes [2, m] within a class, and between two, by their weights theta."""
+    n, sizes = y.size, np.bincount(y)
+    order, limits = np.argsort(y, kind="stable"), np.cumsum([0, *sizes])  # class by class
+    sums = np.concatenate([[0.0], np.cumsum(theta[order])])
 
-    def __init__(self, y: Ints, theta: NDArray[np.float64]) -> None:
-        self.y = y
-        self.order = np.argsort(y, kind="stable")
-        self.sums = np.concatenate([[0.0], np.cumsum(theta[self.order])])
-        limits = np.cumsum(np.concatenate([[0], np.bincount(y)]))
-        self.bounds = np.stack([limits[:-1], limits[1:]], axis=1)
+    def nodes_at(places: NDArray[np.float64]) -> Ints:
+        return np.asarray(order[(np.searchsorted(sums, places, side="right") - 1).clip(max=n - 1)])
 
-    def edges(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
-        """Draw so many different pairs of nodes [2, count], each within a class or each between two."""
-        sizes = np.diff(self.bounds).ravel()
-        pairs_within = int((sizes * (sizes - 1) // 2).sum())
-        pairs = pairs_within if within else self.y.size * (self.y.size - 1) // 2 - pairs_within
+    ends = []
+    for count, is_within in ((within, True), (between, False)):
+        pairs = int((sizes * (sizes - 1) // 2).sum())
+        pairs = pairs if is_within else n * (n - 1) // 2 - pairs
         if count > pairs // 2:  # drawing the last pairs would take for ever
             raise InputError(
-                f"{count} edges {'within' if within else 'between'} classes are asked for, but {self.y.size} nodes in "
+                f"{count} edges {'within' if is_within else 'between'} classes are asked for, but {n} nodes in "
                 f"{len(sizes)} classes have {pairs} such pairs, of which at most half can be edges."
             )
         keys = np.empty(0, dtype=np.int64)
         while keys.size < count:  # some pairs come up more than once
-            first, second = self._draw_pairs(count - keys.size + 16, within, rng)
-            drawn = np.minimum(first, second) * self.y.size + np.maximum(first, second)
+            draws = count - keys.size + 16
+            # The first node among all, in order (look-ups are then many times faster), the second among those allowed.
+            first = nodes_at(np.sort(rng.random(draws)) * sums[-1])
+            start, stop = sums[limits[y[first]]], sums[limits[y[first] + 1]]
+            place = rng.random(draws) * (stop - start if is_within else sums[-1] - (stop - start))
+            second = nodes_at(place + start if is_within else np.where(place < start, place, place + (stop - start)))
+            # Rounding may put a place at the border of a class into the next one.
+            allowed = (first != second) & ((y[first] == y[second]) == is_within)
+            drawn = (np.minimum(first, second) * n + np.maximum(first, second))[allowed]
             keys = distinct(np.concatenate([keys, drawn]))
         surplus = rng.choice(keys.size, keys.size - count, replace=False, shuffle=False)
-        return np.stack(np.divmod(np.delete(keys, surplus), self.y.size))
-
-    def _draw_pairs(self, count: int, within: bool, rng: np.random.Generator) -> Ints:
-        """Draw about so many pairs: the first node by its weight among all, the second among those allowed."""
-        first = self._nodes_at(np.sort(rng.random(count)) * self.sums[-1])  # in order, look-ups are many times faster
-        start, stop = self.sums[self.bounds[self.y[first]]].T
-        place = rng.random(count) * (stop - start if within else self.sums[-1] - (stop - start))
-        second = self._nodes_at(place + start if within else np.where(place < start, place, place + (stop - start)))
-        # Rounding may put a place at the border of a class into the next one.
-        allowed = (first != second) & ((self.y[first] == self.y[second]) == within)
-        return np.stack([first, second])[:, allowed]
-
-    def _nodes_at(self, places: NDArray[np.float64]) -> Ints:
-        positions = np.searchsorted(self.sums, places, side="right") - 1
-        return np.asarray(self.order[positions.clip(max=self.y.size - 1)])
+        ends.append(np.stack(np.divmod(np.delete(keys, surplus), n)))
+    return np.concatenate(ends, axis=1)

@@ -1,6 +1,8 @@
 """Convert graphs in memory (PyG, NetworkX, pairs (X, A), lists and loaders of graphs) to the project's containers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,12 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import BaseData
 
 from sfa.data.arrays import is_sparse, to_numpy, with_shape
-from sfa.data.edges import adjacency_edges
-from sfa.data.labels import MASKS
-from sfa.data.raw import LABEL_KEYS, build, from_networkx, in_graph, is_networkx, join_graphs, own_name
+from sfa.data.graph import NO_GRAPH, adjacency_edges, build_graph, build_graphs, check_edges, count_nodes
+from sfa.data.labels import MASKS, check_ids
 from sfa.errors import InputError
 from sfa.tasks import DATA, Task, task_of
 
+LABEL_KEYS = ("y", "label")
 ONE_GRAPH = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
 MANY_GRAPHS = (
     "a list of torch_geometric Data or of NetworkX graphs, a torch_geometric data set, DataLoader or Batch of such, "
@@ -39,8 +41,7 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
     Other attributes (edge features, say) are left behind, and so are labels and masks that are not asked for: these may
-    then be anything. A graph without features (X is then None) gets some if `node_features` says of what: `degree`,
-    `random` or `spectral`, with a width if wanted (`spectral:64`); see `sfa.data.structural`.
+    then be anything. A graph without features (X is then None) gets some by `node_features` (see `build_graph`).
     """
     check_task(obj, "node")
     is_list = isinstance(obj, (tuple, list))
@@ -94,20 +95,16 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         )
     names = [own_name(graph) for graph in many]
     ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(many))
-    each = []
-    for graph, one in zip(many, ids, strict=True):
-        with in_graph(one):
-            each.append(from_networkx(graph, labels=False) if is_networkx(graph) else graph)
-    raw = join_graphs(each, ids)
+    raw = join_graphs(many, ids)
     raw.y = _graph_labels(many, ids) if labels else None
     return build(raw, name=name or own_name(obj) or "graphs", node_features=node_features)
 
 
 def check_task(data: Any, needed: Task, given: str = "This") -> None:
     """Raise if data are of another kind than is needed; what is no data at all passes."""
-    is_list = isinstance(data, (list, tuple)) and len(data) > 0 and all(is_one_graph(one) for one in data)
-    found: Task | None = "graph" if is_list else "node" if is_networkx(data) else None
-    found = task_of(data) if isinstance(data, Data) else found
+    found: Task | None = task_of(data) if isinstance(data, Data) else "node" if is_networkx(data) else None
+    if isinstance(data, (list, tuple)) and len(data) > 0 and all(is_one_graph(one) for one in data):
+        found = "graph"
     if found not in (None, needed):
         raise InputError(f"{given} is {DATA[found]}, and {DATA[needed]} is needed: {EMBEDDERS[found]} embeds it.")
 
@@ -161,3 +158,123 @@ def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[An
             )
         labels[i] = values.reshape(-1)[0]
     return labels
+
+
+def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
+    """Build the graph, or with `ptr` the graph set, of raw data; `name` counts if they have none of their own."""
+    is_set = raw.get("ptr") is not None
+    keys = ("edge_weight", "y", "class_names", *(("ptr", "graph_ids") if is_set else ("node_ids", "num_nodes")))
+    parts: dict[str, Any] = {key: raw.get(key) for key in keys}  # the attribute num_nodes guesses where nothing is said
+    parts |= {"name": own_name(raw) or name, "node_features": node_features}
+    if is_set:
+        return build_graphs(raw.x, raw.edge_index, **parts)
+    masks = {mask: raw.get(mask) for mask in MASKS}
+    return build_graph(raw.x, raw.edge_index, masks=masks, mapped=raw.get("mapped_features") is True, **parts)
+
+
+def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None) -> Data:
+    """Return the raw set of raw (or NetworkX) graphs; all have equally many features, or none has any or a column."""
+    if not graphs:
+        raise InputError(NO_GRAPH)
+    ids = check_ids(graph_ids, len(graphs), "graph")
+    tables, edges, weights, has_weights = [], [], [], False
+    for one, given in zip(ids, graphs, strict=True):
+        with in_graph(one):
+            graph = from_networkx(given, labels=False) if is_networkx(given) else given
+            table = None if graph.x is None else to_numpy(graph.x)
+            if table is not None and table.ndim != 2:
+                raise InputError(f"The features have shape {list(table.shape)}, but [nodes, features] is needed.")
+            size = count_nodes(table, graph.get("num_nodes"), graph.edge_index)
+            if size < 1:
+                raise InputError("There are no nodes; leave it out.")
+            index, weight = check_edges(graph.edge_index, graph.edge_weight, size)
+        tables.append(np.empty((size, 0)) if table is None else table)
+        edges.append(index)
+        weights.append(np.ones(index.shape[1], np.float32) if weight is None else weight)
+        has_weights |= weight is not None
+    widths = [table.shape[1] for table in tables]
+    other = next((i for i, width in enumerate(widths) if width != widths[0]), None)
+    if other is not None:
+        first, second = (f"{width} features a node" if width else "none" for width in (widths[0], widths[other]))
+        raise InputError(
+            f"The graph {ids[0]!r} has {first}, but the graph {ids[other]!r} has {second}; "
+            "all graphs need equally many, or none."
+        )
+    ptr = np.cumsum([0, *map(len, tables)])
+    shifts = np.repeat(ptr[:-1], [index.shape[1] for index in edges])
+    return Data(
+        x=np.concatenate(tables) if widths[0] else None,
+        edge_index=np.concatenate(edges, axis=1) + shifts,
+        edge_weight=np.concatenate(weights) if has_weights else None,
+        graph_ids=ids,
+        ptr=ptr,
+    )
+
+
+def from_networkx(graph: Any, *, labels: bool = True) -> Data:
+    """Read node attribute `x` or `features` (numbers), `y` or `label`; edge attribute `weight`, 1 where missing."""
+    position = {node: i for i, node in enumerate(graph.nodes)}
+    ends, weights = [], []
+    for source, target, weight in graph.edges(data="weight", default=1.0):
+        try:
+            weights.append(float(weight))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"The edge {source!r} - {target!r} has the weight {weight!r}, which is no number."
+            ) from None
+        ends.append((position[source], position[target]))
+    raw = Data(edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T, edge_weight=weights, num_nodes=len(position))
+    raw.node_ids, raw.name = list(position), own_name(graph)
+    # The first of some attributes that any node has; its value is None at nodes that do not have it.
+    here = {key for _, attributes in graph.nodes(data=True) for key in attributes}
+    features, label = (next((key for key in keys if key in here), None) for keys in (("x", "features"), LABEL_KEYS))
+    raw.x = None if features is None else _stack_features(features, dict(graph.nodes(data=features)))
+    if labels and label is not None:
+        raw.y = np.empty(len(position), dtype=object)
+        raw.y[:] = [value.item() if hasattr(value, "item") else value for _, value in graph.nodes(data=label)]
+    return raw
+
+
+def is_networkx(obj: Any) -> bool:
+    """Tell whether this is a NetworkX graph; that can only exist once networkx is imported, so it is not imported."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(obj, networkx.Graph)
+
+
+def own_name(obj: Any) -> str | None:
+    """Return what a graph or a data set calls itself."""
+    name = getattr(obj, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+@contextlib.contextmanager
+def in_graph(one: int | str) -> Iterator[None]:
+    """Name, in an error's sentence, the graph of a set that it is about."""
+    try:
+        yield
+    except InputError as error:
+        sentence = str(error)
+        raise InputError(f"In the graph {one!r}: {sentence[0].lower()}{sentence[1:]}") from error
+
+
+def _stack_features(key: str, values: dict[Any, Any]) -> NDArray[np.float64]:
+    """Return the table of features; a node has a number, a list or (GraphML has no lists) a text such as "[0.5, 1]"."""
+    without = [node for node, value in values.items() if value is None]
+    if without:
+        raise InputError(
+            f"{len(without)} of {len(values)} nodes have no attribute {key!r} (the first: {without[0]!r}); "
+            "every node needs features."
+        )
+    rows: list[NDArray[np.float64]] = []
+    for node, value in values.items():
+        numbers = value.strip().strip("[]()").replace(",", " ").split() if isinstance(value, str) else value
+        try:
+            rows.append(np.atleast_1d(np.asarray(numbers, dtype=np.float64)).ravel())
+        except (TypeError, ValueError):
+            raise InputError(f"Node {node!r} has features {value!r} in {key!r}, but they must be numbers.") from None
+        if rows[-1].size != rows[0].size:
+            raise InputError(
+                f"Node {node!r} has {rows[-1].size} features in {key!r}, but node {next(iter(values))!r} has "
+                f"{rows[0].size}; all nodes need equally many."
+            )
+    return np.stack(rows)

@@ -20,8 +20,7 @@ from sfa.tasks import Task
 
 def writable_cache() -> Path:
     """Return the cache folder, made if it is not there."""
-    folder = cache_folder()
-    reason = "it is read-only"
+    folder, reason = cache_folder(), "it is read-only"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -60,7 +59,7 @@ def explain_damage(what: object, maybe: str = "it may be damaged or of another f
         raise InputError(f"{what} cannot be read, {maybe}: {reason}.") from error
 
 
-class NamedDataset:
+class DatasetInfo:
     """A data set with a name: found in the user's root or in the cache, or downloaded into the cache.
 
     Subclasses set `name`, `place` (where it lies under a root) and `files` (the names of what must be there).
@@ -69,20 +68,13 @@ class NamedDataset:
     name: str
     place: str
     files: Sequence[str] = ()
-    content = ""
-    """What a user would have to give where the data cannot be had; the first of the files if it is not said."""
-    description = ""
-    """What it is, in one line."""
-    task: Task | None = "node"
-    """What there is to embed; None if only loading it tells."""
-    bundled = False
-    """Whether it comes with the package."""
-    downloaded = True
-    """Whether it is downloaded if it is not on this machine."""
-    loader: str | None = None
-    """The function that loads it, if a user or an installed package registered one."""
-    instead = "cora"
-    """The bundled data set to use where this one cannot be had."""
+    content = ""  # what a user would have to give where the data cannot be had; the first of the files if not said
+    description = ""  # in one line
+    task: Task | None = "node"  # what there is to embed; None if only loading it tells
+    bundled = False  # whether it comes with the package
+    downloaded = True  # whether it is downloaded if it is not on this machine
+    loader: str | None = None  # the function that loads it, if a user or an installed package registered one
+    instead = "cora"  # the bundled data set to use where this one cannot be had
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -111,7 +103,7 @@ class NamedDataset:
         raise NotImplementedError
 
     def _download(self, looked_in: Path) -> Path:
-        content = self.content or "/".join([self.place, *self.files[:1]])
+        content = self.content or "/".join([*self.places[-1:], *self.files[:1]])
         sentence = (
             f"{self.name} is not on this machine and {{}} (looked for in {looked_in}); give the folder that holds "
             f"{content} with --data-root or {VARIABLE}, or use the bundled {self.instead}."

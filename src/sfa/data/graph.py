@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data.arrays import check_features, to_numpy, with_shape
-from sfa.data.edges import Edges, Weights, check_edges, undirected_edges
+from sfa.data.arrays import check_features, is_sparse, to_numpy, to_scipy, with_shape
 from sfa.data.labels import check_ids, set_labels, set_masks
-from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
+from sfa.data.structural import OR_MAKE_THEM, Edges, NodeFeatures, Weights
 from sfa.errors import InputError
 
 NO_GRAPH = "There is no graph in the set; at least one is needed."  # to embed one, though not to learn from it
@@ -41,10 +42,8 @@ def build_graph(
         masks: Public splits, `train_mask`, `val_mask` and `test_mask` or some of them; see `set_masks`.
         node_ids: A name (str or int) for each node; 0..n-1 if not given.
         class_names: The names of the classes that integer labels count.
-        name: What the graph is called in tables and pictures.
         mapped: `x` is known to lie on disk, as that of a graph with `mapped_features` does, and is to stay there.
-        node_features: What to make features of: `degree`, `random` or `spectral`, with a width if wanted
-            (`spectral:64`); see `sfa.data.structural`.
+        node_features: `degree`, `random` or `spectral`, perhaps with a width (`spectral:64`): see `sfa.data.structural`
         num_nodes: How many nodes there are, where neither `x` nor node ids nor labels say it; else what the edges name.
 
     Returns:
@@ -110,7 +109,7 @@ def build_graphs(
     """
     ptr = to_numpy(ptr)
     is_list = ptr.ndim == 1 and ptr.size > 0 and ptr.dtype.kind in "iu"
-    ptr = ptr.astype(np.int64) if is_list else ptr
+    ptr = ptr.astype(np.int64) if is_list else ptr  # signed, for differences below 0
     if not is_list or ptr[0] != 0 or (np.diff(ptr) < 0).any():
         raise InputError(
             f"ptr has shape {list(ptr.shape)} and {ptr.dtype} values, but integers [graphs + 1] are needed that begin "
@@ -183,3 +182,87 @@ def count_nodes(x: Any, given: int | None, edges: Any, *others: Any) -> int:
     edges = to_numpy(edges)
     named = int(edges.max()) + 1 if edges.size and edges.dtype.kind in "iu" else 2 * bool(edges.size)
     return int(next((count for count in counts if count is not None), named))
+
+
+def check_edges(edges: Any, weight: Any, num_nodes: int) -> tuple[Edges, Weights]:
+    """Return edges as int64 [2, m], and their weights, if there are any, as float32 [m]."""
+    if edges is None:
+        raise InputError("There is no edge_index; set it to an integer tensor [2, edges], which may be empty.")
+    edges = to_numpy(edges)
+    edges = edges if edges.size else np.empty((2, 0), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
+        raise InputError(
+            f"The edge index has shape {list(edges.shape)} and {edges.dtype} values, but it must be [2, number of "
+            "edges] (row 0 the sources, row 1 the targets; transpose it if each row is one edge) and hold integers "
+            f"from 0 to {num_nodes - 1}."
+        )
+    for node in (edges.min(initial=0), edges.max(initial=0)):
+        if not 0 <= node < max(num_nodes, 1):
+            raise InputError(
+                f"The edge index holds node {node}, but there are {num_nodes} nodes (as many as rows of features, "
+                f"where there are any): 0 to {num_nodes - 1} are allowed."
+            )
+    return edges.astype(np.int64), None if weight is None else _check_weight(to_numpy(weight), edges.shape[1])
+
+
+def undirected_edges(edges: Edges, weight: Weights, num_nodes: int) -> tuple[Edges, Weights]:
+    """Return the edges [2, m] in both directions, sorted by (row, column), and their weights or None if all are 1.
+
+    A self-loop is dropped, and so is an edge of weight 0 (it is no edge). The weight of a pair {u, v} is the MEAN of
+    all the weights given for it, in either direction: an edge listed twice does not grow heavier, and a symmetric
+    input keeps its weights.
+    """
+    keep = edges[0] != edges[1] if weight is None else (edges[0] != edges[1]) & (weight != 0)
+    source, target = edges[:, keep]
+    keys = np.minimum(source, target) * num_nodes + np.maximum(source, target)  # one number a pair {u, v}
+    pairs, pair_of_edge = (distinct(keys), keys) if weight is None else np.unique(keys, return_inverse=True)
+    low, high = np.divmod(pairs, num_nodes)
+    both = np.concatenate([pairs, high * num_nodes + low])
+    if weight is None:
+        return np.stack(np.divmod(np.sort(both), num_nodes)), None
+    order = np.argsort(both, kind="stable")
+    sums = np.bincount(pair_of_edge, weights=weight[keep].astype(np.float64), minlength=pairs.size)
+    means = (sums / np.bincount(pair_of_edge, minlength=pairs.size)).astype(np.float32)
+    undirected = np.stack(np.divmod(both[order], num_nodes))
+    return undirected, None if bool((means == 1).all()) else np.tile(means, 2)[order]
+
+
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers >= 0 without repeats, ascending; for millions far faster than `numpy.unique`, which hashes."""
+    keys = np.sort(keys)
+    return np.asarray(keys[np.diff(keys, prepend=-1) != 0])
+
+
+def adjacency_edges(adjacency: Any, num_nodes: int) -> tuple[Edges, NDArray[Any]]:
+    """Return the edges [2, m] and weights [m] of an n x n adjacency matrix; an entry that is not 0 is an edge."""
+    adjacency = to_scipy(adjacency, "adjacency matrix is") if is_sparse(adjacency) else to_numpy(adjacency)
+    if tuple(adjacency.shape) != (num_nodes, num_nodes):
+        raise InputError(
+            f"The adjacency matrix has shape {list(adjacency.shape)}, but with {num_nodes} nodes it must be "
+            f"[{num_nodes}, {num_nodes}]."
+        )
+    if adjacency.dtype.kind not in "fiub":
+        raise InputError(f"The adjacency matrix holds {adjacency.dtype} values, but they must be numbers.")
+    entries = sparse.coo_array(adjacency)
+    entries.sum_duplicates()
+    return np.stack([entries.row, entries.col]).astype(np.int64), entries.data
+
+
+def _check_weight(weight: NDArray[Any], num_edges: int) -> NDArray[np.float32]:
+    if weight.ndim == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
+    if weight.shape != (num_edges,) or weight.dtype.kind not in "fiub":
+        raise InputError(
+            f"The edge weights have shape {list(weight.shape)} and {weight.dtype} values, but there are {num_edges} "
+            "edges and they must be numbers: give one an edge, in the same order."
+        )
+    with np.errstate(over="ignore"):  # a weight beyond float32 becomes inf and is reported as such below
+        as_float = weight.astype(np.float32)
+    wrong = ~np.isfinite(as_float) | (as_float < 0)
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise InputError(
+            f"{int(wrong.sum())} of the {num_edges} edge weights are negative, NaN or infinite (the first at edge "
+            f"{first}: {weight[first]}); weights must be finite and not negative."
+        )
+    return as_float

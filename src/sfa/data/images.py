@@ -1,8 +1,10 @@
-"""Build the one container of image sets, of arrays, tensors and lists of PIL images."""
+"""Build the one container of image sets, of arrays, tensors, lists of PIL images, and files of arrays."""
 
 import os
 import sys
+import zipfile
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data.arrays import is_large, is_map, tensor_over, to_numpy
+from sfa.data.arrays import check_keys, is_large, is_map, read_arrays, tensor_over, to_numpy
 from sfa.data.convert import check_task
+from sfa.data.downloads import existing, explain_damage
 from sfa.data.labels import MASKS, check_ids, set_labels, set_masks
 from sfa.data.readers.image_file import to_rgb
+from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
+from sfa.folders import PathLike
 
 ALLOWED = (
     "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "
     "of such arrays of one image each, the name or path of an image set, or an image set"
+)
+# Of a `.npz` file: other names of arguments, the keys of images in two parts, all keys, and those that say the same.
+ARGUMENTS = {"labels": "y", "ids": "image_ids", "classes": "class_names"}
+PARTS = ("x_train", "x_test", "y_train", "y_test")
+KEYS = {"x", "y", "class_names", *ARGUMENTS, *MASKS, *PARTS}
+SAME = (
+    *(("y", "labels"), ("classes", "class_names"), ("x", "x_train"), ("y", "y_train"), ("labels", "y_train")),
+    *((mask, "x_train") for mask in MASKS),
 )
 
 
@@ -40,7 +53,6 @@ def build_images(
     Args:
         x: Images [n, height, width, channels], bytes (uint8), NumPy (a map of a file too) or torch; 1 channel (gray)
             or 3 (red, green, blue). Gray ones may come as [n, height, width].
-        image_ids: A name (str or int) for each image; 0..n-1 if not given.
         train_mask: The images [n], boolean, of the set's own part for training; no other is ever learned from.
         test_mask: Those of its own part for testing. A set has both parts or neither, and no image is in both.
         val_mask: Those of its own part to choose a classifier's settings on, if it has one beside the other two.
@@ -76,11 +88,8 @@ def as_images(X: Any, *, labels: bool = True) -> Data:
     - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
     - A list of PIL images, arrays or tensors, all of one size. If some are in color and some gray, these get three
       equal channels. Of PIL images, any kind is taken: those with transparency are laid on white.
-    - A text or path: what `sfa.data.load` makes of it.
-    - An image set, which comes back as it is.
-
-    Labels that are not asked for are left behind: these may then be anything. The masks of a set stay, for they say
-    what is to be learned from.
+    - A text or path, as for `sfa.data.load`, or an image set. Labels that are not asked for are left behind: these may
+      then be anything. The masks stay, for they say what is to be learned from.
     """
     if isinstance(X, (str, os.PathLike)):
         from sfa.data.load import load  # which builds images by this module
@@ -95,8 +104,7 @@ def as_images(X: Any, *, labels: bool = True) -> Data:
     else:
         raise InputError(f"A {type(X).__name__} is no set of images; allowed is {ALLOWED}.")
     check_task(data, "image", given)
-    keys = ("image_ids", *MASKS, "y", "class_names") if labels else ("image_ids", *MASKS)
-    parts = {key: data.get(key) for key in keys}
+    parts = {key: data.get(key) for key in ("image_ids", *MASKS, *(("y", "class_names") if labels else ()))}
     mapped = data.get("mapped_features") is True
     return build_images(data.x, **parts, name=data.get("name") or "images", mapped=mapped)
 
@@ -159,3 +167,75 @@ def _stack(images: Iterable[Any]) -> NDArray[Any]:
         )
     channels = max(shape[2] for shape in shapes)
     return np.stack([np.broadcast_to(array, (*array.shape[:2], channels)) for array in arrays])
+
+
+def holds_image_arrays(path: Path) -> bool:
+    """Tell whether the file is a `.npy`, or a `.npz` of images and not of a graph; of that, no array is read."""
+    if path.suffix.lower() != ".npz":
+        return path.suffix.lower() == ".npy"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            keys = {name.removesuffix(".npy") for name in archive.namelist()}
+            if not keys.isdisjoint(("edge_index", "adj_data", "ptr")):
+                return False
+            if "x" not in keys:
+                return "x_train" in keys
+            with archive.open("x.npy") as file:
+                version = np.lib.format.read_magic(file)
+                header = (
+                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                )
+                return len(header(file)[0]) > 2
+    except Exception:
+        return False  # whoever reads it as a graph says what is wrong with it
+
+
+def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str | None = None) -> Data:
+    """Read the images of a `.npz` or `.npy`, which is mapped; `labels` is a table (id, label) for a file that has none.
+
+    The keys of a `.npz` are the arguments of `build_images` (also called `labels`, `ids`, `classes`). It may have its
+    two parts apart instead: `x_train` and `x_test`, with `y_train` and `y_test` if there are labels.
+    """
+    with explain_damage(path):
+        is_npz = path.suffix.lower() != ".npy"
+        arrays: dict[str, Any] = _read_npz(path) if is_npz else {"x": np.lib.format.open_memmap(path, mode="r")}
+    if not is_npz and arrays["x"].ndim not in (3, 4):
+        raise InputError(
+            f"{path} has an array of shape {list(arrays['x'].shape)}, but images are [images, height, width, "
+            "channels]; features of a graph are given beside its file, with features=FILE (--features FILE)."
+        )
+    if labels is not None:
+        if "y" in arrays:
+            raise InputError(f"Labels are given twice: {path} has its own, so leave out labels= (--labels).")
+        ids = check_ids(arrays.get("image_ids"), len(arrays["x"]), "image")
+        arrays["y"] = read_labels(existing(labels, "label"), ids, "image")
+    return build_images(**arrays, name=name or path.stem)
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    """Return the arguments of `build_images` that the file has."""
+    arrays = read_arrays(path)
+    check_keys(arrays, path, KEYS, SAME)
+    given = {ARGUMENTS.get(key, key): array for key, array in arrays.items() if key in KEYS and key not in PARTS}
+    if "x_train" not in arrays:
+        return given
+    has_labels = "y_train" in arrays or "y_test" in arrays
+    missing = next((key for key in PARTS[: 4 if has_labels else 2] if key not in arrays), None)
+    if missing is not None:
+        raise InputError(
+            f"{path} has x_train and no {missing}; images in two parts are x_train and x_test, and their labels "
+            "y_train and y_test."
+        )
+    train, test = arrays.pop("x_train"), arrays.pop("x_test")
+    if train.shape[1:] != test.shape[1:] or train.dtype != test.dtype:
+        raise InputError(
+            f"{path} has x_train of shape {list(train.shape)} ({train.dtype}) and x_test of shape {list(test.shape)} "
+            f"({test.dtype}), which must be alike but for the number of images."
+        )
+    in_training = np.arange(len(train) + len(test)) < len(train)
+    if has_labels:
+        for key, part in (("y_train", train), ("y_test", test)):
+            if len(arrays[key]) != len(part):
+                raise InputError(f"{path} has {len(arrays[key])} labels in {key} for {len(part)} images.")
+        given["y"] = np.concatenate([arrays["y_train"].ravel(), arrays["y_test"].ravel()])
+    return given | {"x": np.concatenate([train, test]), "train_mask": in_training, "test_mask": ~in_training}

@@ -43,8 +43,7 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     # A number too long for int64 is a name all the same.
     if any(isinstance(value, str) or abs(value) >= 2**63 for value in known):
         values = [None if value is None else str(value) for value in values]
-        if names is None:
-            names = sorted({value for value in values if value is not None})
+        names = sorted({value for value in values if value is not None}) if names is None else names
         numbers: dict[Any, int] = {name: i for i, name in enumerate(names)}
         strange = next((value for value in values if value is not None and value not in numbers), None)
         if strange is not None:
@@ -52,9 +51,8 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     elif min(known) < 0:
         raise InputError(f"The label {min(known)} is negative; labels start at 0, and -1 means unknown.")
     elif names is not None and max(known) >= len(names):
-        raise InputError(
-            f"The label {max(known)} has no name: with {len(names)} names they go from 0 to {len(names) - 1}."
-        )
+        last = len(names) - 1
+        raise InputError(f"The label {max(known)} has no name: with {last + 1} names they go from 0 to {last}.")
     elif names is not None or max(known) == len(known) - 1:
         numbers = {value: value for value in known}
     else:
@@ -121,15 +119,12 @@ def set_masks(data: Data, masks: Mapping[str, Any], count: int, item: str = "nod
 
 def _clean_label(value: Any) -> Any:
     """Return one label as int or str, None if unknown (pandas' NA is told by its name to avoid the import)."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or type(value).__name__ == "NAType" or value == UNKNOWN:
+    value = value.item() if isinstance(value, np.generic) else value
+    is_nan = isinstance(value, float) and math.isnan(value)
+    if value is None or type(value).__name__ == "NAType" or value == UNKNOWN or is_nan:
         return None
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        if not value.is_integer():
-            raise InputError(f"The label {value} is not a class; labels must be integers or strings.")
+    if isinstance(value, float) and not value.is_integer():
+        raise InputError(f"The label {value} is not a class; labels must be integers or strings.")
     if isinstance(value, (int, float)):
         return int(value)
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
@@ -137,7 +132,6 @@ def _clean_label(value: Any) -> Any:
 
 
 def _clean_id(one: Any) -> int | str:
-    if isinstance(one, bytes):
-        return one.decode("utf-8", "replace")
-    is_integer = isinstance(one, (int, np.integer)) and -(2**63) <= int(one) < 2**63
-    return int(one) if is_integer else str(one)
+    if isinstance(one, (int, np.integer)) and -(2**63) <= int(one) < 2**63:
+        return int(one)
+    return one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pickle
-import re
 import shutil
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,40 +15,38 @@ import numpy as np
 import pandas as pd
 from torch_geometric.data import Data
 
-from sfa.data.downloads import NamedDataset, processed, quiet
+from sfa.data.convert import build
+from sfa.data.downloads import DatasetInfo, processed, quiet
 from sfa.data.graph import build_graph, build_graphs
 from sfa.data.labels import MASKS
-from sfa.data.raw import build
 from sfa.errors import InputError
 from sfa.folders import PathLike
 from sfa.tasks import Task
 
-PREFIX = "tu:"
-
 
 @dataclass
-class PygSet(NamedDataset):
-    """One data set of torch_geometric, which processes it only ever in the cache.
-
-    Args:
-        name: Our name of it.
-        folder: Where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`.
-        options: Further arguments of the class.
-    """
+class PygSet(DatasetInfo):
+    """One data set of torch_geometric, which processes it only ever in the cache."""
 
     name: str
-    folder: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    folder: str  # where it lies under a root, torch_geometric's class first: `Planetoid/CiteSeer`, `WikiCS`
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the class
 
     def __post_init__(self) -> None:
         self.place = f"{self.folder}/raw"
         self.class_name = Path(self.folder).parts[0]
 
     def read(self, place: Path) -> Data:
-        if self.class_name == "Planetoid":
-            for path in sorted(place.glob("ind.*")):
-                if path.suffix != ".index":
-                    check_pickle(path)
+        pickles = sorted(place.glob("ind.*")) if self.class_name == "Planetoid" else []
+        for path in (path for path in pickles if path.suffix != ".index"):
+            with path.open("rb") as file, quiet():  # SciPy says that the old module name scipy.sparse.csr goes away
+                try:
+                    ArraysOnly(file, encoding="latin1").load()
+                except Exception as error:  # a damaged pickle can raise nearly anything
+                    raise InputError(
+                        f"{path} is refused: a Planetoid file may hold arrays only, and it is damaged or holds more "
+                        f"({error}); fetch it again from a source you trust."
+                    ) from error
         return build(self.processed(place)[0], name=self.name)
 
     def processed(self, raw: Path) -> Any:
@@ -103,24 +99,13 @@ ALLOWED = {
 }
 
 
-class _ArraysOnly(pickle.Unpickler):
+class ArraysOnly(pickle.Unpickler):
+    """Refuse a pickle unless it is made of arrays, sparse matrices and dictionaries alone; no code of it is run."""
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in ALLOWED:
             raise pickle.UnpicklingError(f"it refers to {module}.{name}")
         return super().find_class(module, name)
-
-
-def check_pickle(path: Path) -> None:
-    """Raise unless the pickle is made of arrays, sparse matrices and dictionaries alone; no code of it is run."""
-    with path.open("rb") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SciPy says that the old module name scipy.sparse.csr goes away
-        try:
-            _ArraysOnly(file, encoding="latin1").load()
-        except Exception as error:  # a damaged pickle can raise nearly anything
-            raise InputError(
-                f"{path} is refused: a Planetoid file may hold arrays only, and it is damaged or holds more ({error}); "
-                "fetch it again from a source you trust."
-            ) from error
 
 
 class TuSet(PygSet):
@@ -137,16 +122,6 @@ class TuSet(PygSet):
     def __init__(self, name: str, own_name: str) -> None:
         super().__init__(name, f"TUDataset/{own_name}", {"name": own_name, "use_node_attr": True})
         self.files = (f"{own_name}_A.txt", f"{own_name}_graph_indicator.txt")
-
-    @classmethod
-    def parse(cls, text: str) -> TuSet:
-        """Return the data set that `tu:NAME` says, in TU Dortmund's upper and lower case."""
-        name = text[len(PREFIX) :]
-        if not re.fullmatch(r"[\w-]+", name, re.ASCII):
-            raise InputError(
-                f"{text!r} is no data set: after {PREFIX} comes the name of a TUDataset, for instance {PREFIX}NCI1."
-            )
-        return cls(text, name)
 
     def read(self, place: Path) -> Data:
         indicator = place / self.files[1]
@@ -167,7 +142,7 @@ class TuSet(PygSet):
 
 
 @dataclass
-class OgbSet(NamedDataset):
+class OgbSet(DatasetInfo):
     """One node classification data set of OGB with its official split, as it is published: gzipped tables.
 
     From `"Open Graph Benchmark: Datasets for Machine Learning on Graphs" <https://arxiv.org/abs/2005.00687>`_ (Hu et

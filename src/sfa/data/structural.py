@@ -22,13 +22,11 @@ Weights = NDArray[np.float32] | None
 Features = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
-DENSE_NODES = 64
-"""Components of so few nodes have all their eigenvectors computed at once."""
+DENSE_NODES = 64  # components of so few nodes have all their eigenvectors computed at once
 # Of the subspace iteration for larger ones: columns beyond those asked for, which speed it up; rounds at most; degree
 # of the filter at most; the residual |A u - lambda u| that is small enough.
 SPARE, ROUNDS, DEGREE, TOLERANCE = 8, 40, 12, 1e-5
 OR_MAKE_THEM = "or have some made with node_features='degree', 'random' or 'spectral' (--node-features)"
-"""What else can be done where there are no features, for the end of an error's sentence."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +42,13 @@ class NodeFeatures:
         name, colon, width = str(text).partition(":")
         if name not in KINDS:
             raise unknown_name("kind of node features", name, KINDS)
-        if not colon:
-            return cls(name, KINDS[name][1])
-        if not width.isdecimal() or not 2 <= int(width) <= 65536:
+        own = KINDS[name][1]
+        if colon and not (width.isdecimal() and 2 <= int(width) <= 65536):
             raise InputError(
                 f"The node features {text!r} have no usable width: after the colon comes a number from 2 to 65536, for "
-                f"instance {name}:{KINDS[name][1]}."
+                f"instance {name}:{own}."
             )
-        return cls(name, int(width))
+        return cls(name, int(width) if colon else own)
 
     def make(self, edges: Edges, weight: Weights, num_nodes: int) -> Features:
         """Return features [n, width] of an undirected graph, its edges in both directions, without loops."""
@@ -102,7 +99,7 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
     comparable.
     """
     values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
-    adjacency = sparse.csr_array((values, (edges[0], edges[1])), shape=(num_nodes, num_nodes))
+    adjacency = sparse.csr_array((values, tuple(edges)), shape=(num_nodes, num_nodes))
     root = np.sqrt(adjacency.sum(axis=1))
     scale = sparse.diags_array(np.divide(1, root, out=np.zeros(num_nodes), where=root > 0))
     normalized = (scale @ adjacency @ scale).tocsr()
@@ -121,8 +118,8 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
                 features[nodes, :count] = _with_signs(vectors)
                 continue
             for own in nodes:
-                matrix = normalized[own][:, own]
-                features[own, :count] = _with_signs(_leading_eigenvectors(matrix, root[own], count))
+                vectors = _leading_eigenvectors(normalized[own][:, own], root[own], count)
+                features[own, :count] = _with_signs(vectors)
     return features
 
 
@@ -148,10 +145,9 @@ def _with_signs(vectors: Floats) -> Floats:
 def _leading_eigenvectors(matrix: Any, trivial: Floats, count: int) -> Floats:
     r"""Return the eigenvectors [n, count] of largest eigenvalue that are orthogonal to the trivial one [n].
 
-    By subspace iteration with a Chebyshev filter (Zhou and Saad, 2007): rounds of :math:`V \leftarrow
-    \operatorname{orth}(T_m(A) V)`, where :math:`T_m` is small from -1 to the least eigenvalue found so far and grows
-    fast above it. Unlike ARPACK's, which starts anew from random vectors of its own where eigenvalues are repeated, the
-    result is the same on every call.
+    By subspace iteration with a Chebyshev filter (Zhou and Saad, 2007): :math:`V \leftarrow \operatorname{orth}(T_m(A)
+    V)`, where :math:`T_m` is small from -1 to the least eigenvalue found so far and grows fast above it. Unlike
+    ARPACK's, which starts anew from random vectors of its own, the result is the same on every call.
     """
     n = len(trivial)
     trivial = trivial / np.linalg.norm(trivial)
@@ -185,9 +181,9 @@ def _chebyshev(matrix: Any, v: Floats, high: float) -> Floats:
     return v
 
 
+# Functions that make features, and how many columns these have unless a user says.
 KINDS: dict[str, tuple[Callable[[Edges, Weights, int, int], Features], int]] = {
     "degree": (degree_features, 33),
     "random": (random_features, 64),
     "spectral": (spectral_features, 32),
 }
-"""Functions that make features, and how many columns these have unless a user says."""

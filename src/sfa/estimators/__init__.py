@@ -1,5 +1,99 @@
-"""Embeddings the scikit-learn way: ``fit``, ``transform``, ``save``, ``load``."""
+"""Embeddings the scikit-learn way, of nodes, of graphs and of images: ``fit``, ``transform``, ``save``, ``load``."""
 
-from sfa.estimators.embedders import GraphEmbedder, ImageEmbedder, NodeEmbedder
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sfa.estimators.base import Embedder
+from sfa.methods import Method
+from sfa.tasks import Task
 
 __all__ = ["GraphEmbedder", "ImageEmbedder", "NodeEmbedder"]
+
+
+@dataclass(eq=False, repr=False)
+class NodeEmbedder(Embedder):
+    """Node embeddings of a graph, learned without labels.
+
+    A graph is a PyG ``Data``, a pair ``(X, A)`` of node features and adjacency (SciPy sparse, dense, or a ``(2, m)``
+    edge index), or a NetworkX graph whose nodes carry features ``x``. One without features needs ``node_features``.
+
+    Args:
+        method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
+        spectral: The spectral map between encoder and head, or a list of several: names (``sfa list spectral``),
+            classes or objects. ``auto`` is what suits the method, ``gentle`` SFA in 64 gentle passes, ``sfa`` the
+            paper's Algorithm 1, and ``none`` the plain method, for which options of maps are ignored.
+        encoder: The encoder: a name (``sfa list encoders``), a class, or any ``nn.Module``; by default the method's.
+        augmentation: A name (``sfa list augmentations``), or a function ``(data, generator) -> (view, view)``; by
+            default the method's.
+        hidden: Width of the embeddings.
+        iterations: Power iterations of the spectral map.
+        tau: Temperature of the loss.
+        batch_size: Nodes of a sampled batch; by default training is on the whole graph.
+        node_features: Features to make for graphs that have none: ``degree``, ``random`` or ``spectral``, with a width
+            if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph.
+        options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
+        random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
+
+    Arguments left at ``None`` have the method's own defaults.
+
+    Attributes:
+        recipe_: All settings of the fit.
+        history_: Metrics of each epoch.
+        embedding_: Embeddings of the graph it was fitted to.
+        node_ids_: Ids of its nodes, in the order of the embeddings.
+        n_features_in_: Number of node features.
+    """
+
+    task: ClassVar[Task] = "node"
+    kept: ClassVar = {"num_nodes": int}
+    method: str | type[Method] | Method = "neighbor-contrast"
+    node_features: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False, repr=False)
+class GraphEmbedder(Embedder):
+    """Embeddings of many graphs, one each, learned without labels.
+
+    Graphs are a list of PyG ``Data`` or of NetworkX graphs, a PyG data set, ``Batch`` or ``DataLoader``, or a set of
+    :func:`sfa.data.load`. To split them by scikit-learn (``cross_val_score``), give a list.
+
+    Arguments and attributes are those of :class:`NodeEmbedder`, except these.
+
+    Args:
+        hidden: Width of a layer; the embeddings are as wide as all layers side by side.
+        batch_size: Graphs of a step.
+        node_features: Features to make for nodes that have none, for instance ``degree:64``; by default ``degree``.
+
+    Attributes:
+        graph_ids_: Ids of the graphs, in the order of the embeddings.
+        features_of_: The kind of node features that were made, such as ``degree``; ``None`` if there was no need.
+    """
+
+    task: ClassVar[Task] = "graph"
+    kept: ClassVar = {"features_of": str | None}
+    method: str | type[Method] | Method = "graphcl"
+    node_features: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False, repr=False)
+class ImageEmbedder(Embedder):
+    """Embeddings of images, learned without labels.
+
+    Images are uint8 arrays or tensors ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels,
+    a list of Pillow images or arrays of one size, the name or path of a data set, or what :func:`sfa.data.load` gives.
+    Of a set with parts of its own, training uses the training part alone.
+
+    Arguments and attributes are those of :class:`NodeEmbedder`, except ``node_features`` and these.
+
+    Args:
+        encoder: A name, a class, or any ``nn.Module`` from images to ``(b, d)``, such as one of torchvision or timm.
+        hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
+        batch_size: Images of a step.
+
+    Attributes:
+        image_ids_: Ids of the images, in the order of the embeddings.
+        n_features_in_: Number of channels.
+    """
+
+    task: ClassVar[Task] = "image"
+    method: str | type[Method] | Method = "simclr"

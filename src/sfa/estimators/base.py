@@ -20,6 +20,7 @@ from torch_geometric.data import Data
 from sfa.atomic import ensure_writable
 from sfa.data import as_graph, as_graphs, as_images
 from sfa.errors import InputError
+from sfa.folders import PathLike
 from sfa.methods import Method
 from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
@@ -33,10 +34,8 @@ from sfa.train import LambdaCallback, load_tensors, save_tensors, train
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-FORMAT = 3
-"""Layout of a saved embedder."""
-KINDS = ("encoder", "augmentation", "spectral")
-"""Parts of a method that are arguments of an embedder."""
+FORMAT = 3  # layout of a saved embedder
+KINDS = ("encoder", "augmentation", "spectral")  # parts of a method that are arguments of an embedder
 READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs, "image": as_images}
 
 
@@ -48,7 +47,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     kept: ClassVar[Mapping[str, type | UnionType]] = {}
 
     method: str | type[Method] | Method = "grace"
-    spectral: Any = "sfa"
+    spectral: Any = "auto"
     _: KW_ONLY
     encoder: Any = None
     augmentation: Any = None
@@ -97,15 +96,12 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
         data = self._read(X)
         if "features_of" in self.kept:
-            here, then = (
-                f"{kind} features made for them" if kind else "node features of their own"
-                for kind in (getattr(data, "features_of", None), self.features_of_)
-            )
+            kinds = getattr(data, "features_of", None), self.features_of_
+            here, then = (f"{kind} features made for them" if kind else "node features of their own" for kind in kinds)
             if here != then:
                 raise InputError(f"These graphs have {here}; this embedder was fitted to graphs with {then}.")
-        if data.num_features != self.n_features_in_:
-            of_images = f"Channels of these images: {data.num_features}"
-            found = of_images if self.task == "image" else f"The nodes have {data.num_features} features"
+        if (width := data.num_features) != self.n_features_in_:
+            found = f"Channels of these images: {width}" if self.task == "image" else f"The nodes have {width} features"
             raise InputError(f"{found}; this embedder was fitted to {self.n_features_in_}.")
         return self._embed(self.recipe_.prepare(data))
 
@@ -129,13 +125,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(
-        cls,
-        path: str | Path,
-        *,
-        method: type[Method] | Method | None = None,
-        encoder: Any = None,
-        augmentation: Any = None,
-        spectral: Any = None,
+        cls, path: PathLike, *, method: Any = None, encoder: Any = None, augmentation: Any = None, spectral: Any = None
     ) -> Self:
         """Read an embedder that :meth:`save` wrote.
 
@@ -149,13 +139,10 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise not_an_embedder
         given = {"method": method, "encoder": encoder, "augmentation": augmentation, "spectral": spectral}
         given = {kind: part for kind, part in given.items() if part is not None}
-        parts = {}
-        for kind, part in given.items():
-            section, found = section_of(kind, part)
+        sections, parts = split_parts(given)
+        for kind, section in sections.items():
             if isinstance(section, str) and isinstance(meta["recipe"].get(kind), dict):
                 meta["recipe"][kind]["name"] = section  # of a class that has moved, or that only this process knows
-            if found is not None:
-                parts[kind] = found
         recipe = Recipe.parse(meta["recipe"])
         task = class_of_method(recipe.method["name"]).task
         if task != cls.task:
@@ -183,7 +170,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the recipe of the arguments, and those parts of it that were given as objects."""
         keywords = ("hidden", "tau", "iterations", "epochs", "lr", "batch_size")
         given, options = as_changes({}, {key: getattr(self, key) for key in keywords}), dict(self.options or {})
-        if self.spectral is None or (isinstance(self.spectral, str) and self.spectral == "none"):
+        if self.spectral is None or self._is_spectral("none"):
             for changes in (given, options):
                 for key in [key for key in changes if key.startswith("spectral.")]:
                     del changes[key]
@@ -200,6 +187,9 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return recipe.updated({**sections, **options}).updated(given), parts
         return recipe.updated({**sections, **options, **given}), parts
 
+    def _is_spectral(self, name: str) -> bool:
+        return isinstance(self.spectral, str) and self.spectral == name
+
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the named sections of the recipe, and the parts that are objects: those are not in a recipe."""
         method: Any = self.method
@@ -208,10 +198,9 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 kinds = "a name, a subclass of sfa.methods.Method or an object of one"
                 raise InputError(f"A method is {kinds}, not {method!r}.")
             given = {"method": method, **{kind: getattr(self, kind) for kind in KINDS}}
-            given["spectral"] = "none" if self.spectral is None else self.spectral
-            pairs = {kind: section_of(kind, part) for kind, part in given.items() if part is not None}
-            sections = {kind: section for kind, (section, _) in pairs.items()}
-            return sections, {kind: part for kind, (_, part) in pairs.items() if part is not None}
+            if self.spectral is None or self._is_spectral("auto"):
+                given["spectral"] = "none" if self.spectral is None else None
+            return split_parts({kind: part for kind, part in given.items() if part is not None})
         defaults = type(self)().get_params()
         for kind in KINDS:
             part = getattr(self, kind)
@@ -242,6 +231,13 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _embedder(task: Task) -> str:
     return f"sfa.{task.capitalize()}Embedder"
+
+
+def split_parts(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the sections of a recipe that stand for parts, and those parts that are objects."""
+    pairs = {kind: section_of(kind, part) for kind, part in given.items()}
+    sections = {kind: section for kind, (section, _) in pairs.items()}
+    return sections, {kind: part for kind, (_, part) in pairs.items() if part is not None}
 
 
 def section_of(kind: str, part: Any) -> tuple[Any, Any]:

@@ -16,18 +16,15 @@ NEGLIGIBLE = 4  # directions whose singular value is that of so many times the r
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Numbers of one training step, of the first view; ``tilde`` marks those after the spectral map.
+    """Numbers of one training step, of the first view; ``tilde`` marks those after the spectral map."""
 
-    Singular values ``sigma`` fall; ``alignment`` (:func:`view_distance`) is ``None`` if the method has a single view.
-    """
-
-    sigma: list[float]
+    sigma: list[float]  # singular values, falling
     sigma_tilde: list[float]
     effective_rank: float
     effective_rank_tilde: float
     uniformity: float
     uniformity_tilde: float
-    alignment: float | None
+    alignment: float | None  # view_distance; None if the method has a single view
     alignment_tilde: float | None
     alignment_relative: float | None
     alignment_relative_tilde: float | None
@@ -36,10 +33,10 @@ class Diagnostics:
 def diagnose(
     h_alpha: Tensor, h_beta: Tensor | None, h_tilde_alpha: Tensor, h_tilde_beta: Tensor | None
 ) -> Diagnostics | None:
-    """Compute all diagnostics of one step, each a plain number of 7 significant digits.
+    """Compute all diagnostics of one step from feature maps ``(n, d)``, each a plain number of 7 significant digits.
 
-    The feature maps ``(n, d)`` are those of the encoder and, ``tilde``, those after the spectral map, which may change
-    the number of rows; ``beta`` is ``None`` if there is but one view. Returns ``None`` if some number is not finite.
+    Those after the spectral map, ``tilde``, may have another number of rows; ``beta`` is ``None`` if there is but one
+    view. Returns ``None`` if some number is not finite.
     """
     before, after = _numbers(h_alpha, h_beta), _numbers(h_tilde_alpha, h_tilde_beta)
     result = Diagnostics(**before, **{f"{name}_tilde": value for name, value in after.items()})
@@ -49,17 +46,13 @@ def diagnose(
 
 def _numbers(h_alpha: Tensor, h_beta: Tensor | None) -> dict[str, Any]:
     sigma = singular_values(h_alpha)
-    return {
-        "sigma": [_round(value) for value in sigma.tolist()],
-        "effective_rank": _round(effective_rank(sigma)),
-        "uniformity": _round(uniformity(h_alpha)),
-        "alignment": None if h_beta is None else _round(view_distance(h_alpha, h_beta)),
-        "alignment_relative": None if h_beta is None else _round(relative_view_distance(h_alpha, h_beta)),
-    }
-
-
-def _round(value: float) -> float:
-    return float(f"{value:.7g}")
+    numbers = {"effective_rank": effective_rank(sigma), "uniformity": uniformity(h_alpha)}
+    if h_beta is not None:
+        numbers["alignment"] = view_distance(h_alpha, h_beta)
+        numbers["alignment_relative"] = relative_view_distance(h_alpha, h_beta)
+    rounded: dict[str, Any] = {name: float(f"{value:.7g}") for name, value in numbers.items()}
+    rounded["sigma"] = [float(f"{value:.7g}") for value in sigma.tolist()]
+    return {"alignment": None, "alignment_relative": None, **rounded}
 
 
 def _to_float64(h: Tensor) -> Tensor:

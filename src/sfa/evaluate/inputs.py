@@ -66,8 +66,7 @@ def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
     if is_sparse(z) and 4 * z.shape[0] * z.shape[1] > MOST_BYTES and z.shape[0] < z.shape[1]:
         rows = sparse_rows(z, count, items)
         values, vectors = torch.linalg.eigh(torch.from_numpy((rows @ rows.T).toarray()))
-        narrow: Tensor = vectors * values.clamp_min(0).sqrt()
-        return narrow
+        return vectors * values.clamp_min(0).sqrt()  # type: ignore[no-any-return]
     if hasattr(z, "toarray"):  # SciPy
         z = z.toarray()
     if not isinstance(z, Tensor):

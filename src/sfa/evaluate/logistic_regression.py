@@ -35,17 +35,14 @@ class LogisticPath:
     objective: Tensor  # what was minimized, (m,)
     gap: Tensor  # how far the objective is from its minimum at most, (m,)
 
-    def predict(self, z: Tensor, which: slice = slice(None)) -> Tensor:
-        """Return labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``, or a slice of them."""
-        return self.classes[torch.cat([scores.argmax(2) for scores in self.scores(z, which)]).mT]
-
-    def scores(self, z: Tensor, which: slice = slice(None)) -> Iterator[Tensor]:
-        """Yield ``W z + b`` of embeddings ``(n, d)``, a piece of their rows at a time, ``(rows, m, k)``."""
-        yield from linear_scores(z, self.coefficients[which], self.intercepts[which])
+    def predict(self, z: Tensor) -> Tensor:
+        """Return labels ``(m, n)`` of embeddings ``(n, d)`` by the classifiers of all ``C``."""
+        scores = linear_scores(z, self.coefficients, self.intercepts)
+        return self.classes[torch.cat([piece.argmax(2) for piece in scores]).mT]
 
 
 def linear_scores(z: Tensor, w: Tensor, b: Tensor) -> Iterator[Tensor]:
-    """Yield the scores of ``m`` classifiers ``(m, k, d)`` and ``(m, k)``, a piece of the rows at a time."""
+    """Yield ``W z + b`` of ``m`` classifiers ``(m, k, d)`` and ``(m, k)``, a piece of the rows at a time."""
     for rows in split_rows(z, z.shape[1]):
         yield torch.addmm(b.flatten(), rows.to(w.dtype), w.flatten(0, 1).mT).view(-1, *b.shape)
 
@@ -63,7 +60,7 @@ def logistic_regression(
     *,
     tolerance: float = 1e-6,
     max_steps: int = 200,
-    on_part: Callable[[], None] | None = None,
+    on_part: Callable[[], None] = lambda: None,
 ) -> list[LogisticPath]:
     r"""Fit L2-regularized softmax regression for every training part and every ``C``, to scikit-learn's optimum.
 
@@ -85,19 +82,12 @@ def logistic_regression(
     the best. They have a Newton step of their own after every step, which leaves ``∇_b f`` next to nothing. Batches
     share the threads that torch may use, one each; the result does not depend on their number.
 
-    Args:
-        z: Embeddings ``(n, d)`` of any floating-point dtype; only the rows in use are copied to float64, those of wide
-            embeddings all at once if they take 1 GiB or less.
-        y: Labels ``(n,)``, whole numbers.
-        parts: Row numbers of each training part, which all have the same classes.
-        cs: Inverse strengths of the penalty.
-        tolerance: Largest relative distance from the optimum, ``1e-10`` or more.
-        max_steps: Newton steps before giving up with an error; a dozen is usual.
-        on_part: Called after each part.
+    Of embeddings ``z`` ``(n, d)`` only the rows in use are copied to float64, those of wide embeddings all at once if
+    they take 1 GiB or less. All ``parts``, numbers of rows, have the same classes. A dozen Newton steps is usual;
+    more than ``max_steps`` are an error. ``on_part`` is called after each part.
     """
     z, y = z.detach(), y.detach()
     classes = _check(z, y, parts, cs, tolerance)
-
     longest, d = max(len(part) for part in parts), z.shape[1]
 
     def find_axes() -> Tensor:
@@ -118,8 +108,7 @@ def logistic_regression(
         for batch in pool.map(solve, [parts[start : start + size] for start in range(0, len(parts), size)]):
             for path in batch:
                 paths.append(path)
-                if on_part is not None:
-                    on_part()
+                on_part()
     return paths
 
 
@@ -132,11 +121,9 @@ def _solve(
     w, objective, gap = (result.view(-1, len(cs), *result.shape[1:]) for result in results)
     unsolved = ~(gap / objective <= tolerance)
     if unsolved.any():
-        c = cs[int(unsolved.any(0).nonzero()[-1])]
-        raise SfaError(
-            f"Logistic regression with C = {c:g} is not within {tolerance:g} of its optimum after {max_steps} steps; "
-            "allow more steps or a larger tolerance, or let scikit-learn solve it."
-        )
+        which = f"Logistic regression with C = {cs[int(unsolved.any(0).nonzero()[-1])]:g}"
+        advice = "allow more steps or a larger tolerance, or let scikit-learn solve it"
+        raise SfaError(f"{which} is not within {tolerance:g} of its optimum after {max_steps} steps; {advice}.")
     coefficients = torch.stack([data.to_embeddings(part, v) for part, v in enumerate(w[..., 1:].div_(data.scale))])
     intercepts = w[..., 0] - (coefficients @ data.mean[:, None, :, None]).squeeze(3)
     intercepts -= intercepts.mean(2, keepdim=True)
@@ -163,10 +150,8 @@ def _check(z: Tensor, y: Tensor, parts: Sequence[Tensor], cs: Sequence[float], t
     if y.shape != z.shape[:1] or y.is_floating_point():
         raise InputError(f"{len(z)} embeddings need as many whole numbers as labels, not {y.dtype} {tuple(y.shape)}.")
     if len(cs) == 0 or not all(0 < c < math.inf for c in cs) or not 1e-10 <= tolerance < 1:
-        given = f"{list(cs)} and {tolerance}"
-        raise InputError(
-            f"C must be finite numbers above 0, and tolerance must be 1e-10 or more and below 1, not {given}."
-        )
+        allowed = "C must be finite numbers above 0, and tolerance must be 1e-10 or more and below 1"
+        raise InputError(f"{allowed}, not {list(cs)} and {tolerance}.")
     used = torch.unique(torch.cat([*parts, torch.empty(0, dtype=torch.int64)]))
     if len(used) == 0 or used[0] < 0 or used[-1] >= len(z):
         raise InputError(f"At least one training part is needed, with row numbers from 0 to {len(z) - 1}.")

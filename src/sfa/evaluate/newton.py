@@ -123,11 +123,11 @@ def update_intercepts_(data: PaddedParts, problems: Problems) -> None:
 
 
 def compute_direction(
-    data: PaddedParts, problems: Problems, p: Tensor, gradient: Tensor, accuracy: Tensor, x: Tensor | None = None
+    data: PaddedParts, problems: Problems, p: Tensor, gradient: Tensor, accuracy: Tensor, x: Tensor
 ) -> Tensor:
     """Solve ``(XᵀBX + I / C) direction = -gradient / C`` by conjugate gradients in float32, to a relative accuracy.
 
-    Products are in the dtype of ``x``, by default float32. As the columns of ``X`` are nearly orthogonal, and their
+    Products are in the dtype of ``x``. As the columns of ``X`` are nearly orthogonal, and their
     scales are the preconditioner's, bfloat16 needs hardly more iterations. Problems that are accurate enough are taken
     out of the batch as soon as they are an eighth of it: earlier would cost more copies than it saves.
     """
@@ -140,7 +140,7 @@ def compute_direction(
 
     residual = (gradient / -scale).float()
     z = residual / diagonal
-    hessian = Hessian(data.x_single if x is None else x, part, p, data.labels[part].unsqueeze(1), ridge, z.clone())
+    hessian = Hessian(x, part, p, data.labels[part].unsqueeze(1), ridge, z.clone())
     u = torch.zeros_like(z)
     size = dot(residual, z)
     goal = accuracy.float().square() * size

@@ -9,9 +9,9 @@ from torch_geometric.data import Data
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.evaluate.masked_splits import HeldOutSplits
 from sfa.evaluate.probes.base import RANKS, best_labels
 from sfa.evaluate.probes.linear import LinearClassifiers
+from sfa.evaluate.splits import HeldOutSplits
 from sfa.methods.base import FeatureMaps, Method
 from sfa.modes import evaluating, full_precision
 from sfa.ranges import check_number, check_whole
@@ -19,6 +19,8 @@ from sfa.seeding import derive_seed
 from sfa.tasks import item_word, task_of
 
 TOGETHER = 1024  # images that are read and embedded at a time
+COUNTS = ("epochs_done", "right", "seen")
+"""Epochs, and rows of this epoch: those predicted rightly before the step that learns from them, and all."""
 
 
 class OnlineProbe:
@@ -29,16 +31,9 @@ class OnlineProbe:
     :math:`\tfrac12 (1 + \cos(\pi e / \text{epochs})) \, \eta`.
 
     It learns from the training part of the first split of ``image-linear`` and is looked at on its validation part; the
-    test part it never sees. The encoder is trained to the same bits with it or without. Several processes train one
-    classifier: each has its rows of a batch, and all must make the same calls.
-
-    Args:
-        width: Width of the features.
-        data: The image set, with labels.
-        lr: ``η``.
-        epochs: Epochs of the training that it goes with.
-        every: Epochs between two looks at the validation part; the last epoch always has one.
-        seed: Seed of the first weights.
+    test part it never sees. There is a look every so many epochs, ``every``, and after the last. The encoder is trained
+    to the same bits with it or without. Several processes train one classifier: each has its rows of a batch, and all
+    must make the same calls.
     """
 
     def __init__(
@@ -57,7 +52,6 @@ class OnlineProbe:
         self.classes = torch.unique(data.y[self.learns_from])
         generator = torch.Generator().manual_seed(derive_seed(seed, 7))
         self.classifier = LinearClassifiers(width, 1, len(self.classes), momentum=0.9, generator=generator)
-        # epochs, and rows of this epoch: those predicted rightly before the step that learns from them, and all
         self.epochs_done, self.right, self.seen = 0, 0, 0
 
     @torch.no_grad()
@@ -95,8 +89,7 @@ class OnlineProbe:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return all that changes: weights, their momentum, and how far it is."""
-        counts = {"epochs_done": self.epochs_done, "right": self.right, "seen": self.seen}
-        return {**self.classifier.state_dict(), **{name: torch.tensor(count) for name, count in counts.items()}}
+        return {**self.classifier.state_dict(), **{name: torch.tensor(getattr(self, name)) for name in COUNTS}}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         for name, tensor in self.classifier.state_dict().items():
@@ -104,7 +97,7 @@ class OnlineProbe:
             if given != own:
                 raise InputError(f"This state is of another online probe: {name} of {given}, not of {own}.")
             tensor.copy_(state[name])
-        self.epochs_done, self.right, self.seen = (int(state[name]) for name in ("epochs_done", "right", "seen"))
+        self.epochs_done, self.right, self.seen = (int(state[name]) for name in COUNTS)
 
     @torch.no_grad()
     def _validate(self, method: Method, data: Data) -> dict[str, float]:

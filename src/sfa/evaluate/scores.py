@@ -18,18 +18,13 @@ DIGITS = 9  # decimals to which differences in per cent are compared; the rest i
 
 @dataclass(frozen=True)
 class Score:
-    """The score of one embedding under a protocol.
-
-    ``values`` has for each metric, the main one first, its value on every split or run, in per cent. ``chosen`` is the
-    setting that was selected on each split (``C``, a step, ``k`` …), by the metrics in ``validation``: on the
-    validation part or, if there is none, by cross-validation within the training part.
-    """
+    """The score of one embedding under a protocol."""
 
     name: str
     protocol: str
-    values: Mapping[str, tuple[float, ...]]
-    chosen: tuple[Any, ...] = ()
-    validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    values: Mapping[str, tuple[float, ...]]  # of each metric, the main one first, on every split or run, in per cent
+    chosen: tuple[Any, ...] = ()  # the setting that was selected on each split: C, a step, k …
+    validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # metrics that it was selected by
     splits: str = ""  # digest of the protocol's settings and splits; scores can be paired if theirs is the same
 
     @property

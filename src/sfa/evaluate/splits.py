@@ -1,17 +1,19 @@
-"""Train, validation and test parts of the labeled nodes, graphs or images, drawn at random."""
+"""Train, validation and test parts of the labeled nodes, graphs or images, drawn at random or given as masks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.inputs import Labels, labeled_items, labels_of, names_of
-from sfa.ranges import check_whole
-from sfa.tasks import Task
+from sfa.evaluate.inputs import Labels, class_name, labeled_items, labels_of, names_of
+from sfa.ranges import check_number, check_whole
+from sfa.tasks import Task, item_word
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,8 @@ def random_splits(
             split = Split(*np.split(rng.permutation(known), np.cumsum(sizes)))
             if len(np.unique(y[split.train])) == classes:
                 return split
-        raise InputError(
-            f"No random training part of {sizes[0]} {items} has all {classes} classes: a class is too rare."
-        )
+        part = f"training part of {sizes[0]} {items}"
+        raise InputError(f"No random {part} has all {classes} classes: a class is too rare.")
 
     return [draw(np.random.default_rng([seed, i])) for i in range(count)]
 
@@ -121,6 +122,72 @@ def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any)
     return [np.sort(by_class[fold::folds]) for fold in range(folds)]
 
 
+@dataclass(frozen=True)
+class PublicSplits(Splits):
+    """``train_mask``, ``val_mask`` and ``test_mask`` of the graph, each ``(n,)`` or with a column a split ``(n, s)``.
+
+    Planetoid's and ogbn's sets have one split; WikiCS has 20, with one test part for all.
+    """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("node",)
+
+    def of(self, data: Data, count: int) -> list[Split]:
+        y = labels_of(data)
+        names = ("train_mask", "val_mask", "test_mask")
+        masks = {name: _read_mask(data, name, (1, 2)).reshape(len(y), -1) for name in names}
+        columns = {name: mask.shape[1] for name, mask in masks.items()}
+        if not {*columns.values()} <= {1, max(columns.values())}:
+            found = ", ".join(f"{name} {count}" for name, count in columns.items())
+            raise InputError(f"The masks are not of the same splits: {found} columns.")
+        splits = []
+        for number in range(min(count, max(columns.values()))):
+            parts = {name: mask[:, number % columns[name]] for name, mask in masks.items()}
+            splits.append(Split(*_labeled_parts(parts, y, data, f" of public split {number}").values()))
+        return splits
+
+
+@dataclass(frozen=True)
+class HeldOutSplits(Splits):
+    """The labeled images of ``test_mask`` are the test part of every split; of those of ``train_mask`` some validate.
+
+    Where there is a ``val_mask``, its labeled images validate instead, and there is one split. A set without masks is
+    split three ways anew each time. Every class has its share in each part that is drawn, and at least one image.
+    """
+
+    validation: float = 0.1  # share of the training images, or of all where there are no masks
+    test: float = 0.2  # share of all, where there are no masks
+    seed: int = 0
+    tasks: ClassVar[tuple[Task, ...]] = ("image",)
+
+    def __post_init__(self) -> None:
+        check_number("validation", self.validation, above=0)
+        check_number("test", self.test, above=0)
+        if self.validation + self.test > 0.5:
+            given = f"{self.validation:g} and {self.test:g}"
+            raise InputError(f"Validation and test are at most half of the images together, not {given} of them.")
+
+    def of(self, data: Data, count: int) -> list[Split]:
+        y, names = labels_of(data), names_of(data)
+        generators = [np.random.default_rng([self.seed, i]) for i in range(count)]
+        given = [name for name in ("train_mask", "test_mask", "val_mask") if getattr(data, name, None) is not None]
+        missing = {"train_mask", "test_mask"} - set(given)
+        if len(missing) == 2:
+            why = "a split needs at least 3, one for each of training, validation and test"
+            known = labeled_items(y, 3, why, **names)
+            drawn = (stratified_parts(y, known, (self.validation, self.test), rng) for rng in generators)
+            return [Split(train, validation, test) for validation, test, train in drawn]
+        if missing:
+            raise InputError(f"The images have a `{given[0]}` but no `{missing.pop()}`: give both, or neither.")
+        parts = _labeled_parts({name: _read_mask(data, name) for name in given}, y, data)
+        train, test = parts["train_mask"], parts["test_mask"]
+        why = "a split needs at least 2, one for each of training and validation"
+        labeled_items(y[train], 1 if "val_mask" in parts else 2, why, **{**names, "items": "training images"})
+        if "val_mask" in parts:
+            return [Split(train, parts["val_mask"], test)]
+        held_out = (stratified_parts(y, train, (self.validation,), rng) for rng in generators)
+        return [Split(rest, validation, test) for validation, rest in held_out]
+
+
 def class_parts(
     y: Labels, items: Labels, sizes: Callable[[int], Sequence[int]], rng: np.random.Generator
 ) -> list[Labels]:
@@ -130,3 +197,36 @@ def class_parts(
     members = np.unique(y[items], return_counts=True)[1]
     pieces = [np.split(own, np.cumsum(sizes(len(own)))) for own in np.split(by_class, members.cumsum()[:-1])]
     return [np.sort(np.concatenate(part)) for part in zip(*pieces, strict=True)]
+
+
+def stratified_parts(y: Labels, items: Labels, shares: Sequence[float], rng: np.random.Generator) -> list[Labels]:
+    """Deal items into random ascending parts: one for each share of every class, at least one item, and the rest."""
+    return class_parts(y, items, lambda members: [max(1, round(share * members)) for share in shares], rng)
+
+
+def _read_mask(data: Data, name: str, dims: tuple[int, ...] = (1,)) -> NDArray[np.bool_]:
+    if getattr(data, name, None) is None:
+        where = "`sfa list datasets` shows the sets with one"
+        raise InputError(f"There is no public split here: the graph has no `{name}` ({where}).")
+    mask, count = np.asarray(getattr(data, name)), len(data.y)
+    if mask.dtype != np.bool_ or mask.ndim not in dims or len(mask) != count:
+        columns = f", or one a split ({count}, splits)" if 2 in dims else ""
+        raise InputError(f"`{name}` is a mask of {count} booleans{columns}, not {mask.dtype} of shape {mask.shape}.")
+    return mask
+
+
+def _labeled_parts(masks: dict[str, Any], y: Labels, data: Data, where: str = "") -> dict[str, Labels]:
+    """Return the labeled items of each mask; raise unless they are some, of one part each, of classes that train."""
+    items, parts = item_word(data), {name: np.flatnonzero(mask & (y >= 0)) for name, mask in masks.items()}
+    for name, part in parts.items():
+        if len(part) == 0:
+            raise InputError(f"`{name}`{where} has no labeled {items[:-1]}.")
+        unseen = np.setdiff1d(y[part], y[parts["train_mask"]])
+        if len(unseen) > 0:
+            label = class_name(int(unseen[0]), getattr(data, "class_names", None))
+            raise InputError(f"Class {label} has {items} in `{name}`{where} but no labeled training {items}.")
+    for one, other in combinations(parts, 2):
+        both = len(np.intersect1d(parts[one], parts[other]))
+        if both > 0:
+            raise InputError(f"The masks{where} overlap: {both} {items} are in both `{one}` and `{other}`.")
+    return parts

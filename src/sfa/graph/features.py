@@ -54,12 +54,10 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     if how == "standard":
         mean, deviation = column_statistics(x)
         return _map_rows(graph, lambda rows: (rows.double() - mean) / deviation)
-    lowest = 0.0
-    if how == "shifted-row":
-        entries = x.values() if x.layout == torch.sparse_csr else x
-        lowest = float(entries.min()) if entries.numel() else 0.0
-        if entries.numel() < x.shape[0] * x.shape[1]:  # CSR leaves zeros out
-            lowest = min(lowest, 0.0)
+    entries, lowest = x.values() if x.layout == torch.sparse_csr else x, 0.0
+    if how == "shifted-row" and entries.numel():
+        leaves_out_zeros = entries.numel() < x.shape[0] * x.shape[1]  # as CSR does
+        lowest = min(float(entries.min()), 0.0) if leaves_out_zeros else float(entries.min())
 
     def divisor(length: Tensor) -> Tensor:
         return length.where(length > 0, 1) if how == "row" else length.clamp(min=1)
@@ -70,10 +68,10 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
 
     if x.layout == torch.strided or lowest != 0:
         return _map_rows(graph, shift_and_divide)
-    rowptr, values = x.crow_indices(), x.values()
-    length = divisor(torch.segment_reduce(values.abs(), "sum", offsets=rowptr))
-    length = length.repeat_interleave(rowptr.diff(), output_size=len(values))
-    return _with_features(graph, csr_matrix(rowptr, x.col_indices(), values / length, (x.shape[0], x.shape[1])))
+    rowptr = x.crow_indices()
+    length = divisor(torch.segment_reduce(entries.abs(), "sum", offsets=rowptr))
+    length = length.repeat_interleave(rowptr.diff(), output_size=len(entries))
+    return _with_features(graph, csr_matrix(rowptr, x.col_indices(), entries / length, (x.shape[0], x.shape[1])))
 
 
 def add_noise(graph: Data, epsilon: float, seed: int) -> Data:

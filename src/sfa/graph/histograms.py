@@ -48,10 +48,7 @@ def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
         \ell_i^{(r+1)} = f\big( \ell_i^{(r)}, \{\!\{ \ell_j^{(r)} : j \sim i \}\!\} \big), \qquad r = 0, \dots, R
 
     with an injective :math:`f`, the same for all graphs. The first labels are the distinct rows of ``x``; edge weights
-    do not count. The inner product of two rows is the kernel.
-
-    Returns:
-        A CSR matrix ``(G, F)`` in float32 with a column for each label of each round.
+    do not count. The result is a CSR matrix ``(G, F)`` in float32, and the inner product of two rows is the kernel.
     """
     check_whole("rounds", rounds, 0)
     check_batch(graphs)
@@ -83,5 +80,4 @@ def _refine(labels: Labels, rowptr: Labels, col: Labels) -> Labels:
         pairs, number = np.unique(read[active] * width + neighbors[rowptr[active] + place], return_inverse=True)
         read[active] = numbers + number
         numbers += len(pairs)
-    result: Labels = np.unique(read, return_inverse=True)[1]
-    return result
+    return np.asarray(np.unique(read, return_inverse=True)[1])

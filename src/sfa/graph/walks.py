@@ -1,4 +1,4 @@
-"""Random walks on a graph: of the first order, and of the second order as in node2vec."""
+"""Random draws on a graph: numbers, pairs without an edge, neighbors, and walks of the first and second order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,71 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.draws import draw_below, draw_uniform
 from sfa.graph.structure import CSRStructure, WeakTensorCache, csr_structure, expand_rowptr, row_entries
 
+Generator = torch.Generator | None
 ROUNDS = 10  # proposals of a second-order walker before its probabilities are computed in full
 CHUNK = 1 << 18  # neighbors that are then looked at together, or as many as the graph has edges
+
+
+def draw_uniform(like: Tensor, generator: Generator) -> Tensor:
+    """Draw float64 numbers in ``[0, 1)`` in the shape and on the device of a tensor."""
+    return torch.rand(like.shape, dtype=torch.float64, generator=generator, device=like.device)
+
+
+def draw_below(bounds: Tensor, generator: Generator) -> Tensor:
+    """Draw for each of the bounds ≥ 1 a whole number from 0 to the bound minus 1."""
+    # No product of a float64 below 1 and a whole number rounds up to that number.
+    return (draw_uniform(bounds, generator) * bounds).long()
+
+
+def below(bounds: Tensor, generator: Generator) -> Tensor:
+    """Draw as :func:`draw_below` does, but from 63 random bits."""
+    return torch.randint(2**63 - 1, bounds.shape, generator=generator, device=bounds.device) % bounds
+
+
+def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Draw ``count`` different numbers below each of ``k`` bounds ≥ ``count``, ``(count, k)``; any set is as likely.
+
+    Floyd's algorithm for all bounds at once: for ``j = b - count, …, b - 1`` draw a number from 0 to ``j`` and take it,
+    or ``j`` itself if it was taken before.
+    """
+    last = bounds - count + torch.arange(count)[:, None]
+    picks = below(last + 1, generator)
+    for i in range(1, count):
+        taken = (picks[:i] == picks[i]).any(0)
+        picks[i] = torch.where(taken, last[i], picks[i])
+    return picks
+
+
+def random_non_edges(structure: CSRStructure, count: int, generator: Generator = None) -> Tensor:
+    """Draw ``(2, count)`` ordered pairs of different nodes without an edge, uniformly and with replacement.
+
+    A rank among the zeros of ``A + I`` is drawn and looked up, so that no pair is rejected. A complete graph has none.
+    """
+    n, col = structure.num_nodes, structure.col
+    zeros_before = expand_rowptr(structure.rowptr) * n + col - torch.arange(len(col), device=col.device)
+    zeros = n * n - len(col)
+    if zeros == 0:
+        return col.new_empty(2, 0)
+    rank = torch.randint(zeros, (count,), generator=generator, device=col.device)
+    place = rank + torch.searchsorted(zeros_before, rank, right=True)
+    return torch.stack([place // n, place % n])
+
+
+def ones_and_zeros(graph: Data, generator: Generator) -> tuple[Tensor, Tensor]:
+    """Return all pairs that are one in ``A + I``, ``(2, m + n)``, and draw as many that are zero."""
+    structure = csr_structure(graph.edge_index, graph.num_nodes)
+    ones = torch.stack([expand_rowptr(structure.rowptr), structure.col])
+    return ones, random_non_edges(structure, ones.shape[1], generator)
+
+
+def sampled_means(h: Tensor, graph: Data, count: int, draws: int, generator: Generator) -> Tensor:
+    """Compute means ``(count, d)`` of ``draws`` rows of ``h``, drawn from a node and its neighbors with replacement."""
+    structure = csr_structure(graph.edge_index, graph.num_nodes)
+    start, stop = structure.rowptr[:count], structure.rowptr[1 : count + 1]
+    drawn = structure.col[start + below((stop - start).expand(draws, count), generator)]
+    return torch.stack([h[rows] for rows in drawn]).mean(0)
 
 
 class Transitions:
@@ -39,7 +99,7 @@ class Transitions:
             return _TRANSITIONS.get(graph.edge_index, lambda: cls(structure), made_of=structure)
         return _TRANSITIONS.get(weight, lambda: cls(structure, structure.sorted(weight)), made_of=structure)
 
-    def step(self, here: Tensor, generator: torch.Generator | None) -> Tensor:
+    def step(self, here: Tensor, generator: Generator) -> Tensor:
         """Draw a neighbor of each of the nodes ``(k,)``; the node itself where it has none."""
         if len(self.col) == 0:
             return here
@@ -91,7 +151,7 @@ def transitions_of(graph: Data, num_nodes: int, digest: Tensor, method: str) -> 
     )
 
 
-def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None) -> Tensor:
+def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator: Generator) -> Tensor:
     """Draw ``(length + 1, k)``: a random walk from each of ``k`` nodes, which stays where there is no neighbor."""
     walks = [seeds]
     for _ in range(length):
@@ -100,9 +160,9 @@ def random_walks(transitions: Transitions, seeds: Tensor, length: int, generator
 
 
 def second_order_walks(
-    transitions: Transitions, seeds: Tensor, length: int, generator: torch.Generator | None, *, p: float, q: float
+    transitions: Transitions, seeds: Tensor, length: int, generator: Generator, *, p: float, q: float
 ) -> Tensor:
-    r"""Draw walks that depend on the last two nodes.
+    r"""Draw ``(length + 1, k)``: walks as :func:`random_walks` does, but by the last two nodes.
 
     From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
     2016). A walk that came from ``t`` to ``v`` goes on to the neighbor ``x`` of ``v`` with probability proportional to
@@ -114,9 +174,6 @@ def second_order_walks(
 
     A step is proposed by :math:`w` alone and accepted with probability :math:`\alpha / \max \alpha`; after
     :data:`ROUNDS` rejections it is drawn from the probabilities themselves. Memory is linear in walks and edges.
-
-    Returns:
-        ``(length + 1, k)`` nodes, from ``seeds`` ``(k,)`` on.
     """
     if p == q == 1:
         return random_walks(transitions, seeds, length, generator)
@@ -126,7 +183,7 @@ def second_order_walks(
     return torch.stack(walks)
 
 
-def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: Generator) -> Tensor:
     """Draw nodes with replacement, with probabilities proportional to their weights ``(n,)``, not all of them 0."""
     if not bool((weight > 0).any()):
         raise InputError("Nodes cannot be drawn by weights that are all 0, as those of a graph without edges are.")
@@ -136,7 +193,7 @@ def draw_nodes(weight: Tensor, shape: tuple[int, ...], generator: torch.Generato
 
 
 def _second_order_step(
-    transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: torch.Generator | None
+    transitions: Transitions, before: Tensor, here: Tensor, p: float, q: float, generator: Generator
 ) -> Tensor:
     def bias(before: Tensor, there: Tensor) -> Tensor:
         alpha = torch.where(transitions.joins(before, there), 1.0, 1 / q).double()
@@ -170,9 +227,7 @@ def _cumulate(weight: Tensor, rowptr: Tensor) -> Tensor:
     return torch.cat([weight.new_zeros(1), (weight / scale).cumsum(0)])
 
 
-def _draw_entries(
-    cumulative: Tensor, start: Tensor, stop: Tensor, generator: torch.Generator | None
-) -> tuple[Tensor, Tensor]:
+def _draw_entries(cumulative: Tensor, start: Tensor, stop: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
     """Draw an entry of each row from ``start`` to ``stop`` by its weight; tell whether the row has any weight."""
     low, high = cumulative[start], cumulative[stop]
     aim = low + draw_uniform(start, generator) * (high - low)

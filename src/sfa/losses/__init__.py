@@ -4,36 +4,13 @@ Two views are rows ``(n, d)`` of the same nodes, graphs or images. With ``across
 are one batch, and some processes may hold none.
 """
 
-from sfa.losses.decorrelation import barlow_twins, cca
-from sfa.losses.info_nce import info_nce
-from sfa.losses.margin import multiplet
-from sfa.losses.negative_sampling import (
-    jensen_shannon,
-    kl_to_standard_normal,
-    local_global_jensen_shannon,
-    normalized_jensen_shannon,
-    reconstruction,
-    skip_gram,
-)
-from sfa.losses.nt_xent import nt_xent
-from sfa.losses.prediction import bootstrap_latent, swapped_prediction
-from sfa.losses.simplex import sinkhorn
-from sfa.spectral.schatten import schatten_penalty
-
-__all__ = [
-    "barlow_twins",
-    "bootstrap_latent",
-    "cca",
-    "info_nce",
-    "jensen_shannon",
-    "kl_to_standard_normal",
-    "local_global_jensen_shannon",
-    "multiplet",
-    "normalized_jensen_shannon",
-    "nt_xent",
-    "reconstruction",
-    "schatten_penalty",
-    "sinkhorn",
-    "skip_gram",
-    "swapped_prediction",
-]
+# isort: off
+from sfa.losses.negative_sampling import jensen_shannon as jensen_shannon, multiplet as multiplet
+from sfa.losses.negative_sampling import kl_to_standard_normal as kl_to_standard_normal, skip_gram as skip_gram
+from sfa.losses.negative_sampling import local_global_jensen_shannon as local_global_jensen_shannon
+from sfa.losses.negative_sampling import normalized_jensen_shannon as normalized_jensen_shannon
+from sfa.losses.negative_sampling import reconstruction as reconstruction
+from sfa.losses.nt_xent import info_nce as info_nce, nt_xent as nt_xent
+from sfa.losses.without_negatives import barlow_twins as barlow_twins, bootstrap_latent as bootstrap_latent
+from sfa.losses.without_negatives import cca as cca, sinkhorn as sinkhorn, swapped_prediction as swapped_prediction
+from sfa.spectral.schatten import schatten_penalty as schatten_penalty

@@ -1,13 +1,17 @@
-"""Logistic losses that tell pairs which belong together from negatives, of DGI, SIGNA, InfoGraph, GAE and DeepWalk."""
+"""Losses that tell pairs which belong together from negatives, of DGI, SIGNA, InfoGraph, GAE, DeepWalk and SUGRL."""
+
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding, logsigmoid, softplus
 
-from sfa.errors import InputError
-from sfa.losses.info_nce import recompute
+from sfa.errors import InputError, unknown_name
+from sfa.losses.nt_xent import recompute
 from sfa.matrices import check_one_shape, row_chunks, unit_rows
 from sfa.ranges import check_number, check_whole
+
+Form = Literal["code", "paper"]
 
 
 def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
@@ -30,16 +34,14 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
 def normalized_jensen_shannon(anchors: Tensor, positives: Tensor) -> Tensor:
     r"""Draw each anchor to its positive, and away from all other anchors, by their cosines.
 
-    From `"Single-View Graph Contrastive Learning with Soft Neighborhood Awareness" <https://arxiv.org/abs/2412.09261>`_
-    (Sun et al., 2025).
+    From `"Single-View Graph Contrastive Learning with Soft Neighborhood Awareness" <https://arxiv.org/abs/2412.09261>`_.
 
     .. math::
         L = -\frac1n \sum_i \Big( \log p(a_i, b_i) + \frac{1}{n - 1} \sum_{j \neq i} \log \big( 1 - p(a_i, a_j) \big)
             \Big), \qquad p(a, b) = \frac{1 + \cos(a, b)}{2}
 
     for anchors :math:`a_i` and positives :math:`b_i`, both ``(n, d)`` with ``n`` ≥ 2: twice :func:`jensen_shannon` of
-    scores :math:`2 \operatorname{artanh} \cos(a, b)`. Cosines are computed some rows at a time, and again in backward:
-    memory grows with ``n d``.
+    scores :math:`2 \operatorname{artanh} \cos(a, b)`. Memory grows with ``n d``, as in :func:`~sfa.losses.info_nce`.
     """
     check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors), at_least=2)
     n, dtype = len(anchors), torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
@@ -72,8 +74,7 @@ def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor)
             + \frac{1}{n (b - 1)} \sum_i \sum_{g \neq o(i)} \operatorname{sp}\big( l_i^\top s_g \big) \Big)
 
     for parts ``local`` ``(n, d)``, the nodes, wholes ``summaries`` ``(b, d)``, the graphs, and ``owner`` ``(n,)``, the
-    whole of each part: :func:`jensen_shannon` of all pairs. Scores are computed some rows at a time, and again in
-    backward: memory grows with ``(n + b) d``.
+    whole of each part: :func:`jensen_shannon` of all pairs. Memory grows with ``(n + b) d``.
     """
     n, b = len(local), len(summaries)
     if local.dim() != 2 or local.shape[1:] != summaries.shape[1:] or owner.shape != (n,) or n < 1 or b < 2:
@@ -105,8 +106,7 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
             + \operatorname*{mean}_{A_{ij} = 0} -\log \sigma(-z_i^\top z_j) \Big)
 
     of latent variables ``z`` ``(n, d)``, all ``edges`` ``(2, m)`` and a uniform sample of the ``non_edges`` ``(2, k)``:
-    an unbiased estimate of the authors' cross-entropy over all :math:`n^2` entries, in which the ones weigh together as
-    much as the zeros, up to its scale.
+    up to its scale an unbiased estimate of the authors' over all entries, where ones and zeros weigh the same together.
     """
     if z.dim() != 2 or edges.shape != (2, edges.shape[-1]) or edges.shape[1] == 0 or non_edges.shape[0] != 2:
         shapes = f"{tuple(z.shape)}, {tuple(edges.shape)} and {tuple(non_edges.shape)}"
@@ -118,10 +118,7 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
 def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
     r"""Compute the mean over nodes of :math:`\mathrm{KL}(\mathcal{N}(\mu_i, \sigma_i^2) \| \mathcal{N}(0, I))`.
 
-    .. math::
-        \frac{1}{n} \sum_i \tfrac{1}{2} \sum_j \big( \mu_{ij}^2 + \sigma_{ij}^2 - 1 - 2 \log \sigma_{ij} \big)
-
-    of means ``mu`` and logarithms of standard deviations ``log_sigma``, both ``(n, d)``.
+    .. math:: \frac{1}{n} \sum_i \tfrac{1}{2} \sum_j \big( \mu_{ij}^2 + \sigma_{ij}^2 - 1 - 2 \log \sigma_{ij} \big)
     """
     return ((mu.square() + (2 * log_sigma).exp() - 1 - 2 * log_sigma) / 2).sum(1).mean()
 
@@ -140,7 +137,6 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
     Args:
         centres, contexts: ``v`` and ``u`` of the same positions, ``(walks, length, d)`` with ``length`` ≥ 2.
         noise: ``u`` of nodes drawn at random for each walk, ``(walks, k, d)`` (Ji et al., 2019).
-        window, negatives: ``w`` and ``K``.
     """
     check_whole("window", window, 1)
     check_number("negatives", negatives)
@@ -164,3 +160,59 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
         attraction = attraction + (softplus(-scores) * near).sum()
     repulsion = softplus(centres @ noise.mT).mean(2) @ partners.to(centres.dtype)
     return (attraction + negatives * repulsion.sum()) / (walks * partners.sum())
+
+
+def multiplet(
+    anchor: Tensor,
+    structural: Tensor,
+    neighbour: Tensor,
+    shuffles: Tensor,
+    *,
+    alpha: float = 0.8,
+    beta: float = 0.2,
+    weights: tuple[float, float, float] = (10.0, 10.0, 1.0),
+    form: Form = "code",
+) -> Tensor:
+    r"""Keep both positives nearer than the negatives by a margin ``α``, the structural one by no more than ``α + β``.
+
+    From "Simple Unsupervised Graph Representation Learning" (Mo et al., AAAI 2022).
+
+    .. math::
+        \mathcal{L} &= \omega_1 \mathcal{L}_S + \omega_2 \mathcal{L}_N + \omega_3 \mathcal{L}_U \\
+        \mathcal{L}_S &= \tfrac{1}{k} \sum_j \big\{ d(h, h^+)^2 - d(h, h_j^-)^2 + \alpha \big\}_+ \\
+        \mathcal{L}_N &= \tfrac{1}{k} \sum_j \big\{ d(h, \tilde h^+)^2 - d(h, h_j^-)^2 + \alpha \big\}_+ \\
+        \mathcal{L}_U &= -\tfrac{1}{k} \sum_j \big\{ d(h, h^+)^2 - d(h, h_j^-)^2 + \alpha + \beta \big\}_-
+
+    as the ``paper`` prints them, averaged over the nodes. The authors' ``code``, for which their weights and margins
+    were found, differs: distances are not squared; the first two terms are summed over the ``k`` negatives, and the
+    third over the nodes; and the third does not differentiate the distance to the positive.
+
+    Args:
+        anchor: Embeddings ``h`` ``(n, d)`` of the nodes themselves.
+        structural: ``h⁺``, the same nodes after propagation.
+        neighbour: ``h̃⁺``, means over some of their neighbors.
+        shuffles: ``(k, n)``; row ``j`` says which anchor is the ``j``-th negative of each node.
+        alpha: The least margin.
+        beta: How far negatives may lie beyond it.
+        weights: ``ω₁``, ``ω₂`` and ``ω₃``.
+    """
+    check_one_shape("Anchors and positives", anchor, structural, neighbour, rows=len(anchor), at_least=2)
+    if shuffles.dim() != 2 or len(shuffles) < 1 or shuffles.shape[1] != len(anchor):
+        raise InputError(f"Negatives are row numbers (k, {len(anchor)}) with k ≥ 1, not {tuple(shuffles.shape)}.")
+    if form not in get_args(Form):
+        raise unknown_name("form", form, get_args(Form))
+    squared = form == "paper"
+    to_structural, to_neighbor = distances(anchor, structural, squared), distances(anchor, neighbour, squared)
+    to_negatives = torch.stack([distances(anchor, anchor[rows], squared) for rows in shuffles])  # (k, n)
+    structural_loss = (to_structural - to_negatives + alpha).clamp_min(0).mean()
+    neighbor_loss = (to_neighbor - to_negatives + alpha).clamp_min(0).mean()
+    bounded = to_structural if squared else to_structural.detach()
+    upper_loss = -(bounded - to_negatives + (alpha + beta)).clamp_max(0).mean()
+    k, n = (1, 1) if squared else shuffles.shape
+    return k * (weights[0] * structural_loss + weights[1] * neighbor_loss) + n * weights[2] * upper_loss
+
+
+def distances(rows: Tensor, others: Tensor, squared: bool) -> Tensor:
+    """Compute distances ``(n,)`` of rows ``(n, d)``, as they are or squared; those of 0 have a gradient of 0."""
+    difference = rows - others
+    return difference.square().sum(1) if squared else torch.linalg.vector_norm(difference, dim=1)

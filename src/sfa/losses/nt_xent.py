@@ -1,18 +1,21 @@
-"""InfoNCE between two views, in the form of GRACE and of the paper's Eq. 2 (NT-Xent), in memory linear in the rows."""
+"""InfoNCE of two views, both directions (NT-Xent, the paper's Eq. 2) or one, in memory linear in the rows."""
 
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from sfa.distributed import all_reduce_sum, gather_rows
-from sfa.errors import InputError
-from sfa.losses.centered_similarities import CenteredSimilarities
-from sfa.losses.similarities import Own, Similarities
-from sfa.matrices import check_one_shape
+from sfa.errors import InputError, unknown_name
+from sfa.losses.similarities import CenteredSimilarities, Own, Similarities
+from sfa.matrices import check_one_shape, row_chunks
 from sfa.modes import has_fast_bfloat16
+from sfa.ranges import check_number
 
 Precision = Literal["auto", "full", "bfloat16"]
+Negatives = Literal["positives", "anchors"]
 
 FLOAT32_LOGITS = 60.0  # Beyond ±60 sums of exponentials of float32 lose digits or overflow, and float64 takes over.
 FLOAT64_LOGITS = 600.0
@@ -35,9 +38,7 @@ def nt_xent(
 ) -> Tensor:
     r"""Compute the normalized temperature-scaled cross entropy of two views, the mean over both directions.
 
-    From `"A Simple Framework for Contrastive Learning of Visual Representations" <https://arxiv.org/abs/2002.05709>`_
-    (Chen et al., 2020).
-
+    From `"A Simple Framework for Contrastive Learning of Visual Representations" <https://arxiv.org/abs/2002.05709>`_.
     Row ``i`` of one view should be nearer to row ``i`` of the other than to every other row:
 
     .. math::
@@ -49,16 +50,13 @@ def nt_xent(
 
     Args:
         z_alpha, z_beta: Projections ``(n, d)`` of the same nodes in both views; rows are normalized here.
-        tau: Temperature.
-        intraview: Keep the second sum, the negatives from the anchor's own view (Eq. 2). Without it only the other
-            view is contrasted, as in the code of COSTA.
+        intraview: Keep the second sum, the negatives from the anchor's own view (Eq. 2); COSTA's code does without.
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
             either direction: known neighbors, say, or rows of one class.
         precision: ``bfloat16`` computes similarities of differences from the mean row in bfloat16, all else in float32,
             for temperatures from 0.2 on. ``auto`` does so where it is faster: for float32 views of 512 rows and 64
             columns or more, on a device that has such products. ``full`` is the precision of the views.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
-        across_processes: The rows of all processes are one batch: each row has negatives on all of them.
     """
     _check(z_alpha, z_beta, tau, not_negatives, precision)
     if len(z_alpha) == 0 and not across_processes:
@@ -176,3 +174,66 @@ def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, pairs: Tensor | None, pr
         raise InputError(f"not_negatives name row {low if low < 0 else high}; there are rows 0 to {len(z_alpha) - 1}.")
     if bool((pairs[0] == pairs[1]).any()):
         raise InputError("not_negatives pair a row with itself, which is its own positive.")
+
+
+# Call a function, and again in backward instead of keeping what it computes.
+recompute = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
+
+
+def info_nce(
+    anchors: Tensor,
+    positives: Tensor,
+    *,
+    negatives: Negatives = "positives",
+    positive_in_denominator: bool = True,
+    tau: float = 1.0,
+    of_each: bool = False,
+) -> Tensor:
+    r"""Draw each anchor ``a_i`` nearer to its positive ``p_i`` than to negatives, which are other rows.
+
+    From `"Graph Contrastive Learning with Augmentations" <https://arxiv.org/abs/2010.13902>`_ (You et al., 2020).
+
+    .. math::
+        L = \frac1n \sum_i \Big( -\frac{a_i^\top p_i}{\tau} + \log \Big( e^{a_i^\top p_i / \tau}
+            + \sum_{j \neq i} e^{a_i^\top n_j / \tau} \Big) \Big)
+
+    with rows of length 1. :func:`~sfa.losses.nt_xent` has both kinds of negatives and the mean of both directions, and
+    is faster where that is wanted; here one side can be a target that learns nothing. Similarities are computed some
+    rows at a time, and again in backward: the loss is exact, and memory grows with ``n d``.
+
+    Args:
+        anchors, positives: Rows ``(n, d)`` of the same items; normalized here and divided by the temperature ``tau``.
+        negatives: The ``positives`` of other anchors, or the other ``anchors``.
+        positive_in_denominator: Keep the first term under the logarithm. Without it, as in the code of GraphCL, the
+            loss can fall below 0, and its pull at a positive does not fade once that is found.
+        of_each: Return the loss of each anchor, ``(n,)``, instead of their mean.
+    """
+    check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors))
+    if len(anchors) == 1 and not positive_in_denominator:
+        raise InputError("A batch of one has no negatives, and this loss needs some: give it two or more.")
+    if negatives not in get_args(Negatives):
+        raise unknown_name("kind of negatives", negatives, get_args(Negatives))
+    check_number("tau", tau, above=0)
+    dtype = torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
+    with torch.autocast(anchors.device.type, enabled=False):
+        a, p = _unit_rows(anchors.to(dtype)), _unit_rows(positives.to(dtype))
+        others = p if negatives == "positives" else a
+        losses = [
+            recompute(_losses, a[rows] / tau, p[rows], others, rows.start, positive_in_denominator)
+            for rows in row_chunks((len(a), len(a)))
+        ]
+        return torch.cat(losses) if of_each else torch.stack([some.sum() for some in losses]).sum() / len(a)
+
+
+def _unit_rows(z: Tensor) -> Tensor:
+    """Return rows of length one; those of length zero, of empty graphs say, as they are, with a finite gradient."""
+    length: Tensor = torch.linalg.vector_norm(z, dim=1, keepdim=True)
+    return z / length.where(length > 0, 1)
+
+
+def _losses(a: Tensor, p: Tensor, others: Tensor, first: int, positive_in_denominator: bool) -> Tensor:
+    """Compute the losses of anchors from number ``first`` on, whose own column holds the positive or nothing."""
+    positive = torch.linalg.vecdot(a, p)
+    own = positive if positive_in_denominator else torch.full_like(positive, -torch.inf)
+    losses: Tensor = (a @ others.mT).diagonal_scatter(own, first).logsumexp(1) - positive
+    return losses

@@ -56,17 +56,22 @@ class TrainingHooks:
     def after_epoch(self, batches: Iterable[tuple[Data, torch.Generator]]) -> None:
         """Use the batches of an epoch once more; they are made on demand, and results must be kept in buffers."""
 
+    def after_training(self, data: Data) -> None:
+        """Look at all data once more, and keep the results in buffers."""
+
+    def remarks(self) -> list[str]:
+        """Return sentences for the user about what the method found out about the data."""
+        return []
+
 
 class Method(TrainingHooks, nn.Module, ABC):
     """A self-supervised method: calling it on data gives the loss of a step, :meth:`embed` the embeddings.
 
     The data are a graph, a batch of graphs (their disjoint union, with ``ptr`` and ``batch``), or a batch of images
-    (``x`` ``(b, height, width, channels)`` in uint8), as :attr:`task` says. Every feature map that enters the loss goes
-    through :meth:`apply_spectral`, so that every method works with every spectral map.
+    (``x`` ``(b, height, width, channels)`` in uint8). All feature maps of the loss go through :meth:`apply_spectral`.
 
     Args:
-        encoder: Any module that embeds nodes, graphs (or their nodes, which are summed) or images; see
-            :func:`sfa.nn.as_encoder`.
+        encoder: Any module that embeds nodes, graphs (or nodes, summed) or images; see :func:`sfa.nn.as_encoder`.
         augmentation: Makes two views of the data, ``(data, generator) -> (view, view)``; by default the authors'.
         spectral: The map applied to the feature maps while training, or several in order; none if not given.
         width: Width of the feature maps; the encoder's if not given.
@@ -78,6 +83,7 @@ class Method(TrainingHooks, nn.Module, ABC):
     takes_augmentation: ClassVar[bool] = False
     samplers: ClassVar[tuple[str, ...]] = ()  # the names of the samplers it works with; if empty, any
     transductive: ClassVar[bool] = False  # it has weights for each node, no encoder, and embeds no other graph
+    published: ClassVar[bool] = True  # else it is ours, and no authors have settings for data sets
     learns: ClassVar[bool] = True  # else it has no weights, no encoder and no slot: all is done in before_training
     requires_row_identity: ClassVar[bool] = False  # no spectral map may mix rows, each of which is one node or graph
     spans_processes: ClassVar[bool] = False  # the rows of a step may be spread over several processes

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from sfa.methods.base import Views
-from sfa.methods.bootstrapped import BootstrappedMethod, make_target
+from sfa.methods.bgrl import BootstrappedMethod, make_target
 from sfa.nn.heads import mlp_head
 from sfa.ranges import Count
 from sfa.registry import register
@@ -16,7 +16,7 @@ class BYOL(BootstrappedMethod):
     """Predict, from one view, the projection of the other by a slowly following network; no negatives.
 
     From `"Bootstrap Your Own Latent: A New Approach to Self-Supervised Learning" <https://arxiv.org/abs/2006.07733>`_
-    (Grill et al., 2020). The loss is twice that of :class:`~sfa.methods.base.BootstrappedMethod`: it adds up both
+    (Grill et al., 2020). The loss is twice that of :class:`~sfa.methods.BGRL`: it adds up both
     directions. Widths of the heads and momentum are solo-learn's (da Costa et al., 2022) for CIFAR.
 
     Args:

@@ -22,9 +22,8 @@ class COSTA(GRACE):
     From `"COSTA: Covariance-Preserving Feature Augmentation for Graph Contrastive Learning"
     <https://arxiv.org/abs/2206.04726>`_ (Zhang et al., 2022). It is :class:`~sfa.methods.GRACE` on sketches
     :math:`P H_\alpha, P H_\beta` (:func:`sfa.spectral.costa`) with one random ``P`` for both views, drawn anew at each
-    step, behind the spectral map. ``single`` contrasts the sketch of one view with itself, as in the authors' figure
-    (their code leaves it out). Defaults are the authors' for Cora; their code masks the features of both views at the
-    first view's rate.
+    step, behind the spectral map. ``single`` contrasts the sketch of one view with itself, as in the authors' figure.
+    Defaults are the authors' for Cora; their code masks the features of both views at the first view's rate.
 
     Args:
         views: Number of views of the graph, ``multi`` (two) or ``single``.

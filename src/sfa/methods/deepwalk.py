@@ -1,6 +1,6 @@
-"""DeepWalk: online learning of social representations (Perozzi, Al-Rfou and Skiena, 2014)."""
+"""DeepWalk (Perozzi, Al-Rfou and Skiena, 2014) and node2vec (Grover and Leskovec, 2016): nodes as words of walks."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from annotated_types import Ge
@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 from torch_geometric.data import Data
 
-from sfa.graph.walks import Transitions, draw_nodes, random_walks, transitions_of
+from sfa.graph.walks import Transitions, draw_nodes, random_walks, second_order_walks, transitions_of
 from sfa.losses import skip_gram
 from sfa.methods.base import Method, Observer, Spectral
-from sfa.ranges import Count, check_whole
+from sfa.ranges import Count, Positive, check_number, check_whole
 from sfa.registry import register
 
 
@@ -23,8 +23,7 @@ class DeepWalk(Method):
     2014). A node has two rows of weights, one as a center, its embedding, and one as a context. Features play no part,
     edge weights steer the walks. Negative sampling (:func:`~sfa.losses.skip_gram`) takes the place of the hierarchical
     softmax, with negatives by (weighted) degrees to the power 3/4. The spectral map sees the centers that the step's
-    walks visit, which start from a batch's ``seeds`` or from all nodes. Width and window are the authors'; the 10 walks
-    of 80 nodes are those at which node2vec compares itself with it, where the authors have 80 of 40.
+    walks visit. Width and window are the authors'; the 10 walks of 80 nodes are node2vec's, where they have 80 of 40.
 
     Args:
         num_nodes: Number of nodes of the one graph that it is trained on and embeds.
@@ -84,3 +83,25 @@ class DeepWalk(Method):
         """Return the center embeddings ``(n, hidden)``; once it is trained, of no other graph."""
         transitions_of(data, len(self.centre), self.graph_digest, type(self).__name__)
         return self.centre.detach().clone()
+
+
+@register("method", "node2vec")
+class Node2Vec(DeepWalk):
+    """Embed nodes by walks that lean towards going back (small ``p``), staying near (large ``q``) or not (small ``q``).
+
+    From `"node2vec: Scalable Feature Learning for Networks" <https://arxiv.org/abs/1607.00653>`_ (Grover and Leskovec,
+    2016). With ``p = q = 1``, the authors' defaults, it is :class:`~sfa.methods.DeepWalk`, whose arguments it takes.
+
+    Args:
+        p: Return parameter.
+        q: In-out parameter.
+    """
+
+    def __init__(self, num_nodes: int, *, p: Positive = 1.0, q: Positive = 1.0, **options: Any) -> None:
+        check_number("p", p, above=0)
+        check_number("q", q, above=0)
+        super().__init__(num_nodes, **options)
+        self.p, self.q = p, q
+
+    def walks(self, transitions: Transitions, starts: Tensor, generator: torch.Generator | None) -> Tensor:
+        return second_order_walks(transitions, starts, self.length - 1, generator, p=self.p, q=self.q)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.draws import ones_and_zeros
+from sfa.graph.walks import ones_and_zeros
 from sfa.losses import kl_to_standard_normal, reconstruction
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.adapt import as_encoder
@@ -17,9 +17,8 @@ class GAE(Method):
     r"""Encode nodes so that inner products tell which of them are joined, :math:`\hat A = \sigma(Z Z^\top)`.
 
     From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). As in the
-    paper every node counts as joined to itself, and edge weights matter to the encoder only. All ones of the adjacency
-    enter the loss, and in every step a uniform sample of as many zeros, which keeps memory linear. Features whose mean
-    outweighs their differences draw all of ``Z`` into one direction: standardize their columns.
+    paper every node counts as joined to itself, and edge weights matter to the encoder only. A uniform sample of the
+    zeros of the adjacency, as many as ones, keeps memory linear. Standardize features whose mean is large.
     """
 
     defaults = {
@@ -43,8 +42,7 @@ class VGAE(GAE):
     From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). The encoder's
     output is :math:`\mu` and :math:`\log \sigma` side by side. The loss is the reconstruction of
     :class:`~sfa.methods.GAE` from samples of :math:`\mathcal{N}(\mu_i, \operatorname{diag}(\sigma_i^2))` plus their
-    divergence from :math:`\mathcal{N}(0, I)`, a mean over nodes divided by :math:`n` once more, as the reconstruction
-    is a mean over the :math:`n^2` pairs. The spectral map sees :math:`\mu`, which is also the embedding.
+    divergence from :math:`\mathcal{N}(0, I)`, a mean over pairs too. The spectral map sees :math:`\mu`, the embedding.
     """
 
     defaults = {**GAE.defaults, "encoder": {"hidden": 32, "widths": "constant", "activate_last": False}}

@@ -1,4 +1,4 @@
-"""GRACE: deep graph contrastive representation learning (Zhu et al., 2020)."""
+"""GRACE: deep graph contrastive representation learning (Zhu et al., 2020), and GCA, with adaptive views (2021)."""
 
 from typing import Any
 
@@ -51,3 +51,24 @@ class GRACE(TwoViewMethod):
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         options: dict[str, Any] = {"tau": self.tau, "intraview": self.intraview, "precision": self.precision}
         return nt_xent(z_alpha, z_beta, **options, across_processes=self.across_processes)
+
+
+@register("method", "gca")
+class GCA(GRACE):
+    """Contrast views as GRACE does, which keep important edges and features more often than others.
+
+    From `"Graph Contrastive Learning with Adaptive Augmentation" <https://arxiv.org/abs/2010.14945>`_ (Zhu et al.,
+    2021). It is :class:`~sfa.methods.GRACE`, whose arguments it takes, with the augmentation
+    :class:`~sfa.augment.AdaptiveDrop`. Defaults are the authors' for WikiCS.
+    """
+
+    defaults = {
+        "encoder": {"hidden": 256, "activation": "prelu"},
+        "augmentation": {"name": "adaptive"},
+        "training": {"lr": 1e-2, "epochs": 3000, "patience": None},
+    }
+
+    def __init__(
+        self, encoder: nn.Module, augmentation: Views = None, *, projection: Count = 256, **options: Any
+    ) -> None:
+        super().__init__(encoder, augmentation, projection=projection, **options)

@@ -17,8 +17,7 @@ class GraphBT(GBT):
     """Decorrelate the columns of the projected embeddings across two random views of every graph; no negatives.
 
     It is :class:`~sfa.methods.GBT`, whose arguments it takes, behind the projector of GraphCL. Nobody has published it
-    for these sets: encoder and training are GraphCL's, and so are the views, both of them augmented at the rate of 0.2
-    of GraphCL's semi-supervised experiments.
+    for these sets: encoder, training and views are GraphCL's, both views at its rate of 0.2 for semi-supervised ones.
     """
 
     task = "graph"

@@ -18,8 +18,7 @@ class InfoGraph(Method):
     From `"InfoGraph: Unsupervised and Semi-supervised Graph-Level Representation Learning via Mutual Information
     Maximization" <https://arxiv.org/abs/1908.01000>`_ (Sun et al., 2020). The loss is
     :func:`~sfa.losses.local_global_jensen_shannon` of the node maps, the outputs of all layers side by side, and their
-    sums over each graph, behind a perceptron each: that of the authors' code but for its scale. The spectral map acts
-    on the sums. The authors try 3, 5, 8 and 16 layers and learning rates of 0.01 and 0.001.
+    sums over each graph, behind a perceptron each. The spectral map acts on the sums. The authors try 3 to 16 layers.
     """
 
     task = "graph"

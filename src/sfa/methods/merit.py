@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 from sfa.augment.diffusion import require_diffusion
 from sfa.losses import info_nce, nt_xent
 from sfa.methods.base import Method, Observer, Spectral, Views
-from sfa.methods.bootstrapped import make_target, update_target_
+from sfa.methods.bgrl import make_target, update_target_
 from sfa.nn.heads import prelu_head
 from sfa.ranges import Count, Share
 from sfa.registry import register
@@ -19,10 +19,9 @@ class MERIT(Method):
 
     From `"Multi-Scale Contrastive Siamese Networks for Self-Supervised Graph Representation Learning"
     <https://arxiv.org/abs/2105.05682>`_ (Jin et al., 2021). View alpha lacks edges, view beta is the graph's diffusion,
-    and both lack features. InfoNCE is of cosines without a temperature, a mean over both directions; negatives are the
-    rows of the second view and, between views, those of the first too. The embedding is the sum of the online encoder's
-    outputs for the graph and for its diffusion. Defaults are the authors' for Cora, on the whole graph where they crop
-    2,000 nodes, and edges are removed but none added.
+    and both lack features. InfoNCE is of cosines, without a temperature; negatives are the rows of the second view and,
+    between views, those of the first too. The embedding is the sum of those of the graph and of its diffusion. Defaults
+    are the authors' for Cora, on the whole graph where they crop 2,000 nodes, and edges are removed but none added.
 
     Args:
         head_hidden: Hidden width of projector and predictor.

@@ -1,5 +1,6 @@
 """Propagate: features spread over the graph and reduced by a singular value decomposition, with nothing to train."""
 
+import math
 from typing import Literal
 
 import torch
@@ -8,7 +9,7 @@ from torch_geometric.data import Data
 
 from sfa.graph.features import column_statistics
 from sfa.graph.structure import some_rows
-from sfa.matrices import relative_powers, row_chunks, singular_directions
+from sfa.matrices import csr_matrix, relative_powers, row_chunks, singular_directions, unit_rows
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.sparse import Propagation, feature_product, propagation_of, transposed
 from sfa.ranges import Count, Natural, NonNegative, Share, check_number, check_whole
@@ -57,6 +58,7 @@ class Propagate(Method):
     """
 
     defaults = {"feature_norm": "none", "training": {"epochs": 1}}
+    published = False
     learns = False
     samplers = ("whole",)
     shift: Tensor
@@ -104,6 +106,18 @@ class Propagate(Method):
         directions = v[:, kept] * relative_powers(sigma[kept], self.power - 1)
         self.projection.zero_()[:, : directions.shape[1]] = directions
 
+    def weigh(self, x: Tensor) -> Tensor:
+        r"""Weight features ``(k, d)``, dense or CSR; unless they are standardized, scale rows to length √d."""
+        if bool(self.shift.any()):
+            return (x.to_dense() - self.shift) * self.scale
+        if x.layout == torch.sparse_csr:
+            values = x.values() * self.scale[x.col_indices()]
+            lengths = torch.segment_reduce(values.square(), "sum", offsets=x.crow_indices()).sqrt()
+            factors = math.sqrt(x.shape[1]) / lengths.where(lengths > 0, 1)
+            values = values * factors.repeat_interleave(x.crow_indices().diff(), output_size=len(values))
+            return csr_matrix(x.crow_indices(), x.col_indices(), values, (x.shape[0], x.shape[1]))
+        return math.sqrt(x.shape[1]) * unit_rows(x * self.scale)
+
     def blocks(self, data: Data) -> "Blocks":
         """Return the matrix ``(n, blocks · d)`` of a graph."""
         return Blocks(data, self.shift, self.scale, self.hops, self.alpha)
@@ -116,6 +130,14 @@ class Propagate(Method):
     def embeddings(self, data: Data) -> Tensor:
         """Compute ``B V`` of a graph, ``(n, hidden)``."""
         return self.blocks(data) @ self.projection
+
+
+def page_rank(h: Tensor, adjacency: Propagation, alpha: float) -> Tensor:
+    """Spread a matrix ``(n, r)`` over the graph by personalized PageRank with restart probability ``alpha``."""
+    spread = h
+    for _ in range(STEPS):
+        spread = torch.lerp(adjacency @ spread, h, alpha)
+    return spread
 
 
 def weighting_of(x: Tensor) -> Weighting:
@@ -163,11 +185,10 @@ class Blocks:
 
     def spread(self, h: Tensor, block: int, adjacency: Propagation) -> Tensor:
         """Spread a matrix ``(n, r)`` over the hops of a block or, for the block after the last hop, by PageRank."""
-        start = h
-        for _ in range(block if block <= self.hops else STEPS):
+        if block > self.hops:
+            return page_rank(h, adjacency, self.alpha)
+        for _ in range(block):
             h = adjacency @ h
-            if block > self.hops:
-                h = torch.lerp(h, start, self.alpha)
         return h
 
     def __matmul__(self, q: Tensor) -> Tensor:

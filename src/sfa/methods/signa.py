@@ -4,9 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.draws import draw_uniform
 from sfa.graph.structure import take_rows
-from sfa.graph.walks import Transitions
+from sfa.graph.walks import Transitions, draw_uniform
 from sfa.losses import normalized_jensen_shannon
 from sfa.matrices import unit_rows
 from sfa.methods.base import Method, Observer, Spectral

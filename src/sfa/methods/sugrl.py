@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.draws import sampled_means
+from sfa.graph.walks import sampled_means
 from sfa.losses import multiplet
-from sfa.losses.margin import Form
+from sfa.losses.negative_sampling import Form
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.adapt import read_old_name
 from sfa.nn.layers import dropout as drop_entries

@@ -27,7 +27,6 @@ def as_encoder(module: nn.Module, task: Task = "node", *, width: int | None = No
     PyG ``Data``, or images ``(b, channels, height, width)``. Dropout inside them is seeded from the step's generator.
 
     Args:
-        module: The network.
         task: What is embedded: ``node``, ``graph`` (node embeddings are summed over each graph) or ``image``.
         width: Width of its output; found by a trial if not given.
     """
@@ -71,10 +70,7 @@ def read_old_name(module: nn.Module, old: str, new: str) -> None:
 
 
 def materialize(view: Data) -> Data:
-    """Make a plain graph of a view: masked columns are zeros, removed edges are gone, features are dense.
-
-    Encoders of :mod:`sfa.nn` read views as they are; other networks need plain graphs.
-    """
+    """Make a plain graph of a view: masked columns are zeros, removed edges are gone, features are dense."""
     plain = copy.copy(view)
     mask, weight = view.get("feature_mask"), view.get("edge_weight")
     x = view.x.to_dense() if view.x.layout != torch.strided else view.x

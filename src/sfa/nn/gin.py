@@ -13,8 +13,8 @@ from sfa.errors import InputError
 from sfa.graph.batches import check_batch, make_batch, sum_pool
 from sfa.graph.structure import csr_structure, some_rows
 from sfa.modes import evaluating
-from sfa.nn.gcn import CHUNK, Convolution
 from sfa.nn.layers import BatchNorm, check_batch_size, check_sizes, init_xavier_
+from sfa.nn.node_encoders import CHUNK, Convolution
 from sfa.nn.sparse import Propagation, neighbor_sums, propagation_of
 from sfa.ranges import Count
 from sfa.registry import register
@@ -27,9 +27,8 @@ class GraphEncoder(nn.Module, ABC):
     .. math::
         g = \Big\Vert_{l=1}^{L} \; \sum_{i} h_i^{(l)}
 
-    A batch is the disjoint union of ``G`` undirected graphs, as PyTorch Geometric's ``DataLoader`` makes it: ``x``
-    ``(N, d)``, ``edge_index`` ``(2, m)`` in both directions, ``ptr`` ``(G + 1,)``, ``batch`` ``(N,)`` and optionally
-    ``edge_weight`` ``(m,)``.
+    A batch is the disjoint union of ``G`` undirected graphs, as PyTorch Geometric's ``DataLoader`` makes it, with
+    ``edge_index`` ``(2, m)`` in both directions, ``ptr`` ``(G + 1,)`` and ``batch`` ``(N,)``.
 
     Args:
         hidden: Width of a layer; embeddings are ``hidden * layers`` wide.
@@ -113,7 +112,6 @@ class GIN(GraphEncoder):
         (1 + \epsilon) \, h_i^{(l)} + \sum_{j} w_{ij} h_j^{(l)} \Big) \Big) \Big), \qquad \epsilon = 0
 
     over the neighbors :math:`j` of :math:`i`, with perceptrons Linear–ReLU–Linear, Xavier-initialized with biases of 0.
-    Batch normalization is over the nodes of a batch.
     """
 
     def __init__(self, in_features: int, hidden: Count = 32, *, layers: Count = 3) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sfa.paper.entry import Entry
+    from sfa.paper.results_files import Entry
+    from sfa.tasks import Task
 
+METHODS: dict[Task, str] = {"node": "grace", "graph": "graphcl", "image": "simclr"}  # of a line that names none
 OLD_DEFAULT = Path("runs/ledger.sqlite")  # the default file of results before they were JSON
 
 

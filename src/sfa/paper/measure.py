@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.evaluate import Classification, Protocol, Score
-from sfa.evaluate.baselines import BASELINES
-from sfa.evaluate.supervised import SupervisedModel, supervised_score
+from sfa.evaluate.baselines import BASELINES, SupervisedModel, supervised_score
 from sfa.paper.plans import RUN_TIME, Cell
 from sfa.run import Recipe
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
@@ -21,7 +20,7 @@ from sfa.train import Callback, LambdaCallback, train
 TURNS = 10  # number of turns of each recipe that is timed
 CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
-Measured = dict[str, Any]  # fields of an :class:`~sfa.paper.entry.Entry`
+Measured = dict[str, Any]  # fields of an :class:`~sfa.paper.results_files.Entry`
 
 
 def measure(

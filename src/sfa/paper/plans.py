@@ -15,11 +15,11 @@ from torch_geometric.data import Data
 from sfa.data import fingerprint
 from sfa.errors import InputError, unknown_name
 from sfa.evaluate import Classification
-from sfa.evaluate.baselines import BASELINES
+from sfa.evaluate.baselines import BASELINES, SUPERVISED_SETTINGS
 from sfa.evaluate.protocols import default_protocol
 from sfa.evaluate.splits import RandomSplits
-from sfa.evaluate.supervised import SETTINGS
-from sfa.methods import DEFAULTS, available_methods
+from sfa.methods import available_methods
+from sfa.paper import METHODS
 from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.identity import recipe_hash, run_key
@@ -30,22 +30,19 @@ from sfa.tasks import DATA, Task, task_of
 from sfa.train import make_fabric
 
 RUN_TIME = "run-time"  # the protocol under which the results hold seconds per epoch
-SEEDLESS = {name for of_task in BASELINES.values() for name in of_task}
-"""Kinds of variants that are computed from the data alone."""
+SEEDLESS = {name for of_task in BASELINES.values() for name in of_task}  # kinds computed from the data alone
+ProtocolsOf = Callable[[Task], Sequence[str]]
 KINDS = {"trained", "timed", "untrained encoder", "supervised mlp", "supervised gcn", *SEEDLESS}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One row of a study's table, compared with the variant whose label is ``baseline``.
-
-    ``kind`` says what is measured: the recipe's embeddings, its seconds per epoch, or a baseline (:data:`KINDS`).
-    """
+    """One row of a study's table, compared with the variant whose label is ``baseline``."""
 
     label: str
     recipe: Recipe
     baseline: str | None = None
-    kind: str = "trained"
+    kind: str = "trained"  # what is measured: the recipe's embeddings, its seconds per epoch, or a baseline
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -61,13 +58,12 @@ class Variant:
     @property
     def decisive(self) -> dict[str, Any]:
         """The part of the recipe that decides the result."""
-        unused: set[str] = {"postprocess"} if self.kind == "timed" else set()
-        if self.kind not in ("trained", "timed"):
-            unused = {"spectral", "sampler", "training"}
-            if self.kind != "untrained encoder":
-                unused |= {"method", "encoder", "augmentation", "postprocess"}
+        untrained = ("spectral", "sampler", "training")
+        unused = {"trained": (), "timed": ("postprocess",), "untrained encoder": untrained}.get(
+            self.kind, (*untrained, "method", "encoder", "augmentation", "postprocess")
+        )
         used = {key: value for key, value in self.recipe.as_dict().items() if key not in unused}
-        return {**used, "supervised": SETTINGS} if self.kind.startswith("supervised") else used
+        return {**used, "supervised": SUPERVISED_SETTINGS} if self.kind.startswith("supervised") else used
 
     @property
     def seed(self) -> int:
@@ -89,10 +85,7 @@ class Dataset:
 
     @classmethod
     def of(
-        cls,
-        load: Callable[[], Data],
-        source: Mapping[str, Any],
-        protocols: Callable[[Task], Sequence[str]] = lambda task: (),
+        cls, load: Callable[[], Data], source: Mapping[str, Any], protocols: ProtocolsOf = lambda task: ()
     ) -> Dataset:
         """Describe the data that ``load`` returns; raise if they do not allow one of the protocols for their task."""
         data = load()
@@ -169,17 +162,13 @@ class Base:
 
 @dataclass(frozen=True)
 class Study:
-    """A named comparison of variants.
-
-    Protocols and epochs are its defaults; without them they are those of the task and of the recipe. One with
-    ``many_methods`` compares methods, others compare settings of one.
-    """
+    """A named comparison of variants."""
 
     name: str
     variants: Callable[[Base], Iterator[Variant]]
-    protocols: tuple[str, ...] = ()
-    epochs: int | None = None
-    many_methods: bool = False
+    protocols: tuple[str, ...] = ()  # by default those of the task
+    epochs: int | None = None  # by default those of the recipe
+    many_methods: bool = False  # whether it compares methods, not settings of one
 
     @property
     def description(self) -> str:
@@ -191,8 +180,8 @@ def load_datasets(
 ) -> list[Dataset]:
     """Load data sets by name or file; raise unless they allow the protocols that score the study."""
     sources = [Source(name, data_root) for name in dict.fromkeys(names)]
-    allowed = partial(protocols_of, study, asked=protocols)
-    return [Dataset.of(source.load, source.as_dict(), allowed) for source in sources]
+    wanted = partial(protocols_of, study, asked=protocols)
+    return [Dataset.of(source.load, source.as_dict(), wanted) for source in sources]
 
 
 def make_plan(
@@ -208,11 +197,8 @@ def make_plan(
 ) -> Plan:
     """Return the runs of a study on data sets of one task, by data set, then seed, then variant.
 
-    Args:
-        methods: Methods to compare, by default all of the task; in a study of one method, that method.
-        recipe: Name or path of the recipe to start from, by default the method's own for the data set.
-        changes: Recipe keys to set in every starting recipe.
-        device: Where the runs are trained; times are measured again for each device.
+    ``methods`` are by default all of the task, or its first in a study of one method, and ``recipe``, a name or path,
+    the method's own for the data set. ``changes`` are made in every recipe. Times are measured anew on each device.
     """
     names, tasks = [dataset.name for dataset in datasets], {dataset.task: dataset.name for dataset in datasets}
     if not datasets or not seeds:
@@ -281,6 +267,6 @@ def starting_point(
     if recipe is not None:
         given = starting_recipe(dataset, task, method=next(iter(methods), None), recipe=recipe, changes=changes)
         return Base((given.method["name"],), lambda method: given)
-    learning = [name for name, method in available_methods(task).items() if method.learns]
-    names = tuple(dict.fromkeys(methods or (learning if study.many_methods else (DEFAULTS[task],))))
+    published = [name for name, method in available_methods(task).items() if method.published]
+    names = tuple(dict.fromkeys(methods or (published if study.many_methods else (METHODS[task],))))
     return Base(names, lambda method: starting_recipe(dataset, task, method=method, changes=changes))

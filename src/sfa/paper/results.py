@@ -11,8 +11,7 @@ from filelock import FileLock, Timeout
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
 from sfa.paper import OLD_DEFAULT
-from sfa.paper.entry import Entry
-from sfa.paper.results_files import is_sqlite, read_entries, read_sqlite, write_entries
+from sfa.paper.results_files import Entry, is_sqlite, read_entries, read_sqlite, write_json
 
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 
@@ -20,11 +19,8 @@ PATIENCE = 60.0  # seconds to wait for another process that is writing
 class Ledger(AbstractContextManager["Ledger"]):
     """A file of results. An entry appears in it whole or not at all, and is not overwritten.
 
-    An old SQLite file is only read: before the first change its runs are copied to a JSON file beside it.
-
-    Args:
-        path: The file; the attribute :attr:`path` is the one that is written to.
-        create: Make the file and its folder if they do not exist.
+    An old SQLite file is only read: before the first change its runs are copied to a JSON file beside it, and the
+    attribute ``path`` names that one. With ``create`` the file and its folder are made if they do not exist.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
@@ -77,12 +73,11 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def select(self, *, study: str | None = None, keys: Iterable[str] | None = None, **fields: object) -> list[Entry]:
         """Return the runs of a study, with these keys, and fields such as ``dataset`` and ``method``, oldest first."""
-        found = self._entries() if keys is None else [one for one in self._entries() if one.key in set(keys)]
+        found, wanted = self._entries(), None if keys is None else set(keys)
+        found = [one for one in found if (wanted is None or one.key in wanted) and study in (None, *dict(one.labels))]
         for name, value in fields.items():
             found = [entry for entry in found if value in (None, getattr(entry, name))]
-        return sorted(
-            (entry for entry in found if study is None or study in dict(entry.labels)), key=lambda entry: entry.created
-        )
+        return sorted(found, key=lambda entry: entry.created)
 
     def label(self, key: str, study: str, variant: str) -> None:
         """Note that a run belongs to a study, under a name."""
@@ -118,7 +113,7 @@ class Ledger(AbstractContextManager["Ledger"]):
     def _write(self, entries: Sequence[Entry]) -> None:
         if self._old is not None and not self.path.exists():
             logging.getLogger(__name__).warning("The runs of %s are kept in %s from now on.", self._old, self.path)
-        write_entries(self.path, entries, suffix=".json.gz" if self.path.suffix == ".gz" else ".json")
+        write_json(self.path, entries)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -127,9 +122,8 @@ class Ledger(AbstractContextManager["Ledger"]):
             with FileLock(f"{self.path}.lock", timeout=PATIENCE):
                 yield
         except Timeout as error:
-            raise SfaError(
-                f"The ledger {self.path} is locked: another process has been writing to it for {PATIENCE:.0f} s."
-            ) from error
+            waited = f"another process has been writing to it for {PATIENCE:.0f} s"
+            raise SfaError(f"The ledger {self.path} is locked: {waited}.") from error
         except OSError as error:
             raise self._unusable(error) from error
 

@@ -1,20 +1,22 @@
-"""Files of results: JSON as the ledger keeps it, old SQLite files, and tables in CSV or Markdown."""
+"""The entry of a run in the results, and files of entries: JSON, old SQLite files, and tables in CSV or Markdown."""
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-from pydantic import ValidationError
+from annotated_types import Len
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetPydanticSchema, TypeAdapter, ValidationError
 
-from sfa.atomic import atomic_path, ensure_writable
+from sfa.atomic import atomic_path, ensure_writable, write_text
 from sfa.errors import InputError
-from sfa.paper.entry import Entry, entries_adapter
-from sfa.paper.tables.text import mean_and_std
+from sfa.evaluate import Score
+from sfa.paper.tables.model import mean_and_std
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
 APPLICATION, FORMAT = 0x5346414C, 2  # application id and version of the SQLite files that ledgers were before
@@ -24,36 +26,130 @@ COLUMNS += " sfa torch created failure"
 TEXT_COLUMNS = "key,data set,run,seed,protocol,metric,mean ± std,epochs,s/epoch,MiB,studies"
 
 
+class _Label(NamedTuple):
+    study: str
+    variant: str
+
+
+class _Metric(BaseModel):
+    """A score's values of one metric."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+    embedding: str
+    protocol: str
+    splits_digest: str
+    metric: str
+    values: Annotated[list[float], Len(1)]
+    validation: list[float] = []
+
+
+def _make_scores(rows: Iterable[_Metric]) -> tuple[Score, ...]:
+    found: dict[tuple[str, str, str], dict[str, _Metric]] = {}
+    for row in rows:
+        found.setdefault((row.embedding, row.protocol, row.splits_digest), {})[row.metric] = row
+    return tuple(
+        Score(
+            embedding,
+            protocol,
+            {metric: tuple(row.values) for metric, row in metrics.items()},
+            validation={metric: tuple(row.validation) for metric, row in metrics.items() if row.validation},
+            splits=splits,
+        )
+        for (embedding, protocol, splits), metrics in found.items()
+    )
+
+
+def _read_as(written: Any) -> GetPydanticSchema:
+    """Validate a field by the type that it is written as."""
+    return GetPydanticSchema(lambda _, handler: handler(written))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run. A field that does not apply to it, or that it failed before, is ``None``."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    key: Annotated[str, Len(1)]
+    kind: str  # trained, timed, or a baseline such as raw features, untrained encoder, supervised gcn
+    dataset: str
+    method: str | None
+    spectral: str | None
+    recipe: Mapping[str, Any]
+    recipe_hash: str
+    fingerprint: str  # hash of the data before any preparation, :func:`sfa.data.fingerprint`
+    seed: int
+    versions: Mapping[str, str]
+    device: str
+    threads: int
+    created: str  # in UTC
+    epochs: int | None = None  # done; fewer than planned if early stopping ended it
+    train_seconds: float | None = None
+    seconds_per_epoch: float | None = None
+    evaluate_seconds: float | None = None
+    peak_memory: int | None = None  # of the process in bytes while it trained
+    peak_memory_by: str | None = None  # VmHWM, the peak of the training alone, or ru_maxrss, since the process started
+    failure: str | None = None  # why it failed, in a sentence
+    labels: Annotated[tuple[tuple[str, str], ...], _read_as(tuple[_Label, ...])] = ()  # its studies, its name in each
+    scores: Annotated[tuple[Score, ...], _read_as(Annotated[list[_Metric], AfterValidator(_make_scores)])] = ()
+
+    def score_under(self, protocol: str, splits: str) -> Score | None:
+        """Return its score under a protocol with these settings and splits (:meth:`~sfa.evaluate.Protocol.digest`)."""
+        found = (score for score in self.scores if (score.protocol, score.splits) == (protocol, splits))
+        return next(found, None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON, with the value of every split; a single value has no standard deviation."""
+        scores = [
+            {
+                "embedding": score.name,
+                "protocol": score.protocol,
+                "splits_digest": score.splits,
+                "metric": metric,
+                "mean": score.mean(metric),
+                "std": score.std(metric) if len(values) > 1 else None,
+                "splits": len(values),
+                "values": list(values),
+                **({"validation": list(score.validation[metric])} if metric in score.validation else {}),
+            }
+            for score in self.scores
+            for metric, values in score.values.items()
+        ]
+        return {**vars(self), "labels": [_Label(*label)._asdict() for label in self.labels], "scores": scores}
+
+
+ENTRIES = TypeAdapter(list[Entry])
+
+
 def check_export(path: Path) -> None:
     """Raise unless entries can be written to ``path``."""
-    if _format(path) not in FORMATS:
+    if not path.name.endswith(FORMATS):
         raise InputError(f"The ledger is exported to {', '.join(FORMATS)}, not to {path.name!r}.")
     ensure_writable(path)
 
 
-def write_entries(path: Path, entries: Sequence[Entry], suffix: str | None = None) -> None:
-    """Replace ``path`` in one step, in the format of its suffix if none is given.
+def write_entries(path: Path, entries: Sequence[Entry]) -> None:
+    """Replace ``path`` in one step, in the format of its suffix.
 
     ``.json`` and ``.json.gz`` hold everything; ``.csv`` and ``.md`` have a line for each run, protocol and metric, with
     mean and standard deviation over the splits.
     """
-    if suffix is None:
-        check_export(path)
-        suffix = _format(path)
-    if suffix in (".json", ".json.gz"):
-        text = json.dumps([entry.as_dict() for entry in entries], indent=1, allow_nan=False) + "\n"
-    elif suffix == ".csv":
-        text = to_frame(entries).to_csv(index=False)
+    check_export(path)
+    if path.name.endswith(".csv"):
+        write_text(path, to_frame(entries).to_csv(index=False))
+    elif path.name.endswith(".md"):
+        escaped = to_text(entries).map(lambda text: " ".join(text.split()).replace("|", "\\|"))
+        write_text(path, f"{escaped.to_markdown(index=False, tablefmt='github', disable_numparse=True)}\n")
     else:
-        escaped = to_text(to_frame(entries)).map(lambda text: " ".join(text.split()).replace("|", "\\|"))
-        text = f"{escaped.to_markdown(index=False, tablefmt='github', disable_numparse=True)}\n"
+        write_json(path, entries)
+
+
+def write_json(path: Path, entries: Sequence[Entry]) -> None:
+    """Replace ``path`` in one step by JSON, compressed if it ends in ``.gz``."""
+    text = json.dumps([entry.as_dict() for entry in entries], indent=1, allow_nan=False) + "\n"
+    content = gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode()  # no date in it
     with atomic_path(path) as temporary:
-        content = text.encode()
-        temporary.write_bytes(gzip.compress(content, mtime=0) if suffix == ".json.gz" else content)  # no date in it
-
-
-def _format(path: Path) -> str:
-    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+        temporary.write_bytes(content)
 
 
 def to_frame(entries: Sequence[Entry]) -> pd.DataFrame:
@@ -68,18 +164,19 @@ def _rows(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
         yield from ({**run, **score} for score in entry.as_dict()["scores"] or [{}])
 
 
-def to_text(frame: pd.DataFrame) -> pd.DataFrame:
+def to_text(entries: Sequence[Entry]) -> pd.DataFrame:
     """Return the columns of :func:`to_frame` that people read, as text."""
     rows = []
-    for row in frame.astype(object).where(frame.notna(), None).itertuples():
-        method = row.method if row.spectral in (None, "none") else f"{row.method} + {row.spectral}"
-        run = row.kind if row.method is None else method if row.kind == "trained" else f"{row.kind}, {method}"
-        value = f"failed: {row.failure}" if row.failure else mean_and_std(row.mean, row.std)
-        memory = row.peak_memory and row.peak_memory / 2**20
-        costs = (row.epochs, "d"), (row.seconds_per_epoch, ".3g"), (memory, ".0f")
+    for row in _rows(entries):
+        kind, method = row["kind"], row["method"]
+        named = method if row["spectral"] in (None, "none") else f"{method} + {row['spectral']}"
+        run = kind if method is None else named if kind == "trained" else f"{kind}, {named}"
+        failure, memory = row["failure"], row["peak_memory"] and row["peak_memory"] / 2**20
+        value = f"failed: {failure}" if failure else mean_and_std(row.get("mean"), row.get("std"))
+        costs = (row["epochs"], "d"), (row["seconds_per_epoch"], ".3g"), (memory, ".0f")
         formatted = ("" if cost is None else format(cost, digits) for cost, digits in costs)
-        place = row.key, row.dataset, run, str(row.seed), row.protocol or "", row.metric or ""
-        rows.append((*place, value, *formatted, row.studies))
+        place = row["key"], row["dataset"], run, str(row["seed"]), row.get("protocol", ""), row.get("metric", "")
+        rows.append((*place, value, *formatted, row["studies"]))
     return pd.DataFrame(rows, columns=TEXT_COLUMNS.split(","), dtype=object)
 
 
@@ -87,7 +184,7 @@ def read_entries(path: Path) -> list[Entry]:
     """Return the runs of a ``.json`` or ``.json.gz`` file."""
     try:
         content = path.read_bytes()
-        return entries_adapter().validate_json(gzip.decompress(content) if path.suffix == ".gz" else content)
+        return ENTRIES.validate_json(gzip.decompress(content) if path.suffix == ".gz" else content)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path} cannot be unpacked: it is damaged, or not a .gz.") from error
     except OSError as error:
@@ -138,7 +235,7 @@ def read_sqlite(path: Path) -> list[Entry]:
             of_run = found[row["run"]]["scores"]
             of_run.setdefault(tuple(place.values()), {**place, "values": []})["values"].append(row["value"])
         described = [{**run, "scores": list(run["scores"].values())} for run in found.values()]
-        return entries_adapter().validate_json(json.dumps(described))
+        return ENTRIES.validate_json(json.dumps(described))
     except InputError:
         raise
     except sqlite3.OperationalError as error:

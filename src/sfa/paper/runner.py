@@ -11,10 +11,10 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.errors import sentence_of
-from sfa.paper.entry import Entry
 from sfa.paper.measure import Measured, measure, measure_times
 from sfa.paper.plans import Cell, Dataset, Job, Plan
 from sfa.paper.results import Ledger
+from sfa.paper.results_files import Entry
 from sfa.registry import resolve
 from sfa.run.identity import recipe_hash
 from sfa.train import Interrupted, LambdaCallback, make_fabric, versions
@@ -40,24 +40,15 @@ class Watcher:
 
 @dataclass
 class Runner:
-    """Run plans, and add the results to a ledger.
-
-    Args:
-        keep_runs: Keep the run folders of finished cells.
-        retry_failed: Measure failed cells anew, from the first epoch.
-        strict: Raise errors of a cell, instead of entering it as failed.
-
-    Attributes:
-        failures: Why cells failed, now or before, by their titles.
-    """
+    """Run plans, and add the results to a ledger."""
 
     ledger: Ledger
     device: str = "auto"
-    keep_runs: bool = False
-    retry_failed: bool = False
-    strict: bool = False
+    keep_runs: bool = False  # also the run folders of finished cells
+    retry_failed: bool = False  # from the first epoch
+    strict: bool = False  # raise errors of a cell, instead of entering it as failed
     watcher: Watcher = field(default_factory=Watcher)
-    failures: dict[str, str] = field(default_factory=dict, init=False)
+    failures: dict[str, str] = field(default_factory=dict, init=False)  # now or before, by the titles of cells
     _loaded: tuple[Dataset, Data] | None = field(default=None, init=False, repr=False)
 
     def run(self, plan: Plan) -> None:
@@ -85,12 +76,10 @@ class Runner:
                     shutil.rmtree(folder, ignore_errors=True)
                 self.watcher.begin(job[0])
                 measured = self._measure(job, list(to_do), folder)
-                new = [self._entry(plan.study, cell, values) for cell, values in zip(job, measured, strict=True)]
+                held = self.ledger.add_all([self._entry(plan.study, *one) for one in zip(job, measured, strict=True)])
                 # A run that is in stays as it is, but a failure of scoring it again is told.
-                held = [
-                    replace(entry, failure=values.get("failure"))
-                    for entry, values in zip(self.ledger.add_all(new), measured, strict=True)
-                ]
+                failures = [values.get("failure") for values in measured]
+                held = [replace(entry, failure=failure) for entry, failure in zip(held, failures, strict=True)]
             else:
                 held = [known[cell.key] for cell in job]
                 for cell, entry in zip(job, held, strict=True):

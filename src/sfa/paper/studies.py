@@ -22,13 +22,8 @@ Maps = dict[str, tuple[str, dict[str, Any]]]  # spectral maps and their options,
 
 
 def _study(name: str, **settings: Any) -> Callable[[Any], Any]:
-    """Register a function from the starting point to variants as a study."""
-
-    def decorate(variants: Callable[[Base], Iterator[Variant]]) -> Callable[[Base], Iterator[Variant]]:
-        register("study", name, Study(name, variants, **settings))
-        return variants
-
-    return decorate
+    """Make a function from the starting point to variants a study, and register it."""
+    return lambda variants: register("study", name, Study(name, variants, **settings))
 
 
 def _with_map(recipe: Recipe, spectral: str, **options: object) -> Recipe:

@@ -1,31 +1,25 @@
-"""The table of a plan: the mean of each variant on each data set, and its difference from the baseline."""
+"""What results say of a plan: the mean of each variant on each data set, and how long the runs to do will take."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from statistics import median
 
-from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
-from sfa.paper.entry import Entry
+from sfa.evaluate import Difference, Score
 from sfa.paper.plans import RUN_TIME, Cell, Plan
+from sfa.paper.results_files import Entry
+from sfa.run.identity import recipe_hash
+from sfa.sweep.report import Summary as SeedSummary
+from sfa.sweep.report import summarize_seeds
 
 Scores = Mapping[int, Score]  # scores by seed
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One variant on one data set by one metric: its mean, and how many seeds it has, is to have, and failed.
+class Summary(SeedSummary):
+    """One variant on one data set by one metric; a difference of times is in per cent."""
 
-    ``std`` is over seeds, of the means over splits, or over the splits of one seed. ``difference`` from the baseline is
-    paired over the same; of times it is in per cent.
-    """
-
-    mean: float | None = None
-    std: float | None = None
-    seeds: int = 0
-    planned: int = 0
+    planned: int = 0  # seeds that it is to have
     failed: int = 0
-    difference: Difference | None = None
 
 
 def metrics_of(plan: Plan, entries: Mapping[str, Entry]) -> list[tuple[str, str]]:
@@ -36,20 +30,21 @@ def metrics_of(plan: Plan, entries: Mapping[str, Entry]) -> list[tuple[str, str]
 
 def summarise(plan: Plan, entries: Mapping[str, Entry], protocol: str, metric: str) -> dict[tuple[str, str], Summary]:
     """Return summaries by variant and data set, in the order of the plan; ``entries`` are by key."""
-    found: dict[tuple[str, str], list[Entry | None]] = {}
-    scores: dict[tuple[str, str], dict[int, Score]] = {}
-    baselines: dict[tuple[str, str], str] = {}
+    cells: dict[tuple[str, str], list[Cell]] = {}
     for cell in plan.cells:
-        place = cell.variant.label, cell.dataset.name
-        found.setdefault(place, []).append(entries.get(cell.key))
-        baselines[place] = cell.variant.baseline or ""
-        score, by_seed = _score(cell, entries, protocol), scores.setdefault(place, {})
-        if score is not None and metric in score.values:
-            by_seed[cell.variant.seed] = score
-    return {
-        place: summary_of(those, scores[place], scores.get((baselines[place], place[1]), {}), metric)
-        for place, those in found.items()
-    }
+        cells.setdefault((cell.variant.label, cell.dataset.name), []).append(cell)
+
+    def scores_of(label: str, dataset: str) -> Scores:
+        found = {cell.variant.seed: _score(cell, entries, protocol) for cell in cells.get((label, dataset), ())}
+        return {seed: score for seed, score in found.items() if score is not None and metric in score.values}
+
+    found = {}
+    for (label, dataset), those in cells.items():
+        summary = summary_of(scores_of(label, dataset), scores_of(those[0].variant.baseline or "", dataset), metric)
+        failures = [entries[cell.key].failure for cell in those if cell.key in entries]
+        failed = sum(failure is not None for failure in failures)
+        found[label, dataset] = Summary(**vars(summary), planned=len(those), failed=failed)
+    return found
 
 
 def _score(cell: Cell, entries: Mapping[str, Entry], protocol: str) -> Score | None:
@@ -60,33 +55,69 @@ def _score(cell: Cell, entries: Mapping[str, Entry], protocol: str) -> Score | N
     return entry.score_under(protocol, cell.dataset.digest(protocol))
 
 
-def summary_of(entries: Sequence[Entry | None], scores: Scores, baseline: Scores, metric: str) -> Summary:
-    """Summarize runs with these scores beside those of their baseline; ``None`` is a run that is not measured yet."""
-    failures = [entry for entry in entries if entry is not None and entry.failure is not None]
-    counts: dict[str, Any] = {"planned": len(entries), "failed": len(failures)}
-    if not scores:
-        return Summary(**counts)
-    pooled = pool_seeds(scores, metric)
-    std = None if math.isnan(pooled.std(metric)) else pooled.std(metric)
-    return Summary(pooled.mean(metric), std, len(scores), difference=_difference(scores, baseline, metric), **counts)
-
-
-def _difference(scores: Scores, baseline: Scores, metric: str) -> Difference | None:
-    """Compare over the seeds that both have, or over the splits of the only one; not with fewer than two values."""
-    common = scores.keys() & baseline.keys()
-    if not common:
-        return None
-    ours, theirs = (pool_seeds({seed: those[seed] for seed in common}, metric) for those in (scores, baseline))
-    if len(ours.of(metric)) < 2 or len(ours.of(metric)) != len(theirs.of(metric)):
-        return None
-    if ours.protocol == RUN_TIME:  # each value in per cent of the one it is paired with
-        ratios = tuple(100 * a / b for a, b in zip(ours.of(metric), theirs.of(metric), strict=True))
-        ours = Score(ours.name, ours.protocol, {metric: ratios})
-        theirs = Score(theirs.name, theirs.protocol, {metric: (100.0,) * len(ratios)})
-    return paired_difference(ours, theirs, metric)
+def summary_of(scores: Scores, baseline: Scores, metric: str) -> SeedSummary:
+    """Summarize runs with these scores beside those of their baseline; times in per cent of its times."""
+    return summarize_seeds(scores, baseline, metric, in_per_cent=any(s.protocol == RUN_TIME for s in scores.values()))
 
 
 def ratio(relative: Difference) -> str:
     """Format a relative change in per cent as a factor with its interval."""
     mean, low, high = (1 + change / 100 for change in (relative.mean, relative.low, relative.high))
     return f"× {mean:.3f} [{low:.3f}, {high:.3f}]"
+
+
+class Estimator:
+    """Estimate the seconds of a run by the median of the measured runs of its kind and data that are most like it.
+
+    Those are runs with the same recipe; else with the same method and map; else with the same method; else any.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._measured: dict[tuple[object, ...], list[float]] = {}
+        for entry in entries:
+            self.learn(entry)
+
+    def learn(self, entry: Entry) -> None:
+        """Take account of one more run."""
+        for traits in _traits(entry.kind, entry.fingerprint, entry.recipe_hash, entry.method, entry.spectral):
+            for quantity in ("seconds_per_epoch", "evaluate_seconds"):
+                if (seconds := getattr(entry, quantity)) is not None:
+                    self._measured.setdefault((quantity, *traits), []).append(seconds)
+
+    def seconds(self, cell: Cell, epochs_done: float = 0.0) -> float | None:
+        """Return the seconds that are left of a run; ``None`` if nothing like it was measured."""
+        recipe, kind, hashed = cell.variant.recipe, cell.variant.kind, recipe_hash(cell.identity)
+        alike = _traits(kind, cell.dataset.fingerprint, hashed, recipe.method["name"], recipe.spectral_name)
+
+        def nearest(quantity: str) -> float | None:
+            found = (self._measured.get((quantity, *traits)) for traits in alike)
+            return next((median(seconds) for seconds in found if seconds), None)
+
+        scoring = 0.0 if kind == "timed" else nearest("evaluate_seconds")
+        per_epoch = nearest("seconds_per_epoch") if cell.epochs else 0.0
+        if scoring is None or per_epoch is None:
+            return None
+        return scoring + per_epoch * max(0.0, cell.epochs - epochs_done)
+
+    def total(self, cells: Iterable[Cell], epochs_done: Mapping[str, float] | None = None) -> str | None:
+        """Return the time left of runs, less their epochs done by key, in words; ``None`` if nothing is known."""
+        seconds = [self.seconds(cell, (epochs_done or {}).get(cell.key, 0.0)) for cell in cells]
+        known = [value for value in seconds if value is not None]
+        return f"{'about' if len(known) == len(seconds) else 'at least'} {duration(sum(known))}" if known else None
+
+
+def _traits(*alike: str | None) -> list[tuple[object, ...]]:
+    kind, data, recipe, method, spectral = alike
+    return [(kind, data, "recipe", recipe), (kind, data, method, spectral), (kind, data, method), (kind, data)]
+
+
+def duration(seconds: float) -> str:
+    """Format a duration.
+
+    >>> [duration(s) for s in (0.4, 40, 720, 12000)]
+    ['0 s', '40 s', '12 min', '3 h 20 min']
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -19,10 +19,9 @@ from sfa.atomic import ensure_writable, write_text
 from sfa.errors import InputError, SfaError
 
 PARTS = files("sfa.report") / "page"
-SCRIPTS = sorted(
+SCRIPTS = sorted(  # parts of the script; the last one starts the others
     (part.name for part in PARTS.iterdir() if part.name.endswith(".js")), key=lambda n: (n == "main.js", n)
 )
-"""Parts of the script; the last one starts the others."""
 
 
 class ReportError(SfaError, OSError):

@@ -13,8 +13,7 @@ from sfa.run.sections import names_of
 if TYPE_CHECKING:
     from sfa.run.recipe import Recipe
 
-SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")
-"""Sections that a name alone can stand for."""
+SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")  # sections that a name alone can stand for
 MISSING = object()
 
 
@@ -64,23 +63,16 @@ def _modern_changes(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any
             if key == "encoder" and recipe.encoder and (old := OLD.get(recipe.method["name"], (None,))[0]):
                 kept = {f"encoder.{option}": value for option, value in recipe.encoder.items() if option in old.options}
                 result = {**kept, **result}  # as of old, where another encoder is chosen as an option of the method
-            result |= _moved(recipe, key, value)
+            paths = dict(modern_paths(recipe.method["name"], key, value))
+            own = [kind for kind in ("encoder", "augmentation") if key in (getattr(recipe, kind) or {})]
+            result |= {f"{own[0]}.{key}": value} if f"method.{key}" in paths and own else paths
         elif path == "method" and isinstance(value, Mapping):
             modern = modernize({"method": {"name": recipe.method["name"], **value}}, corrected=True)
-            own = recipe.parse(modern).as_dict()
-            result |= {part: own[part] for part in modern if part in SECTIONS}
+            complete = recipe.parse(modern).as_dict()
+            result |= {part: complete[part] for part in modern if part in SECTIONS}
         else:
             result[path] = value
     return result
-
-
-def _moved(recipe: Recipe, key: str, value: Any) -> dict[str, Any]:
-    """Return the paths and values of an option that the method itself does not have: its encoder's, for instance."""
-    paths = dict(modern_paths(recipe.method["name"], key, value))
-    for kind, section in (("encoder", recipe.encoder), ("augmentation", recipe.augmentation)):
-        if f"method.{key}" in paths and isinstance(section, dict) and key in section:
-            return {f"{kind}.{key}": value}
-    return paths
 
 
 def _set(given: dict[str, Any], path: str, value: Any) -> None:

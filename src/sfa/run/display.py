@@ -13,22 +13,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-PLAIN_INTERVAL = 5.0
-"""Seconds between two lines when the output is not a terminal."""
-PLAIN_WIDTH = 220
-"""Columns of tables when the output is not a terminal; no path is cut."""
+PLAIN_INTERVAL = 5.0  # seconds between two lines when the output is not a terminal
+PLAIN_WIDTH = 220  # columns of tables when the output is not a terminal; no path is cut
 
 
 def results_console() -> Console:
     """Return a console on standard output, for results."""
-    console = Console(highlight=False, soft_wrap=True)
-    return console if console.is_terminal else Console(highlight=False, soft_wrap=True, width=PLAIN_WIDTH)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    return console
 
 
 def counted(number: int, what: str) -> str:
@@ -118,6 +119,16 @@ class Tracker:
 Rows = Sequence[Sequence[str]]
 
 
+def make_table(headings: Sequence[str], rows: Rows, texts: int = 1, **options: Any) -> Table:
+    """Return a table for a terminal, whose first ``texts`` columns are text."""
+    table = Table(**options)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if number < texts else "right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
 class Shown(ABC):
     """A result that is shown as a table, whose first ``texts`` columns are text, and some sentences."""
 
@@ -133,13 +144,7 @@ class Shown(ABC):
 
     def rich_table(self, console: Console) -> Table:
         """Return the table for a terminal."""
-        headings, rows = self.table()
-        table = Table()
-        for number, heading in enumerate(headings):
-            table.add_column(heading, justify="left" if number < self.texts else "right")
-        for row in rows:
-            table.add_row(*map(Text, row))
-        return table
+        return make_table(*self.table(), self.texts)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         yield self.rich_table(console)

@@ -70,7 +70,6 @@ def embed_run(
     :func:`~sfa.run.train_run`; ``data_root``, ``threads`` and ``progress`` are as for :func:`~sfa.run.evaluate_run`.
 
     Args:
-        run: A run, or its folder.
         out: File to write: ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
         data: Another graph, set of graphs or images, with the same features; else the run's own.
         layout: Of ``.parquet`` and ``.csv``: a column a feature, or one column of lists.

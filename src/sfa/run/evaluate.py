@@ -1,6 +1,7 @@
-"""Score a run beside baselines that need no training."""
+"""Score a run beside baselines that need no training, or compare runs with the first of them, over the same splits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from rich.table import Table
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate import Classification, Protocol, Score, possible
-from sfa.evaluate.supervised import SupervisedModel, can_be_supervised, supervised_score
-from sfa.registry import registered, resolve
-from sfa.run.display import Display, Rows, Shown, counted, display_of
+from sfa.evaluate import Classification, Difference, Protocol, Score, possible, score_difference
+from sfa.evaluate.baselines import SupervisedModel, can_be_supervised, supervised_score
+from sfa.registry import resolve
+from sfa.report.page import finite
+from sfa.run import score_cache
+from sfa.run.display import Display, Rows, Shown, counted, display_of, make_table
 from sfa.run.run import Run, open_runs, set_threads
-from sfa.run.score_cache import keep_scores, score_with_baselines, tell_if_trained_anew, usual_protocol
 from sfa.tasks import ITEMS, item_word, task_of
 
 ALL = "all"
@@ -23,14 +25,11 @@ ALL = "all"
 
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
-    """Scores of a run and of its baselines: ``of`` has those of all embeddings, the run's own last, by protocol.
+    """Scores of a run and of its baselines."""
 
-    ``records`` are the files in the run folder, and ``refused`` the reasons why other protocols are not possible.
-    """
-
-    of: Mapping[str, Sequence[Score]]
-    records: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
+    of: Mapping[str, Sequence[Score]]  # of all embeddings, the run's own last, by protocol
+    records: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # the files in the run folder
+    refused: Mapping[str, str] = field(default_factory=dict)  # why other protocols are not possible
     remarks: Sequence[str] = ()
     alone: bool = True
 
@@ -62,12 +61,9 @@ class Scores(Shown):
         wide, columns = super().rich_table(console), self._columns()
         if console.measure(wide, options=console.options.update(width=10_000)).maximum <= console.width:
             return wide
-        tall = Table("protocol", "metric", padding=0)  # 80 columns hold four embeddings
-        for name in next(iter(columns.values()), {}):
-            tall.add_column(name, justify="right")
-        for (protocol, metric), texts in columns.items():
-            tall.add_row(protocol, metric, *texts.values())
-        return tall
+        rows = [[*names, *texts.values()] for names, texts in columns.items()]
+        headings = ["protocol", "metric", *next(iter(columns.values()), {})]
+        return make_table(headings, rows, 2, padding=0)  # 80 columns hold four embeddings
 
 
 def evaluate_run(
@@ -84,12 +80,10 @@ def evaluate_run(
     The values of every split are kept in the run folder.
 
     Args:
-        run: A run, or its folder.
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
             ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images.
         supervised: Add an MLP and a GCN that learn from the labels of each split.
         data_root: Folder of data sets, in place of the one of training.
-        threads: CPU threads.
         progress: Show progress on standard error.
     """
     set_threads(threads)
@@ -97,13 +91,17 @@ def evaluate_run(
     named = [resolve("protocol", name) for name in asked if name != ALL]
     display = display_of(progress)
     (run,) = open_runs([run], data_root=data_root)
-    named = named if asked else [usual_protocol(run.data)]
+    named = named if asked else [score_cache.usual_protocol(run.data)]
     allowed, refused = possible(run.data) if ALL in asked else ([], {})
     chosen = [*named, *(one for one in allowed if one not in named)]
-    _check(chosen, refused, supervised, run.data)
+    others = [name for name in refused if task_of(run.data) not in resolve("protocol", name).tasks]
+    if not chosen:
+        reason = next(reason for name, reason in refused.items() if name not in others)
+        raise InputError(f"No protocol is possible here: {reason}")
+    _check(chosen, supervised, run.data)
     run.tell_if_unfinished(display)
     for one in chosen:
-        tell_if_trained_anew(run, one, display)
+        score_cache.tell_if_trained_anew(run, one, display)
     scores, records = {}, {}
     for one in chosen:
         try:
@@ -113,9 +111,9 @@ def evaluate_run(
                 raise
             refused[one.name] = str(error)  # the other protocols are still scored
             continue
-        records[one.name] = keep_scores(run, one, scores[one.name], display)
+        records[one.name] = score_cache.keep_scores(run, one, scores[one.name], display)
     refused = {name: reason for name, reason in refused.items() if name not in scores}
-    others = _for_other_tasks(refused, run.data)
+    others = [name for name in others if name in refused]
     remarks = [
         *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
         *(f"not here, {name}: {reason}" for name, reason in refused.items() if name not in others),
@@ -124,12 +122,8 @@ def evaluate_run(
     return Scores(scores, records, refused, remarks, alone=len(named) == 1 and ALL not in asked)
 
 
-def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: bool, data: Data) -> None:
+def _check(chosen: Sequence[Protocol], supervised: bool, data: Data) -> None:
     """Raise, before any long work, what these data do not allow."""
-    if not chosen:
-        others = _for_other_tasks(refused, data)
-        reason = next(reason for name, reason in refused.items() if name not in others)
-        raise InputError(f"No protocol is possible here: {reason}")
     for protocol in chosen:
         protocol.check(data)
     if supervised and task_of(data) != "node":
@@ -142,7 +136,7 @@ def _check(chosen: Sequence[Protocol], refused: Mapping[str, str], supervised: b
 
 def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> list[Score]:
     """Score the baselines, the untrained encoder, the run itself and, if asked for, supervised networks."""
-    scores = score_with_baselines(run, protocol, display, {})
+    scores = score_cache.score_run(run, protocol, display, baselines=True)
     if supervised and isinstance(protocol, Classification) and can_be_supervised(protocol, run.data):
         with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(run.data)) as tracker:
             models: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
@@ -151,14 +145,78 @@ def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> 
     return scores
 
 
-def _for_other_tasks(names: Iterable[str], data: Data) -> list[str]:
-    """Return the protocols that are for data of other tasks."""
-    tasks = {protocol.name: protocol.tasks for protocol in registered("protocol").values()}
-    return [name for name in names if task_of(data) not in tasks[name]]
-
-
 def _of_other_tasks(names: Sequence[str]) -> str:
     """Return, for instance, "not here, 10 protocols for the nodes of one graph or whole graphs: …"."""
-    tasks = {task for protocol in registered("protocol").values() if protocol.name in names for task in protocol.tasks}
+    tasks = {task for name in names for task in resolve("protocol", name).tasks}
     scored = " or ".join(what for task, what in ITEMS.items() if task in tasks)
     return f"not here, {counted(len(names), 'protocol')} for {scored}: {', '.join(names)}"
+
+
+def caveat(score: Score) -> str:
+    """Return the sentence that goes with differences of scores of so many splits."""
+    if len(score.of()) == 1:
+        return "There is but one split, and so no interval: judge over training seeds, by `sfa study --seeds`."
+    return "Intervals and p are over splits of the same data, for one training seed a run: seeds may differ by more."
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
+    """Scores of runs, and their paired differences from those of the first, by metric."""
+
+    texts = 3
+    protocol: Protocol
+    paths: Sequence[Path]
+    scores: Sequence[Score]
+    differences: Sequence[Mapping[str, Difference]]
+
+    def table(self) -> tuple[Sequence[str], Rows]:
+        rows = []
+        for number, (path, score, found) in enumerate(zip(self.paths, self.scores, self.differences, strict=True)):
+            for metric, difference in found.items():
+                cells = [f"{difference.mean:+.2f}", "–", "–"] if number else [""] * 3
+                if number and not math.isnan(difference.low):
+                    cells[1:] = [f"[{difference.low:+.2f}, {difference.high:+.2f}]", f"{difference.p_value:.2g}"]
+                rows.append([str(path), score.name, metric, score.text(metric), *cells])
+        return ["run", "", "metric", "score", "difference", "95 % interval", "p (Wilcoxon)"], rows
+
+    def notes(self) -> list[str]:
+        protocol = f"{self.protocol.name}: {self.protocol.description}"
+        return [protocol, f"Differences are from {self.paths[0]}. {caveat(self.scores[0])}"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, with the value of every split."""
+        first, *others = [
+            {"run": str(path), "score": score.as_dict()} for path, score in zip(self.paths, self.scores, strict=True)
+        ]
+        for row, found in zip(others, self.differences[1:], strict=True):
+            differences = {metric: difference.as_dict() for metric, difference in found.items()}
+            row["differences"] = finite(differences)
+        return {"protocol": self.protocol.name, "note": caveat(self.scores[0]), "baseline": first, "others": others}
+
+
+def compare_runs(
+    *runs: Run | str | Path,
+    protocol: str | None = None,
+    data_root: str | Path | None = None,
+    threads: int | None = None,
+    progress: bool | Display = False,
+) -> Comparison:
+    """Compare runs with the first of them, split by split: mean difference, 95 % interval, Wilcoxon's p.
+
+    Scores kept in the run folders are used again where they fit. The arguments are as for
+    :func:`~sfa.run.evaluate_run`.
+    """
+    set_threads(threads)
+    asked, display = None if protocol is None else resolve("protocol", protocol), display_of(progress)
+    if len(runs) < 2:
+        raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
+    opened = open_runs(runs, data_root=data_root)
+    chosen = asked or score_cache.usual_protocol(opened[0].data)
+    for run in opened:
+        chosen.check(run.data)
+    score_cache.require_same_splits(opened, chosen)
+    for run in opened:
+        run.tell_if_unfinished(display)
+    scores = [score_cache.kept_or_new_score(run, chosen, display) for run in opened]
+    differences = [{metric: score_difference(score, scores[0], metric) for metric in score.values} for score in scores]
+    return Comparison(chosen, [run.path for run in opened], scores, differences)

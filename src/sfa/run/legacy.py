@@ -35,7 +35,7 @@ _MVGRL = OldPart("diffusion", _MVGRL_OPTIONS, {"edge_drop": 0.0, "feature_drop":
 _MERIT = OldPart("diffusion", ("alpha", "tolerance", "top_k", *_DROPS), {"diffusion": "ppr", "t": 5.0})
 _IMAGE = OldPart("small", ("hidden",), named_by="encoder"), OldPart("image", (), named_by="strength")
 
-OLD: dict[str, tuple[OldPart | None, OldPart | None]] = {
+OLD: dict[str, tuple[OldPart | None, OldPart | None]] = {  # encoder and augmentation of the methods of the old layout
     **dict.fromkeys(("grace", "g-bt", "bgrl", "costa"), (_gcn(*_FULL), _UNIFORM)),
     "gca": (_gcn(*_FULL), OldPart("adaptive", (*_DROPS, "centrality", "cut_off"), {"importance": "mean"})),
     "cca-ssg": (_gcn("layers", "widths", "activation", activate_last=False, batch_norm=False), _UNIFORM),
@@ -51,7 +51,6 @@ OLD: dict[str, tuple[OldPart | None, OldPart | None]] = {
     **dict.fromkeys(("simgrace", "infograph", "lp-info"), (_GIN, None)),
     **dict.fromkeys(("simclr", "barlow-twins", "simsiam", "swav", "byol"), _IMAGE),
 }
-"""Encoder and augmentation of the methods of the old layout."""
 
 CORRECTED: dict[str, dict[str, Any]] = {
     "g-bt": {"encoder.norm_momentum": 0.1, "encoder.activate_last": True},
@@ -67,12 +66,11 @@ NEW_OPTIONS: dict[str, dict[str, Any]] = {
 }
 """Options of a method or encoder that old recipes do not have, with the values that were used."""
 _GRAPH_ENCODERS = {"gcn": "pooled-gcn"}  # whose names have changed
-STEPS = {
+STEPS = {  # old keys of postprocessing, in the order of its steps, with the step and its option now
     "without_leading": ("remove-top-pcs", "count"),
     "smoothing": ("propagate", "hops"),
     "own_features": ("concat-features", "weight"),
 }
-"""Old keys of postprocessing, in the order of its steps, with the step and its option now."""
 
 
 def uncorrected(recipe: Any) -> Any:
@@ -83,12 +81,7 @@ def uncorrected(recipe: Any) -> Any:
 
 
 def modernize(given: Mapping[str, Any], *, corrected: bool = False) -> dict[str, Any]:
-    """Return a recipe, perhaps a partial one, in today's layout; one of today's layout is returned as it is.
-
-    Args:
-        given: The recipe.
-        corrected: Whether settings that have been corrected since (:data:`CORRECTED`) get their new values.
-    """
+    """Return a recipe, perhaps a partial one, in today's layout, with the old :data:`CORRECTED` values if not told."""
     result, section = dict(given), given.get("method")
     name = (section.get("name") or "grace") if isinstance(section, Mapping) else None
     if isinstance(section, Mapping) and isinstance(name, str):

@@ -73,7 +73,9 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
     sections = {
         "encoder": None,
         "augmentation": None,
-        "spectral": _spectral_section(given.get("spectral", {}) if method_class.learns else "none", method_class.task),
+        "spectral": _spectral_section(
+            given.get("spectral", settings.get("spectral", {})) if method_class.learns else "none", method_class.task
+        ),
         "postprocess": [named(one, "postprocess", {}, None) for one in as_list(given.get("postprocess"))],
         "sampler": sampler,
         "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
@@ -151,11 +153,7 @@ def build_method(
 ) -> Method:
     """Build the untrained method for data with so many features or channels; weights depend on the seed alone.
 
-    Args:
-        recipe: The recipe.
-        in_features: Number of features or channels.
-        num_nodes: Number of nodes, for methods with weights for each node.
-        parts: Objects in place of sections: an encoder, an augmentation, a spectral map, or a whole method.
+    ``parts`` are objects in place of sections: an encoder, an augmentation, a spectral map, or a whole method.
     """
     name, method_class = recipe.method["name"], class_of_method(recipe.method["name"])
     if "method" in parts or is_object(name):
@@ -171,6 +169,8 @@ def build_method(
                 first = _build("encoder", recipe.encoder, parts, in_features)
             if recipe.augmentation is not None:
                 options["augmentation"] = _build("augmentation", recipe.augmentation, parts)
+            if recipe.encoder is not None and "in_features" in inspect.signature(method_class).parameters:
+                options["in_features"] = in_features
             built = method_class(first, **options)
     if recipe.postprocess:
         built.postprocess = [build("postprocess", step) for step in recipe.postprocess]

@@ -13,8 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
+from sfa.graph.batches import replace_edges
 from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
-from sfa.graph.rewiring import replace_edges
 from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import build
@@ -25,7 +25,7 @@ from sfa.run.sections import as_list, complete, named, names_of, validated
 from sfa.run.shipped import read_yaml, shipped_recipes
 from sfa.sampling import Sampler
 from sfa.tasks import DATA, ITEMS, Task, task_of
-from sfa.train.fabric import PrecisionName
+from sfa.train.loop import PrecisionName
 from sfa.train.optim import OptimizerName
 
 
@@ -90,12 +90,9 @@ class Recipe(BaseModel):
         check_fit(recipe, method_class)
         kinds = ("encoder", "augmentation", "spectral", "postprocess", "sampler")
         completed = {kind: sections[kind] and complete(sections[kind], kind) for kind in kinds}
-        elsewhere = [
-            f"{kind}.{key}"
-            for kind in ("encoder", "augmentation")
-            for key in (completed[kind] if isinstance(completed[kind], dict) else ())
-            if key != "name"
-        ]
+        single = {kind: completed[kind] for kind in kinds[:2] if isinstance(completed[kind], dict)}
+        # Where a key that the method does not have may belong.
+        elsewhere = [f"{kind}.{key}" for kind, section in single.items() for key in section if key != "name"]
         return recipe.model_copy(update={**completed, "method": complete(method, "method", elsewhere)})
 
     updated = changed

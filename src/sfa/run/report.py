@@ -10,15 +10,14 @@ from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
 from sfa.registry import resolve
 from sfa.report import ReportedRun, check_report, report_data, write_report
-from sfa.report.facts import history
-from sfa.run.compare import caveat
+from sfa.report.collect import history
 from sfa.run.display import Display, display_of, open_page
+from sfa.run.evaluate import caveat
 from sfa.run.run import Run, open_runs, set_threads
 from sfa.run.score_cache import require_same_splits, score_together, usual_protocol
 from sfa.train import RunFolder
 
-REPORT = "report.html"
-"""The page of a run, in its folder."""
+REPORT = "report.html"  # the page of a run, in its folder
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,11 @@ def report_run(
 ) -> Report:
     """Write one page that shows runs: curves, spectra, scores beside baselines, a map of the embeddings, confusion.
 
-    Scores kept in the run folders are used again where they fit. ``data_root``, ``threads`` and ``progress`` are as for
-    :func:`~sfa.run.evaluate_run`.
+    The first of several runs on the same data is the baseline. Scores kept in the run folders are used again where they
+    fit. The arguments that are not named here are as for :func:`~sfa.run.evaluate_run`.
 
     Args:
-        *runs: Runs on the same data, or their folders; the first is the baseline.
         out: The page. Default: ``report.html`` in the first run folder.
-        protocol: To score by; by default that of :func:`~sfa.run.evaluate_run`.
         no_scores: Do not score, and say why not in this sentence.
         show: Open the page in the browser.
     """

@@ -30,23 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Run(Shown):
-    """A trained run with its data, ready for use.
-
-    Attributes:
-        folder: The run folder.
-        recipe: All settings.
-        data: The data that it was trained on, with features as in training.
-        method: The trained method, on the CPU; ``run.method.embed(run.data)`` gives the embeddings.
-        progress: The epoch that training has reached.
-        scores: The scores of the embeddings, if they were computed after training.
-    """
+    """A trained run with its data, ready for use: ``run.method.embed(run.data)`` gives the embeddings."""
 
     folder: RunFolder
     recipe: Recipe
-    data: Data
-    method: Method
-    progress: Progress
-    scores: Scores | None = None
+    data: Data  # that it was trained on, with features as in training
+    method: Method  # trained, on the CPU
+    progress: Progress  # the epoch that training has reached
+    scores: Scores | None = None  # of the embeddings, if they were computed after training
 
     @property
     def name(self) -> str:
@@ -79,11 +70,10 @@ class Run(Shown):
 
     def digest(self, protocol: Protocol) -> str:
         """Return the digest of a protocol's settings and of its splits of these data, which are drawn once for it."""
-        digests: dict[str, str] = self.__dict__.setdefault("_digests", {})
-        key = repr(protocol)
-        if key not in digests:
-            digests[key] = protocol.digest(self.data)
-        return digests[key]
+        key = f"digest of {protocol!r}"
+        if key not in self.__dict__:
+            self.__dict__[key] = protocol.digest(self.data)
+        return str(self.__dict__[key])
 
     def tell_if_unfinished(self, display: Display) -> None:
         """Say so if training was interrupted and not resumed."""
@@ -119,13 +109,7 @@ def describe(recipe: Recipe) -> str:
 
 
 def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None = None) -> Run:
-    """Open a trained run with its data.
-
-    Args:
-        path: The run folder.
-        data: The data that it was trained on; needed if they were in memory.
-        data_root: Folder of data sets, in place of the one of training.
-    """
+    """Open a trained run; its ``data`` are needed again if they were in memory."""
     if data is None:
         return open_runs([path], data_root=data_root)[0]
     return _assemble(RunFolder.open(Path(path)), Source(data).load(), own=True)

@@ -24,8 +24,7 @@ from sfa.run.train_recipe import training_progress
 from sfa.tasks import num_items, task_of
 from sfa.train import train
 
-Known = dict[str, Score]
-"""Scores by the names of the embeddings."""
+Known = dict[str, Score]  # scores by the names of the embeddings
 
 
 def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:
@@ -85,23 +84,19 @@ def score_all(
         return [protocol.evaluate(z, data, name=name, on_split=tracker.step) for name, z in embeddings.items()]
 
 
-def score_run(run: Run, protocol: Protocol, display: Display) -> Score:
-    """Score a run alone. Where edges are held out, its recipe is trained anew without them."""
-    if protocol.needs == "edges":
-        return protocol.evaluate(trained_anew(run, display), run.data, name=run.name)
-    return score_all({run.name: run.method.embed}, run.data, protocol, display)[0]
-
-
-def score_with_baselines(run: Run, protocol: Protocol, display: Display, known: Mapping[str, Score]) -> list[Score]:
-    """Return the scores of the baselines, of the untrained encoder and, last, of the run; known ones are used again."""
-    wanted = baselines_of(run)
-    if protocol.needs != "edges":
-        wanted[run.name] = run.method.embed
-    lacking = {name: embed for name, embed in wanted.items() if name not in known}
-    scores = {**known, **{one.name: one for one in score_all(lacking, run.data, protocol, display)}}
-    if run.name not in scores:
-        scores[run.name] = score_run(run, protocol, display)
-    return [scores[name] for name in {**wanted, run.name: None}]
+def score_run(
+    run: Run, protocol: Protocol, display: Display, *, baselines: bool = False, known: Mapping[str, Score] | None = None
+) -> list[Score]:
+    """Return the scores of the baselines, if asked for, and last that of the run; known ones are used again."""
+    scores = dict(known or {})
+    wanted = {**(baselines_of(run) if baselines else {}), run.name: run.method.embed}
+    lacking = {name: embed for name, embed in wanted.items() if name not in scores}
+    held_out = protocol.needs == "edges" and lacking.pop(run.name, None) is not None
+    if lacking:
+        scores |= {one.name: one for one in score_all(lacking, run.data, protocol, display)}
+    if held_out:  # the recipe is trained anew without these edges, which shows its own progress
+        scores[run.name] = protocol.evaluate(trained_anew(run, display), run.data, name=run.name)
+    return [scores[name] for name in wanted]
 
 
 def tell_if_trained_anew(run: Run, protocol: Protocol, display: Display) -> None:
@@ -131,7 +126,7 @@ def kept_or_new_score(run: Run, protocol: Protocol, display: Display) -> Score:
     if score is None:
         display.say(f"{run.path}: scoring by {protocol.name}")
         tell_if_trained_anew(run, protocol, display)
-        score = score_run(run, protocol, display)
+        (score,) = score_run(run, protocol, display)
         keep_scores(run, protocol, [score], display)
     return score
 
@@ -154,7 +149,8 @@ def score_together(runs: Sequence[Run], protocol: Protocol, display: Display) ->
     else:  # each split embeds another graph
         for run in [run for run, known in zip(runs, kept, strict=True) if run.name not in known]:
             tell_if_trained_anew(run, protocol, display)
-        result = [score_with_baselines(run, protocol, display, known) for run, known in zip(runs, kept, strict=True)]
+        both = zip(runs, kept, strict=True)
+        result = [score_run(run, protocol, display, baselines=True, known=known) for run, known in both]
     for run, before, scores in zip(runs, kept, result, strict=True):
         new = {one.name for one in scores}
         if not new <= before.keys():

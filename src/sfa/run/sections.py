@@ -21,7 +21,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
 }
 """Arguments that a recipe does not set, by kind; of encoders and samplers it is the first one, the size or the data."""
 
-BASES: dict[str, tuple[Any, str]] = {
+BASES: dict[str, tuple[Any, str]] = {  # the base class of the parts of each kind
     "method": (Method, "subclass of sfa.methods.Method"),
     "encoder": (nn.Module, "subclass of torch.nn.Module"),
     "augmentation": (Augmentation, "subclass of sfa.augment.Augmentation, nor a function"),
@@ -29,14 +29,10 @@ BASES: dict[str, tuple[Any, str]] = {
     "postprocess": (Callable, "class whose objects map (z, data) to z"),
     "sampler": (Sampler, "subclass of sfa.sampling.Sampler"),
 }
-"""The base class of the parts of each kind."""
 
 
 def options_of(target: Any, kind: str) -> dict[str, tuple[Any, Any]]:
-    """Return the keyword arguments of a class or function as ``{name: (type, default)}``.
-
-    Where a constructor passes ``**options`` on, those of its base class are included.
-    """
+    """Return the keyword arguments of a class or function, also inherited ones, as ``{name: (type, default)}``."""
     found: dict[str, tuple[Any, Any]] = {}
     for function, parameters in [] if is_ready(target, kind) else _signatures(target):
         given = GIVEN.get(kind, tuple(one.name for one in parameters[:1]))
@@ -69,10 +65,7 @@ def _signatures(target: Any) -> list[tuple[Callable[..., Any], list[inspect.Para
 
 
 def complete(section: Any, kind: str, elsewhere: Iterable[str] = ()) -> Any:
-    """Check the options of a section, or of several, against the signature of the part, and fill in the defaults.
-
-    ``elsewhere`` are keys of other sections, which an unknown key may have been meant for.
-    """
+    """Check the options of a section, or of several, against the signature of the part, and fill in the defaults."""
     if isinstance(section, list):
         return [complete(one, kind) for one in section]
     name, given = section["name"], {key: value for key, value in section.items() if key != "name"}

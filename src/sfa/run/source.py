@@ -21,12 +21,9 @@ from sfa.train import RunFolder
 
 @dataclass(frozen=True)
 class Source:
-    """Data, and the options of the command line that say how they are read.
+    """Data, and the options of the command line that say how they are read."""
 
-    ``data`` is a data set's name, a path, or an object: a PyG ``Data`` or data set, graphs, an array of images.
-    """
-
-    data: Any
+    data: Any  # a data set's name, a path, or an object: a PyG ``Data`` or data set, graphs, an array of images
     data_root: str | Path | None = None
     features: str | Path | None = None
     labels: str | Path | None = None

@@ -58,12 +58,11 @@ def train_run(
         data: A data set's name, a file, a folder of graphs or images, or an object: a PyG ``Data`` or data set, a list
             of graphs, an array of images.
         recipe: A shipped recipe's name, a YAML file, a mapping or a recipe. Default: the data set's own, or that of
-            ``grace`` for a graph, ``graphcl`` for graphs, ``simclr`` for images.
+            ``neighbor-contrast`` for a graph, ``graphcl`` for graphs, ``simclr`` for images.
         set: Changes of the recipe by path: ``{"encoder.layers": 3}``.
         out: Run folder. Default: a new one below ``runs/``.
         resume: Go on with the run in ``out``.
         device: ``auto``, ``cpu``, ``cuda``, …
-        threads: CPU threads.
         evaluate: Score the embeddings at the end, where there are labels.
         report: Write ``report.html`` into the run folder at the end.
         log: Also log to ``tensorboard`` or ``wandb``.
@@ -79,7 +78,7 @@ def train_run(
     source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     with Loggers(log, tell if is_first else display.say) as loggers:
-        raw = None
+        raw = task = None
         if resume:
             folder, source = _folder_to_resume(path, source, report)
             settled = settled_recipe(folder, recipe, asked, source.dataset)
@@ -87,15 +86,13 @@ def train_run(
             if path is not None:
                 _check_out(path)
             task = source.task()
-            if task is None:  # the recipe depends on the data
-                raw = _load(source, display)
+            raw = _load(source, display) if task is None else None  # on which the recipe depends
             settled = asked_recipe(recipe, task or task_of(raw), source.dataset, asked)
         if settled.training.precision != "32":
             fabric = make_fabric(device, settled.training.precision)
-        if raw is None:
-            if not resume:
-                _check_before_reading(settled, task, source, path)
-            raw = _load(source, display)
+        if raw is None and not resume:
+            _check_before_reading(settled, task, source, path)
+        raw = _load(source, display) if raw is None else raw
         if resume:
             require_same_data(folder, raw)
             run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)

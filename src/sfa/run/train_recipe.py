@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from torch_geometric.data import Data
 
@@ -26,8 +26,8 @@ from sfa.sampling import Sampler
 from sfa.tasks import item_word, num_items, settings_of, task_of
 from sfa.train import BatchPlan, Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
 from sfa.train.checkpoint import load_tensors
-from sfa.train.fabric import make_fabric
 from sfa.train.loggers import Loggers
+from sfa.train.loop import make_fabric
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -48,24 +48,18 @@ def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str
     }
 
 
-class Setup(NamedTuple):
-    """Everything that training needs, built once: making a sampler may mean to cut a graph into clusters."""
-
-    method: Method
-    data: Data
-    sampler: Sampler
-    probe: OnlineProbe | None
+Setup = tuple[Method, Data, Sampler, OnlineProbe | None]
 
 
 def set_up(recipe: Recipe, data: Data) -> Setup:
-    """Build everything for data as they were read; raise if something does not fit."""
+    """Build all that training needs, once, as making a sampler may take long; raise if something does not fit."""
     training, method, prepared, probe = recipe.training, recipe.build_for(data), recipe.prepare(data), None
     if training.online_probe:
         try:
             probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
         except InputError as error:
             raise InputError(f"--online-probe is not possible here: {error}") from error
-    return Setup(method, prepared, recipe.make_sampler()(prepared), probe)
+    return method, prepared, recipe.make_sampler()(prepared), probe
 
 
 def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mapping[str, Any]) -> RunFolder:
@@ -89,18 +83,18 @@ def train_recipe(
     setup: Setup | None = None,
 ) -> Run:
     """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.train.train`."""
-    setup = setup or set_up(recipe, data)
+    method, prepared, sampler, probe = setup or set_up(recipe, data)
     progress = train(
-        setup.method,
-        setup.data,
+        method,
+        prepared,
         **recipe.training.arguments,
         device=device,
         folder=folder,
         resume=resume,
-        sampler=lambda _: setup.sampler,
-        callbacks=[*([OnlineProbeCallback(setup.probe)] if setup.probe else []), *callbacks],
+        sampler=lambda _: sampler,
+        callbacks=[*([OnlineProbeCallback(probe)] if probe else []), *callbacks],
     )
-    return Run(folder, recipe, setup.data, setup.method.cpu().eval(), progress)
+    return Run(folder, recipe, prepared, method.cpu().eval(), progress)
 
 
 def start_run(path: Path, recipe: Recipe, data: Data, source: Source, **options: Any) -> Run:
@@ -113,22 +107,20 @@ def train_in(
     recipe: Recipe,
     data: Data,
     *,
-    source: Source | None = None,
+    source: Source | None = None,  # if given, the folder is made, but not before everything is known to fit
     device: str | Fabric,
     resume: bool,
     display: Display,
     loggers: Loggers | None = None,
 ) -> Run:
-    """Train in a folder and show how it goes.
-
-    If the source of the data is given, the folder is made, but not before everything is known to fit.
-    """
-    setup, training = set_up(recipe, data), recipe.training
+    """Train in a folder and show how it goes."""
+    training = recipe.training
+    method, prepared, sampler, probe = setup = set_up(recipe, data)
     device = make_fabric(device, training.precision)
     if source is not None:
         if world_size() > 1:
-            enable_cross_rank(setup.method)
-        BatchPlan(setup.data, lambda _: setup.sampler, training.seed)
+            enable_cross_rank(method)
+        BatchPlan(prepared, lambda _: sampler, training.seed)
         record = record_of(recipe, data, source.as_dict())
         with translate_connection_errors():
             if rank() == 0:
@@ -151,11 +143,13 @@ def train_in(
     with training_progress(display, "training", training.epochs) as shown:
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
         run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
-    if setup.probe is not None and rank() == 0:  # the first process alone writes metrics
+    if probe is not None and rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
     if run.progress.epoch < training.epochs:
         patience = counted(training.patience or 0, "epoch")
         display.say(f"Stopped at epoch {run.progress.epoch}: no progress for {patience}.")
+    for remark in run.method.remarks():
+        display.say(remark)
     return run
 
 

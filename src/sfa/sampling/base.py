@@ -1,4 +1,4 @@
-"""The base class of samplers, that of samplers of one graph, and the sampler that takes the whole graph."""
+"""The base classes of samplers, and of samplers whose batches are graphs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,9 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.structure import csr_structure, expand_rowptr, row_entries, sort_edges, take_rows
+from sfa.graph.structure import csr_structure, expand_rowptr, row_entries, take_rows
 from sfa.ranges import Count, check_whole
-from sfa.registry import register
 from sfa.tasks import Task
 
 
@@ -24,8 +23,7 @@ class Sampler(ABC):
 
     Args:
         data: In memory (not on a GPU) or in a mapped file.
-        batch_size: Seeds of a step at most.
-        num_seeds: Number of all seeds.
+        batch_size: Seeds (nodes to start from, graphs or images) of a step at most.
     """
 
     seeds_are = "nodes"
@@ -92,31 +90,6 @@ class GraphSampler(Sampler):
         return self._cut(nodes, torch.stack([row[inside], col[inside]]), weight, roots=len(nodes))
 
     def _cut(self, nodes: Tensor, edge_index: Tensor, edge_weight: Tensor | None, *, roots: int) -> Data:
+        weight = {} if edge_weight is None else {"edge_weight": edge_weight}
         x = take_rows(self.data.x, nodes)
-        batch = Data(x=x, edge_index=edge_index, nodes=nodes, num_nodes=len(nodes), roots=roots)
-        if edge_weight is not None:
-            batch.edge_weight = edge_weight
-        return batch
-
-
-@register("sampler", "whole")
-class WholeGraph(GraphSampler):
-    """The whole graph, one step an epoch.
-
-    Its batch is the graph itself, without ``nodes`` and ``roots``. Some of the nodes as seeds, in one of several
-    processes, give a graph with all nodes and edges in which these nodes come first and are the roots.
-    """
-
-    def __init__(self, data: Data) -> None:
-        super().__init__(data, batch_size=max(1, int(data.num_nodes)))
-
-    def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
-        if len(seeds) == self.num_seeds:
-            return self.data
-        others = torch.ones(self.num_seeds, dtype=torch.bool)
-        others[seeds] = False
-        nodes = torch.cat([seeds, others.nonzero().flatten()])
-        row, col = nodes.argsort()[self.data.edge_index]  # the inverse permutation gives the new numbers
-        edge_index, given = sort_edges(row, col, len(nodes))
-        weight = None if self.data.edge_weight is None else self.data.edge_weight[given]
-        return self._cut(nodes, edge_index, weight, roots=len(seeds))
+        return Data(x=x, edge_index=edge_index, nodes=nodes, num_nodes=len(nodes), roots=roots, **weight)

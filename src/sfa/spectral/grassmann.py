@@ -9,8 +9,7 @@ from sfa.errors import unknown_name
 from sfa.ranges import Count, Natural, NonNegative, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import normal, on_unit_scale
-from sfa.spectral.spectral_function import spectral_function
+from sfa.spectral.feature_map import normal, on_unit_scale, spectral_function
 
 Decomposition = Literal["svd", "randomised"]
 
@@ -26,10 +25,7 @@ def grassmann(
     detach: bool = False,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    r"""Set the leading singular values of a map to one, with noise, and the rest to zero ("Derivation of Grassman").
-
-    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
-    (Zhang et al., AAAI 2023), Equation 10.
+    r"""Set the leading singular values of a map to one, with noise, and the rest to zero (Equation 10).
 
     .. math::
         \widetilde{H} = H B\, V \operatorname{Flat}(\Lambda; \kappa) V^\top
@@ -37,7 +33,7 @@ def grassmann(
         \qquad \Delta\kappa \sim \alpha\, \mathcal{N}(0, I)
 
     Singular values below rounding of the leading one (100 units of the dtype of ``h``, float32 at least) become zero.
-    The gradient is finite on every map (:mod:`sfa.spectral.spectral_function`) and grows as ``1 / (σ_κ - σ_κ+1)``.
+    The gradient is finite on every map, and grows as ``1 / (σ_κ - σ_κ+1)``.
 
     Args:
         kappa: ``κ``, how many singular values are kept; ``15`` is the paper's best. All, if there are fewer.

@@ -23,9 +23,6 @@ class Roots(NamedTuple):
 def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | None = None) -> Roots:
     r"""Compute both square roots of symmetric positive semi-definite matrices by matrix products alone (Algorithm 2).
 
-    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
-    (Zhang et al., AAAI 2023), Algorithm 2.
-
     .. math::
         Y_0 = M / \operatorname{tr} M, \quad Z_0 = I, \qquad
         P = \tfrac{\rho_i}{2}(3 I - \rho_i^2 Z_i Y_i), \quad Y_{i+1} = Y_i P, \quad Z_{i+1} = P Z_i, \qquad
@@ -36,7 +33,6 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
     meet, ``ρ² = 3 / (1 + l + l²)`` (Chen and Chow, 2014): 24 steps in float64 and 12 in float32 serve every matrix.
 
     Args:
-        m: Symmetric positive semi-definite matrices ``(..., d, d)``.
         ridge: Share of the trace added to every eigenvalue, as the iteration blows up zeros that rounding has made
             negative; ten units of rounding by default. On a singular matrix the relative error of ``A`` is about
             ``eps / √ridge``, and of ``H B`` ``eps / ridge``: to divide by the root, ask for a larger ridge.

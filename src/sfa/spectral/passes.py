@@ -1,12 +1,40 @@
-"""Many passes of SFA, each on what the one before has left of the feature map."""
+"""Power iteration beyond Algorithm 1: on large maps, of several directions, in many passes, across processes."""
+
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from sfa.spectral.across_processes import turn_across_processes
-from sfa.spectral.block import turn_block
-from sfa.spectral.gram import gram_pays, passes_on_gram
-from sfa.spectral.projection import RankOneProduct
+from sfa import distributed
+from sfa.spectral.feature_map import gram_matrix, identity
+
+LARGE = 2**23  # entries; smaller maps stay in the cache, or nearly so
+BLOCK = 2**19  # entries of a block of rows, 2 MB in float32
+NEGLIGIBLE = 100  # units of rounding; a shorter rest of a unit vector has no direction, and gradients would explode
+
+
+class RankOneProduct(NamedTuple):
+    """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` in compact WY form ``I - R T Rᵀ``: two thin products make ``H W``."""
+
+    directions: Tensor  # R = [Q₁ … Q_p], (..., d, m)
+    weights: Tensor  # T, (..., m, m), upper triangular
+
+    def followed_by(self, q: Tensor, strength: float) -> "RankOneProduct":
+        """Return this one times ``I - s Q Qᵀ``, for orthonormal columns ``Q`` ``(..., d, q)``."""
+        r, t = self
+        corner = (identity(q) * strength).expand(*q.shape[:-2], -1, -1)
+        above = torch.cat([t, -strength * (t @ (r.mT @ q))], dim=-1)
+        below = torch.cat([corner.new_zeros(*corner.shape[:-1], t.shape[-1]), corner], dim=-1)
+        return RankOneProduct(torch.cat([r, q], dim=-1), torch.cat([above, below], dim=-2))
+
+    def times(self, v: Tensor, *, transposed: bool = False) -> Tensor:
+        """Compute ``W v``, or ``Wᵀ v``, for columns ``v`` ``(..., d, m)``."""
+        r, t = self
+        return v - r @ ((t.mT if transposed else t) @ (r.mT @ v))
+
+    def to(self, dtype: torch.dtype) -> "RankOneProduct":
+        """Return the same product in another precision."""
+        return RankOneProduct(self.directions.to(dtype), self.weights.to(dtype))
 
 
 def make_passes(
@@ -32,3 +60,152 @@ def passes_in_turn(
     for r in starts:
         product = product.followed_by(turn(h, r, iterations, product), strength)
     return product
+
+
+def gram_pays(rows: int | None, features: int, iterations: int, passes: int) -> bool:
+    """Tell whether the Gram matrix is faster, by times of ``benchmarks/passes.py`` in units of 50 ps.
+
+    It takes ``n d²`` products first, and then a step reads ``d²`` numbers instead of the map twice, with less overhead.
+    Processes hold different numbers of rows and must agree: for them, with ``None``, it is the limit of many rows.
+    """
+    steps = iterations * passes
+    if passes == 1 or rows is None:
+        return passes > 1 and features <= 5 * steps
+    on_gram = rows * features**2 + steps * (7 * features**2 + 1_200_000)
+    return on_gram <= steps * (5 * rows * features + 4_000_000)
+
+
+def passes_on_gram(
+    h: Tensor, starts: Tensor, iterations: int, strength: float, *, spread: bool = False
+) -> RankOneProduct:
+    r"""Make ``p`` passes of one direction each on a constant map, from starts ``(..., d, p)``.
+
+    With :math:`G = H^\top H`, pass ``i`` turns its start by :math:`r_i = (W_i^\top G W_i)^k r_i^{(0)}`, normalized, and
+    :math:`W_{i+1} = W_i (I - s\, r_i r_i^\top)`. Kept are ``R`` and ``T`` of :math:`W_i = I - R T R^\top`, of which a
+    pass adds a column each, so that it reads little but ``G``.
+    """
+    gram, _ = gram_matrix(h, spread=spread)
+    if spread:
+        starts = distributed.broadcast(starts)
+    starts = unit(starts.double())
+    r, t = torch.zeros_like(starts), starts.new_zeros(*starts.shape[:-2], starts.shape[-1], starts.shape[-1])
+    for i in range(starts.shape[-1]):
+        done, weights = r[..., :i], t[..., :i, :i]
+        turned = starts[..., i : i + 1]
+        for _ in range(iterations):
+            turned = turned - done @ (weights @ (done.mT @ turned))  # W r
+            turned = gram @ turned
+            turned = unit(turned - done @ (weights.mT @ (done.mT @ turned)))  # Wᵀ G W r
+        t[..., :i, i : i + 1] = -strength * (weights @ (done.mT @ turned))
+        t[..., i, i] = strength
+        r[..., i : i + 1] = turned
+    return RankOneProduct(r, t).to(h.dtype)
+
+
+def unit(vector: Tensor) -> Tensor:
+    """Scale vectors ``(..., m, 1)`` to length 1, without overflow or underflow; a zero vector stays zero."""
+    largest = vector.detach().abs().amax(dim=-2, keepdim=True)
+    vector = vector / torch.where(largest > 0, largest, 1)
+    length = torch.linalg.vector_norm(vector, dim=-2, keepdim=True)
+    return vector / torch.where(length > 0, length, 1)
+
+
+def is_large(h: Tensor, *, is_constant: bool) -> bool:
+    """Tell whether a step on ``h`` is bound by memory; batches and maps with a gradient are left to plain products."""
+    return h.dim() == 2 and is_constant and h.shape[0] * h.shape[1] >= LARGE and h.device.type == "cpu"
+
+
+def turn_in_blocks(h: Tensor, r: Tensor) -> Tensor:
+    r"""Compute :math:`H^\top H r`, normalized, for ``h`` ``(n, d)`` and ``r`` ``(d, 1)`` by blocks of rows.
+
+    A block is still in the cache when it is read for the second product. Its part of ``H r`` is divided by the largest
+    entry, as entries of ``1e±20`` would overflow or vanish, and these factors are put back relative to each other.
+    """
+    r, parts, sizes = unit(r), [], []
+    for rows in torch.split(h, max(1, BLOCK // h.shape[-1])):
+        image = rows @ r
+        size = image.abs().amax()
+        parts.append(rows.mT @ (image / torch.where(size > 0, size, 1)))  # (d, 1)
+        sizes.append(size)
+    relative = torch.stack(sizes)
+    largest = relative.amax()
+    return unit(torch.cat(parts, dim=-1) @ (relative / torch.where(largest > 0, largest, 1)).unsqueeze(-1))
+
+
+def turn_block(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
+    """Turn columns ``r`` ``(..., d, q)`` towards the leading right singular vectors of ``h W``, and orthonormalize.
+
+    ``W`` is the product of the passes before.
+    """
+    for _ in range(iterations):
+        r = orthonormal(product.times(h.mT @ orthonormal(h @ product.times(orthonormal(r))), transposed=True))
+    return orthonormal(r)
+
+
+def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
+    r"""Do :func:`turn_block` for the map whose rows are those of all processes.
+
+    The start ``r`` is that of rank 0, and a step is one all-reduce of ``d q`` numbers,
+    :math:`r^{(k)} = \sum_i H_i^\top H_i r^{(k-1)}`. Float64 replaces the normalization of ``H r``. Of a float64 map,
+    singular values below ``2e-7`` of the leading one count as zero.
+    """
+    negligible = max((NEGLIGIBLE * torch.finfo(h.dtype).eps) ** 2, NEGLIGIBLE * torch.finfo(torch.float64).eps)
+    wide, w, turned = h.double(), product.to(torch.float64), distributed.broadcast(orthonormal(r)).double()
+    for _ in range(iterations):
+        total = distributed.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
+        turned = orthonormal(w.times(total, transposed=True), negligible)
+    return orthonormal(turned.to(h.dtype))
+
+
+def orthonormal(vectors: Tensor, negligible: float | None = None) -> Tensor:
+    """Make columns ``(..., m, q)`` orthonormal by Gram–Schmidt; one that depends on those before becomes zero."""
+    negligible = NEGLIGIBLE * torch.finfo(vectors.dtype).eps if negligible is None else negligible
+    basis = unit(vectors[..., :1])
+    for j in range(1, vectors.shape[-1]):
+        column = unit(vectors[..., j : j + 1])
+        for _ in range(2):  # Twice is enough (Kahan and Parlett): the second removes what rounding left of the first.
+            column = column - basis @ (basis.mT @ column)
+            length = torch.linalg.vector_norm(column.detach(), dim=-2, keepdim=True)
+            column = unit(torch.where(length < negligible, 0, column))
+        basis = torch.cat([basis, column], dim=-1)
+    return basis
+
+
+def subtract_projection(h: Tensor, r: Tensor, weights: Tensor | float, *, is_constant: bool) -> Tensor:
+    """Compute ``H - H R T Rᵀ`` for ``h`` ``(..., n, d)``, directions ``r`` ``(..., d, m)`` and weights ``T``.
+
+    A number ``s`` stands for ``s I``. If ``r`` and ``T`` are constants, backward keeps no tensor of the size of ``h``.
+    """
+    if not is_constant:
+        return _subtract(h, r, weights)
+    return _SubtractConstant.apply(h, r, weights)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _subtract(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
+    if isinstance(weights, Tensor):
+        return h - ((h @ r) @ weights) @ r.mT
+    if r.shape[-1] > 1:
+        return h - weights * ((h @ r) @ r.mT)
+    return torch.addcmul(h, h @ r, r.mT, value=-weights)  # without H r rᵀ as a tensor of its own
+
+
+class _SubtractConstant(torch.autograd.Function):
+    """:func:`_subtract`, a linear map of ``h``; backward is the same with ``Tᵀ``."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
+        return _subtract(h, r, weights)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor | float], output: Tensor) -> None:
+        _, r, weights = inputs
+        ctx.strength = None if isinstance(weights, Tensor) else weights
+        ctx.save_for_backward(r, *([weights] if isinstance(weights, Tensor) else []))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        r, *weights = ctx.saved_tensors
+        transposed = weights[0].mT if weights else ctx.strength
+        return _SubtractConstant.apply(grads[0], r, transposed), None, None  # type: ignore[no-untyped-call]

@@ -24,9 +24,7 @@ def schatten_penalty(h: Tensor, k: int = 1) -> Tensor:
 
     with Schatten norms, the :math:`\ell_p` norms of the singular values. It is 0 for a map of rank one, and
     :math:`-\frac{2k}{2k+1} \log r` for ``r`` equal singular values. Of a map that is zero it is 0 without a gradient.
-
-    Returns:
-        One number for each map, ``(...)``, in float32 or float64.
+    The result ``(...)`` is in float32 or float64.
     """
     check_whole("k", k, 1)
     if k > LARGEST:

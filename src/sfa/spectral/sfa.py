@@ -11,9 +11,7 @@ from sfa.ranges import Count, Natural, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal
-from sfa.spectral.passes import make_passes
-from sfa.spectral.projection import subtract_projection, unit
-from sfa.spectral.row_blocks import is_large, turn_in_blocks
+from sfa.spectral.passes import is_large, make_passes, subtract_projection, turn_in_blocks, unit
 
 
 def algorithm_1(
@@ -46,9 +44,6 @@ def power_iteration(
 ) -> Tensor:
     r"""Flatten and perturb the leading singular values of a feature map (Algorithm 1, Eq. 3).
 
-    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
-    (Zhang et al., AAAI 2023), Algorithm 1.
-
     Starting from a random direction, a few power iterations turn ``r`` towards the leading right singular vector of
     ``h``; stopped early, it stays random. The part of ``h`` along ``r`` is then subtracted:
 
@@ -61,7 +56,6 @@ def power_iteration(
     precision is accumulated in float32; across processes ``r`` is computed in float64.
 
     Args:
-        h: Feature map(s) ``(..., n, d)``; every map of a batch gets directions of its own.
         iterations: ``k ≥ 0``. One or two balance the spectrum; ``0`` removes a random direction, many the leading one.
         strength: ``s``, the fraction of the projection that is subtracted. ``1`` is the paper's.
         detach: Treat ``r`` as a constant, as an augmentation (default), or differentiate through the iteration. The
@@ -71,7 +65,6 @@ def power_iteration(
         passes: ``p``, how often all of it is repeated on what is left. Many passes of a ``strength`` below 1 level the
             top of the spectrum with little noise (:func:`sfa.theory.leveled`). ``1`` is the paper's.
         across_processes: The rows of ``h`` on all processes are one map; some processes may hold none.
-        generator: Source of ``r⁽⁰⁾``, on the device of ``h``; the global one if not given.
     """
     check_feature_map(h)
     for name, value, least in (("iterations", iterations, 0), ("directions", directions, 1), ("passes", passes, 1)):

@@ -1,4 +1,4 @@
-"""Soft clipping of the spectrum: the closed form of many gentle passes of SFA, without their noise."""
+"""What SFA does, without its noise: its expectation, and the closed form of many gentle passes."""
 
 import math
 from typing import Annotated, Any
@@ -7,19 +7,59 @@ import torch
 from annotated_types import Ge
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import softplus
+from torch.nn.functional import pad, softplus
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.ranges import Positive, check_number
+from sfa.ranges import Count, Natural, Positive, Share, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import check_feature_map
-from sfa.spectral.gram import gram_matrix
-from sfa.spectral.spectral_function import damped
+from sfa.spectral.feature_map import check_feature_map, damped, gram_matrix, on_unit_scale, pairs, spectral_function
 
 VOLUME = -64 * math.log(1 - 0.125)  # what 64 passes of strength 0.125 remove
 STEPS = 24  # Newton's method needs about ln(d) steps to come near the threshold, and 6 more for all digits
+
+
+def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Tensor:
+    r"""Subtract from each singular value the fraction that SFA removes on average (Proposition 1).
+
+    .. math::
+        \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
+
+    with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.leveled`). Not in the paper: compare it with
+    :func:`~sfa.spectral.power_iteration`, which has the same arguments, to see what the noise of SFA is worth. It takes
+    an SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
+    """
+    check_whole("iterations", iterations, 0)
+    check_number("strength", strength, at_most=1)
+    check_whole("passes", passes, 1)
+
+    def push_forward(sigma: Tensor) -> tuple[Tensor, Tensor]:
+        # All d directions count, also those in which a map of fewer rows has nothing.
+        known = pad(sigma, (0, h.shape[-1] - sigma.shape[-1]))
+        values = _leveled(known, int(iterations), float(strength), int(passes))[..., : sigma.shape[-1]]
+        return values, torch.zeros_like(sigma)  # W is a constant: no slope is asked for
+
+    return on_unit_scale(h, lambda unit, scale: scale * spectral_function(unit, push_forward, detach=True))
+
+
+@torch.library.custom_op("sfa::leveled", mutates_args=())
+def _leveled(sigma: Tensor, iterations: int, strength: float, passes: int) -> Tensor:
+    """Compute :func:`sfa.theory.leveled`, which is NumPy's: one opaque step of a compiled graph."""
+    from sfa.theory import leveled  # imports SciPy, which would be a third of the time that the layer's import takes
+
+    return torch.from_numpy(leveled(sigma, iterations, strength=strength, passes=passes)).to(sigma)
+
+
+_leveled.register_fake(lambda sigma, *_: torch.empty_like(sigma))
+
+
+@register("spectral", "expectation")
+class Expectation(SpectralMap, function=expectation):
+    """The expectation of SFA: its balancing without its noise."""
+
+    def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
+        self.set_options(iterations=iterations, strength=strength, passes=passes)
 
 
 def soft_clip(
@@ -38,12 +78,10 @@ def soft_clip(
         \sum_i \ln \sigma_i - \ln \tilde\sigma_i = \tfrac1p \sum_i \ln\big(1 + (\sigma_i / c)^p\big) = v
 
     Not in the paper: the spectrum to which many gentle passes of SFA lead, up to a few percent. As each pass divides
-    the volume of the map by ``1 / (1 - s)``, the volume fixes the threshold ``c``. See ``docs/theory.md``. The cost is
-    one eigendecomposition of the ``d × d`` Gram matrix in float64; singular values below ``√(d eps)`` of the leading
-    one count as zero.
+    the volume of the map by ``1 / (1 - s)``, the volume fixes the threshold ``c``. See ``docs/theory.md``. The Gram
+    matrix is decomposed in float64; singular values below ``√(d eps)`` of the leading one count as zero.
 
     Args:
-        h: Feature map(s) ``(..., n, d)``.
         order: ``p ≥ 2``. ``2`` is whitening with a ridge, many are clipping; ``3.6 k`` is closest to SFA.
         volume: ``v``, the logarithm of the volume that is removed. That of 64 passes of strength 0.125 by default.
         threshold: ``c`` itself instead of the volume.
@@ -116,9 +154,6 @@ class _Operator(torch.autograd.Function):
         values, v, w, share = ctx.saved_tensors
         relative = torch.where(share > 0, share / (2 * values), 0)  # share · dln σ/dλ
         p = v.mT @ grad @ v
-
-        def pairs(x: Tensor, sign: int) -> Tensor:
-            return x.unsqueeze(-1) + sign * x.unsqueeze(-2)  # (..., d, d)
 
         # w is smooth in ln λ, so two eigenvalues are close if their difference is small beside their sum.
         damping = torch.finfo(values.dtype).eps ** 0.4 * (pairs(values, 1).abs() + torch.finfo(values.dtype).eps)

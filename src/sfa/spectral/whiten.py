@@ -11,10 +11,7 @@ from sfa.spectral.newton_schulz import newton_schulz, regularize
 
 
 def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Tensor:
-    r"""Precondition a feature map by the LU factors of its Gram matrix.
-
-    From `"Spectral Feature Augmentation for Graph Contrastive Learning and Beyond" <https://arxiv.org/abs/2212.01026>`_
-    (Zhang et al., AAAI 2023), Equation 29.
+    r"""Precondition a feature map by the LU factors of its Gram matrix (Equation 29).
 
     .. math::
         H^\top H + \varepsilon I = L_+ U_+, \qquad M = U_+^{-1} L_+^{-1}, \qquad
@@ -22,8 +19,7 @@ def precondition(h: Tensor, ridge: float = 1e-3, *, detach: bool = False) -> Ten
         \varepsilon = \text{ridge} \cdot \operatorname{tr}(H^\top H) / d
 
     The paper does not say how ``H~`` is recovered. Here ``H~ = H M^½``, which has that Gram matrix, as ``M`` is a
-    function of ``HᵀH``; the root is a Newton–Schulz iteration. Singular values become ``σ / √(σ² + ε)``, below 1;
-    ``ε`` is at least ``1e-12`` of the trace.
+    function of ``HᵀH``. Singular values become ``σ / √(σ² + ε)``, below 1; ``ε`` is at least ``1e-12`` of the trace.
     """
     check_number("ridge", ridge, above=0)
 

@@ -12,8 +12,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate import Classification
 from sfa.evaluate.inputs import labeled_items, labels_of, names_of
-from sfa.evaluate.masked_splits import stratified_parts
-from sfa.evaluate.splits import FewPerClass, RandomSplits, Split, Splits, StratifiedFolds, class_parts
+from sfa.evaluate.splits import FewPerClass, RandomSplits, Split, Splits, StratifiedFolds, class_parts, stratified_parts
 from sfa.tasks import Task, item_word
 
 SEED = 20230  # seed of the development part and of the splits within it, apart from the protocols' own 0

@@ -20,8 +20,7 @@ from sfa.run.shipped import read_yaml
 if TYPE_CHECKING:
     from optuna.trial import BaseTrial
 
-DIGITS = 12
-"""Significant digits of the multiples of a step, so that 3 × 0.1 is 0.3."""
+DIGITS = 12  # significant digits of the multiples of a step, so that 3 × 0.1 is 0.3
 
 
 @dataclass(frozen=True)
@@ -66,17 +65,14 @@ class Choices:
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers from ``low`` to ``high``: on a linear or logarithmic scale, or in steps; ``whole`` numbers only or all.
-
-    Its methods are those of :class:`Choices`.
-    """
+    """Numbers from ``low`` to ``high``, on a linear or logarithmic scale or in steps; used as :class:`Choices` are."""
 
     key: str
     low: float
     high: float
     log: bool = False
     step: float | None = None
-    whole: bool = False
+    whole: bool = False  # whole numbers only
 
     @property
     def text(self) -> str:
@@ -131,8 +127,6 @@ Range: TypeAlias = Choices | Interval
 
 def parse_range(assignment: str | Range) -> Range:
     """Parse ``training.lr=1e-4..1e-2:log``, ``encoder.layers=1..3``, ``method.tau=0..1:0.1`` or ``spectral=none,sfa``.
-
-    A range is returned as it is.
 
     >>> parse_range("training.lr=1e-4..1e-2:log").text
     '0.0001..0.01:log'

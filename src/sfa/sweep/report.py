@@ -11,8 +11,8 @@ from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
 from sfa.run.identity import recipe_hash
 from sfa.sweep.development import unseen_protocol
-from sfa.sweep.search import Search, SearchCallback, best_of_each, is_fatal, recipe_of
-from sfa.sweep.trials import REPORT, Record
+from sfa.sweep.search import Search, SearchCallback, is_fatal, recipe_of
+from sfa.sweep.trials import REPORT, Record, best_of_each
 
 FRESH_SEEDS = 3
 METRIC = "accuracy"
@@ -20,12 +20,12 @@ METRIC = "accuracy"
 
 @dataclass(frozen=True)
 class Summary:
-    """The scores of one arm under one protocol, over the seeds of training; with one seed, over its splits."""
+    """The scores of one recipe under one protocol, over the seeds of training; with one seed, over its splits."""
 
     mean: float | None = None
-    std: float | None = None
+    std: float | None = None  # over seeds, of the means over splits, or over the splits of one seed
     seeds: int = 0
-    difference: Difference | None = None  # paired, from the first arm
+    difference: Difference | None = None  # from the baseline, paired over the same
 
 
 @dataclass(frozen=True)
@@ -105,28 +105,19 @@ def _write(search: Search, content: Mapping[str, Any]) -> None:
 
 
 def _freeze_choice(search: Search) -> tuple[dict[str, Record], dict[str, Any]]:
-    """Write down the chosen trial of each arm before any test label is read, while no process can begin another.
-
-    Return the trials and the content of ``report.json``.
-    """
+    """Write down the chosen trial of each arm before any test label is read, while no process can begin another."""
     path = search.folder / REPORT
     with search.trials() as trials, trials.lock:
         records = search.records(trials)
-        running = next((record.name for record in records if record.state == "running"), None)
-        if running is not None:
+        for running in [record.name for record in records if record.state == "running"]:
             raise InputError(f"Another process is still at {running}: report when the search is at its end.")
-        winners = best_of_each(records)
-        missing = next((arm or "this search" for arm in search.arms if arm not in winners), None)
-        if missing is not None:
-            raise InputError(f"No trial of {missing} in {search.folder} is finished: there is nothing to report on.")
-        choice = {
-            arm: {
-                "trial": record.number,
-                "validation": record.value,
-                "recipe_hash": recipe_hash(recipe_of(search.arms[arm], record).as_dict()),
-            }
-            for arm, record in winners.items()
-        }
+        winners, choice = best_of_each(records), {}
+        for arm, space in search.arms.items():
+            if arm not in winners:
+                none = f"No trial of {arm or 'this search'} in {search.folder} is finished"
+                raise InputError(f"{none}: there is nothing to report on.")
+            record, digest = winners[arm], recipe_hash(recipe_of(space, winners[arm]).as_dict())
+            choice[arm] = {"trial": record.number, "validation": record.value, "recipe_hash": digest}
         if not path.exists():
             _write(search, {"chosen": choice})
         try:
@@ -150,11 +141,26 @@ def _summarize(search: Search, protocol: str, arm: str, runs: Mapping[tuple[str,
         }
         for wanted in (arm, first)
     )
-    if not ours:
+    return summarize_seeds(ours, {} if arm == first else theirs, METRIC)
+
+
+def summarize_seeds(
+    scores: Mapping[int, Score], baseline: Mapping[int, Score], metric: str, *, in_per_cent: bool = False
+) -> Summary:
+    """Pool scores by seed, and compare those that the baseline has too; ``in_per_cent`` of the values paired with.
+
+    There is no difference of fewer than two values.
+    """
+    if not scores:
         return Summary()
-    pooled, common, difference = pool_seeds(ours, METRIC), ours.keys() & theirs.keys(), None
-    if common and arm != first:
-        one, other = (pool_seeds({seed: found[seed] for seed in common}, METRIC) for found in (ours, theirs))
-        difference = paired_difference(one, other, METRIC) if len(one.of(METRIC)) > 1 else None
-    std = pooled.std(METRIC)
-    return Summary(pooled.mean(METRIC), None if math.isnan(std) else std, len(ours), difference)
+    pooled, common, difference = pool_seeds(scores, metric), scores.keys() & baseline.keys(), None
+    if common:
+        ours, theirs = (pool_seeds({seed: found[seed] for seed in common}, metric) for found in (scores, baseline))
+        if 1 < len(ours.of(metric)) == len(theirs.of(metric)):
+            if in_per_cent:
+                ratios = tuple(100 * a / b for a, b in zip(ours.of(metric), theirs.of(metric), strict=True))
+                ours = Score(ours.name, ours.protocol, {metric: ratios})
+                theirs = Score(theirs.name, theirs.protocol, {metric: (100.0,) * len(ratios)})
+            difference = paired_difference(ours, theirs, metric)
+    std = pooled.std(metric)
+    return Summary(pooled.mean(metric), None if math.isnan(std) else std, len(scores), difference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +29,8 @@ from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.sweep import trials as storage
 from sfa.sweep.development import development_part, hide_labels, validation_protocol
 from sfa.sweep.ranges import load_ranges, merged, parse_range
-from sfa.sweep.settings import Settings, default_folder, method_ranges, starting_recipe
-from sfa.sweep.space import Space
-from sfa.sweep.trials import PrunerName, Record, SamplerName, TrialFailed, Trials
+from sfa.sweep.settings import Settings, Space, default_folder, method_ranges, starting_recipe
+from sfa.sweep.trials import PrunerName, Record, SamplerName, TrialFailed, Trials, best_of, best_of_each
 from sfa.tasks import task_of
 from sfa.train import Interrupted, LambdaCallback
 
@@ -59,17 +58,11 @@ class SearchCallback:
 
 @dataclass
 class Search:
-    """A search in a folder.
-
-    Args:
-        settings: Everything that decides it.
-        data: The data with their labels. The search itself sees those of the development part only.
-        folder: Holds ``search.json``, ``trials.sqlite``, ``trials.csv`` and the best recipe, ``best.yaml``.
-    """
+    """A search, which sees no labels but those of the development part."""
 
     settings: Settings
     data: Data
-    folder: Path
+    folder: Path  # of ``search.json``, ``trials.sqlite``, ``trials.csv`` and the best recipe, ``best.yaml``
 
     def __post_init__(self) -> None:
         settings, data = self.settings, self.data
@@ -86,10 +79,11 @@ class Search:
         if not isinstance(protocol, Classification):
             raise InputError(f"A search is judged by classification, and {settings.protocol} does something else.")
         self.protocol, self.arms = protocol, settings.arms()
-        for space in self.arms.values():
+        self.points: dict[str, list[dict[str, Any]]] = {}  # of a grid, as trials store them
+        for arm, space in self.arms.items():
             space.recipe.build_for(data)
-        grid = settings.sampler == "grid"
-        self.points = {arm: space.stored_grid() if grid else [] for arm, space in self.arms.items()}
+            ranges, grid = {one.key: one for one in space.ranges}, space.grid() if settings.sampler == "grid" else []
+            self.points[arm] = [{key: ranges[key].stored(value) for key, value in point.items()} for point in grid]
         self.seen = development_part(protocol, data)
         self.hidden = hide_labels(data, self.seen)
         self.validation = validation_protocol(protocol, data)
@@ -100,10 +94,6 @@ class Search:
         if self.settings.sampler != "grid":
             return dict.fromkeys(self.arms, DEFAULT_TRIALS if trials is None else trials)
         return {arm: len(points[:trials]) for arm, points in self.points.items()}
-
-    def total(self, trials: int | None) -> int:
-        """Return the number of trials of an arm, the longest one."""
-        return max(self.trials_by_arm(trials).values())
 
     def unfinished(self, records: Sequence[Record], trials: int | None) -> int:
         """Count the trials asked for, in all arms, that have not ended."""
@@ -129,16 +119,14 @@ class Search:
         strict: bool = False,
         callback: SearchCallback | None = None,
     ) -> list[Record]:
-        """Run trials until there are as many as wanted, and return them. However it is stopped, it can be continued.
+        """Run trials until each arm has so many (20, or all points of a grid), and return them.
 
-        Once a search has been reported on, its trials are returned if there are enough; no further one begins.
+        However it is stopped, it can be continued. Once a search has been reported on, its trials are returned if there
+        are enough; no further one begins.
 
         Args:
-            trials: Trials of each arm; 20 if not given, or all points of a grid.
             timeout: Seconds after which no further trial begins.
-            device: Where methods are trained.
             strict: Raise an error that makes a trial fail, instead of storing it and going on.
-            callback: Receives the progress.
         """
         self.settings.save(self.folder)
         callback, wanted, started = callback or SearchCallback(), self.trials_by_arm(trials), time.monotonic()
@@ -178,11 +166,10 @@ class Search:
                         trial.report(sum(values) / len(values), len(values) - 1)
                         if trial.should_prune():
                             raise optuna.TrialPruned
-            except optuna.TrialPruned:
-                raise
             except Exception as error:
                 # Settings that are allowed, but not together, are an InputError.
-                if is_fatal(error) or (strict and not isinstance(error, InputError)):
+                expected = isinstance(error, InputError) or not strict
+                if isinstance(error, optuna.TrialPruned) or is_fatal(error) or not expected:
                     raise
                 trial.set_user_attr("failure", sentence_of(error))
                 raise TrialFailed from error
@@ -297,19 +284,6 @@ def reopen_search(folder: Path, *, data_root: Path | None = None, display: Displ
 def is_fatal(error: Exception) -> bool:
     """Return whether an error is not the fault of one run: the user stopped it, or the disk fails."""
     return isinstance(error, Interrupted | OSError) or isinstance(error.__cause__, OSError)
-
-
-def best_of(records: Iterable[Record]) -> Record | None:
-    """Return the finished trial of the highest value, of equal ones the first; ``None`` if none is finished."""
-    finished = [record for record in records if record.state == "done" and record.value is not None]
-    return min(finished, key=lambda record: (-(record.value or 0.0), record.number), default=None)
-
-
-def best_of_each(records: Sequence[Record]) -> dict[str, Record]:
-    """Return the best trial of every arm that has a finished one."""
-    arms = dict.fromkeys(record.arm for record in records)
-    found = {arm: best_of(record for record in records if record.arm == arm) for arm in arms}
-    return {arm: best for arm, best in found.items() if best is not None}
 
 
 def recipe_of(space: Space, record: Record) -> Recipe:

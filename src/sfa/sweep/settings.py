@@ -1,9 +1,11 @@
-"""The settings of a search, stored in its folder, so that it is only continued with the same ones."""
+"""What is searched: a recipe with ranges of its keys, and all settings of a search, as its folder stores them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,17 +13,134 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from torch_geometric.data import Data
 
 from sfa.atomic import write_text
-from sfa.errors import InputError
+from sfa.errors import InputError, unknown_name
 from sfa.methods import DEFAULTS
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe, shipped_recipes
+from sfa.run.changes import MISSING, SECTIONS, value_in
+from sfa.run.identity import INDIFFERENT, LATER
+from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.run.train import folder_name
-from sfa.sweep.ranges import Range, parse_range, shipped_ranges
-from sfa.sweep.space import Space, with_values
+from sfa.sweep.ranges import Choices, Range, parse_range, shipped_ranges
 from sfa.sweep.trials import PrunerName, SamplerName
-from sfa.tasks import Task
+from sfa.tasks import ITEMS, Task
 
 FILE = "search.json"
+
+
+@dataclass(frozen=True)
+class Space:
+    """A recipe with ranges; those of names come first, because the others apply to some names only."""
+
+    recipe: Recipe
+    ranges: tuple[Range, ...]
+
+    @classmethod
+    def of(cls, recipe: Recipe, ranges: Iterable[Range]) -> Space:
+        """Check the ranges: every key must exist, with some name at least, and allow both ends or all choices."""
+        ranges = [  # spectral=none,sfa is short for spectral.name=none,sfa
+            replace(one, key=f"{one.key}.name") if isinstance(one, Choices) and one.key in SECTIONS else one
+            for one in ranges
+        ]
+        if not ranges:
+            raise InputError("A search needs ranges to choose from: --range KEY=LOW..HIGH or KEY=A,B.")
+        keys = [_modern_key(recipe, range_.key) for range_ in ranges]
+        if len(set(keys)) < len(keys):
+            raise InputError(f"There are two ranges of {next(key for key in keys if keys.count(key) > 1)}.")
+        names = [_check_range(range_, [recipe]) for range_ in ranges if _is_name(range_)]
+        variants = [with_values(recipe, chosen) for chosen in _combinations(names)]
+        return cls(recipe, (*names, *(_check_range(range_, variants) for range_ in ranges if not _is_name(range_))))
+
+    def values(self, choose: Callable[[Range], Any]) -> dict[str, Any]:
+        """Choose a value for every range that applies, by key; names are chosen first."""
+        chosen = {range_.key: choose(range_) for range_ in self.ranges if _is_name(range_)}
+        recipe = with_values(self.recipe, chosen)
+        others = [range_ for range_ in self.ranges if not _is_name(range_)]
+        return chosen | {range_.key: choose(range_) for range_ in others if value_at(recipe, range_.key) is not MISSING}
+
+    def with_values(self, values: Mapping[str, Any]) -> Recipe:
+        """Return the recipe with these values."""
+        return with_values(self.recipe, values)
+
+    def grid(self) -> list[dict[str, Any]]:
+        """Return all combinations in order; those that differ only in values that do not apply are one."""
+        found: dict[str, dict[str, Any]] = {}
+        for point in _combinations(self.ranges):
+            values = self.values(lambda one, point=point: point[one.key])  # type: ignore[misc]
+            found.setdefault(repr(values), values)
+        return list(found.values())
+
+
+def with_values(recipe: Recipe, values: Mapping[str, Any]) -> Recipe:
+    """Change some keys of a recipe; ``augmentation.edge_drop.0`` is the first element of ``augmentation.edge_drop``."""
+    whole = {key: value for key, value in values.items() if not key.rpartition(".")[2].isdigit()}
+    changed = recipe.updated(whole)
+    lists: dict[str, list[Any]] = {}
+    for key in values.keys() - whole.keys():
+        parent, _, place = key.rpartition(".")
+        lists.setdefault(parent, list(value_at(changed, parent)))[int(place)] = values[key]
+    return changed.updated(lists) if lists else changed
+
+
+def value_at(recipe: Recipe, key: str) -> Any:
+    """Return the value of a key, also of the old layout, by which older searches stored trials; or :data:`MISSING`."""
+    complete, keys = recipe.as_dict(), key.split(".")
+    found = value_in(complete, keys)
+    if found is MISSING:
+        found = value_in(flatten(complete), keys)
+    if found is MISSING and key in STEPS and resolve("method", recipe.method["name"]).task == "node":
+        return LATER[key]
+    return found
+
+
+def _modern_key(recipe: Recipe, key: str) -> str:
+    """Return the key in today's layout of recipes."""
+    if not key.startswith("method.") or value_in(recipe.as_dict(), key.split(".")) is not MISSING:
+        return key
+    option, _, place = key.removeprefix("method.").partition(".")
+    path = modern_paths(recipe.method["name"], option, None)[0][0]
+    return f"{path}.{place}" if place else path
+
+
+def _keys_of(recipe: Recipe) -> list[str]:
+    """Return all keys that a range can be of."""
+    keys = []
+    for name, section in recipe.as_dict().items():
+        several = isinstance(section, list) and bool(section)
+        parts = {f"{name}.{i}": one for i, one in enumerate(section)} if several else {name: section}
+        for path, part in parts.items():
+            keys += [f"{path}.{key}" for key in part] if isinstance(part, dict) else [path]
+    return [key for key in keys if key.removeprefix("training.") not in INDIFFERENT]
+
+
+def _is_name(range_: Range) -> bool:
+    return range_.key.endswith(".name")
+
+
+def _combinations(ranges: Iterable[Range]) -> Iterator[dict[str, Any]]:
+    return map(dict, product(*([(range_.key, value) for value in range_.grid()] for range_ in ranges)))
+
+
+def _check_range(range_: Range, variants: list[Recipe]) -> Range:
+    """Return the range in the type of its key; raise unless some variants of the recipe have the key and allow it."""
+    if range_.key.removeprefix("training.") in INDIFFERENT:
+        reason = "the seed is given by --seeds" if range_.key.endswith("seed") else "it changes no result"
+        raise InputError(f"{range_.key} is nothing to choose: {reason}.")
+    applicable = [recipe for recipe in variants if value_at(recipe, range_.key) is not MISSING]
+    if not applicable:
+        raise unknown_name("recipe key", range_.key, {key for recipe in variants for key in _keys_of(recipe)})
+    if any(isinstance(value_at(recipe, range_.key), dict) for recipe in applicable):
+        raise InputError(f"{range_.key} is a section of the recipe: give a range of one of its keys.")
+    typed = range_.typed_like(value_at(applicable[0], range_.key))
+    try:
+        for recipe, value in product(applicable, typed.ends):
+            methods = [one.method["name"] for one in (recipe, with_values(recipe, {typed.key: value}))]
+            own, other = (resolve("method", name).task for name in methods)
+            if own != other:
+                raise InputError(f"{methods[1]} embeds {ITEMS[other]}, and {methods[0]} {ITEMS[own]}.")
+    except InputError as error:
+        raise InputError(f"The range {typed} cannot be searched: {error}") from error
+    return typed
 
 
 WrittenRange = Annotated[Range, BeforeValidator(parse_range), PlainSerializer(lambda range_: str(range_))]
@@ -59,10 +178,6 @@ class Settings(BaseModel):
             for value in choices.grid()
         }
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return self.model_dump(mode="json", by_alias=True)
-
     @classmethod
     def read(cls, folder: Path) -> Settings:
         """Read the settings of the search in a folder."""
@@ -81,7 +196,7 @@ class Settings(BaseModel):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not (folder / FILE).exists():
-                write_text(folder / FILE, json.dumps(self.as_dict(), indent=1) + "\n")
+                write_text(folder / FILE, json.dumps(self.model_dump(mode="json", by_alias=True), indent=1) + "\n")
         except OSError as error:
             raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
         self.require_same(folder)
@@ -90,7 +205,7 @@ class Settings(BaseModel):
         """Raise if another search was begun in a folder; the same data may lie elsewhere now."""
         if not (folder / FILE).exists():
             return
-        before, now = Settings.read(folder).as_dict(), self.as_dict()
+        before, now = (one.model_dump(mode="json", by_alias=True) for one in (Settings.read(folder), self))
         different = [key for key in now if before[key] != now[key] and key != "data"]
         if different:
             different = ["data", *different] if "fingerprint" in different else different

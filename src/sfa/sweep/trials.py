@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +51,19 @@ class Record:
     @property
     def name(self) -> str:
         return f"{self.arm} trial {self.number}".strip()
+
+
+def best_of(records: Iterable[Record]) -> Record | None:
+    """Return the finished trial of the highest value, of equal ones the first; ``None`` if none is finished."""
+    finished = [record for record in records if record.state == "done" and record.value is not None]
+    return min(finished, key=lambda record: (-(record.value or 0.0), record.number), default=None)
+
+
+def best_of_each(records: Sequence[Record]) -> dict[str, Record]:
+    """Return the best trial of every arm that has a finished one."""
+    arms = dict.fromkeys(record.arm for record in records)
+    found = {arm: best_of(record for record in records if record.arm == arm) for arm in arms}
+    return {arm: best for arm, best in found.items() if best is not None}
 
 
 def check_installed() -> None:

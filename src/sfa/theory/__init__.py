@@ -2,31 +2,17 @@
 
 from typing import Any
 
+# isort: off
 from sfa.deprecated import find_old_name
-from sfa.theory import rivals
-from sfa.theory.alignment import alignment, alignment_terms, expected_alignment
-from sfa.theory.bounds import elementwise_bound, generalization_bound, jensen_bound, upper_bound
-from sfa.theory.push_forward import PushForward, Simulation, push_forward, simulate
-from sfa.theory.removed_fraction import density, expectation, leveled, variance
-
-__all__ = [
-    "PushForward",
-    "Simulation",
-    "alignment",
-    "alignment_terms",
-    "density",
-    "elementwise_bound",
-    "expectation",
-    "expected_alignment",
-    "generalization_bound",
-    "jensen_bound",
-    "leveled",
-    "push_forward",
-    "rivals",
-    "simulate",
-    "upper_bound",
-    "variance",
-]
+from sfa.theory import rivals as rivals
+from sfa.theory.alignment import alignment as alignment, alignment_terms as alignment_terms
+from sfa.theory.alignment import elementwise_bound as elementwise_bound, expected_alignment as expected_alignment
+from sfa.theory.alignment import generalization_bound as generalization_bound
+from sfa.theory.push_forward import PushForward as PushForward, Simulation as Simulation
+from sfa.theory.push_forward import jensen_bound as jensen_bound, push_forward as push_forward
+from sfa.theory.push_forward import simulate as simulate, upper_bound as upper_bound
+from sfa.theory.removed_fraction import density as density, expectation as expectation
+from sfa.theory.removed_fraction import leveled as leveled, variance as variance
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
-"""The alignment of two views, direction by direction, before and after SFA (Equations 5 and 6)."""
+"""The alignment of two views before and after SFA (Equations 5 and 6), and bounds by it (Theorem 1, Proposition 4)."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -52,6 +53,42 @@ def expected_alignment(
         return sigma * moments(np.pad(sigma, (0, missing)), iterations, method).complement[: len(sigma)]
 
     return float(_terms(h_alpha, h_beta, tau, augmented).sum())
+
+
+def generalization_bound(alignment: float, *, epsilon: float, sigma: float) -> float:
+    r"""Bound the downstream error of a nearest-neighbor classifier (Theorem 1).
+
+    .. math::
+        \mathrm{Err} \le (1 - \sigma) + R_\varepsilon, \qquad
+        R_\varepsilon = P(\lVert f(x_1) - f(x_2) \rVert \ge \varepsilon)
+        \le \min\Big(1, \tfrac{\sqrt{2 - 2\mathcal{L}_a}}{\varepsilon}, \tfrac{2 - 2\mathcal{L}_a}{\varepsilon^2}\Big)
+
+    for the ``alignment`` of views **of length 1** with ``tau = 1``, the distance ``epsilon`` of close views, and the
+    share ``sigma`` of each class that its (σ, δ)-augmentation holds together. The paper prints the square root; its
+    proof gives the smaller term. For its reach see ``docs/theory.md``.
+    """
+    if not abs(alignment) <= 1 + 1e-9:
+        raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")
+    if not epsilon > 0 or not 0 < sigma <= 1:
+        raise InputError(f"epsilon is above 0 and sigma in (0, 1], not {epsilon} and {sigma}.")
+    share = min(1.0, math.sqrt(max(0.0, 2 - 2 * alignment)) / epsilon)
+    return (1 - sigma) + share * share
+
+
+def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) -> float:
+    r"""Bound every entry of :math:`\widetilde H - H` so that the leading direction hardly turns (Proposition 4).
+
+    .. math::
+        |\widetilde H_{ij} - H_{ij}| \le \eta = \frac{2 \varepsilon\, \Delta\tilde\sigma_{12}}{n (\pi + 2\varepsilon)}
+        \quad\Longrightarrow\quad \lVert V - \widetilde V \rVert_2 \le \varepsilon
+
+    for an ``n × d`` map (square without ``d``) with the ``gap`` :math:`\tilde\sigma_1 - \tilde\sigma_2`: the appendix's
+    form, in the direction that its proof gives. SFA itself is no such small perturbation.
+    """
+    if not epsilon > 0 or not gap >= 0 or n < 1 or (d is not None and d < 1):
+        raise InputError(f"epsilon is above 0, gap not below, n and d at least 1; not {epsilon}, {gap}, {n}, {d}.")
+    size = math.sqrt(n * (n if d is None else d))
+    return gap / (size * (math.pi / (2 * epsilon) + 1))
 
 
 def _terms(h_alpha: ArrayLike, h_beta: ArrayLike, tau: float, change: Callable[[Array], Array]) -> Array:

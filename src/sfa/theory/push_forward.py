@@ -1,16 +1,17 @@
-"""The push-forward function of the incomplete power iteration, and its simulation."""
+"""The push-forward function of the incomplete power iteration, its simulation, and bounds on it."""
 
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.special import erfcx
 
 from sfa.errors import InputError
 from sfa.ranges import check_whole
 from sfa.spectral import power_iteration
 from sfa.theory.removed_fraction import Method, moments
-from sfa.theory.spectra import Array, checked_spectrum
+from sfa.theory.spectra import Array, checked_spectrum, log_weights, sums_of_others
 
 BLOCK = 1 << 22  # matrix entries of a simulation held at once
 
@@ -68,3 +69,40 @@ def simulate(
         along = torch.einsum("ni,bnm,mi->bi", u, h_tilde, v)
         parts.append((along.numpy(), torch.linalg.svdvals(h_tilde).numpy()))
     return Simulation(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def upper_bound(sigma: ArrayLike) -> Array:
+    r"""Compute the paper's bound :math:`\bar\phi(\sigma_i) = \min(\sigma_i, \max_{j \ne i} \sigma_j)`, known as AxMin.
+
+    It does **not hold in general**, first for 8 values with ``k = 1``, 19 with ``k = 2``; :func:`jensen_bound` does.
+    """
+    values = checked_spectrum(sigma)
+    largest = np.argmax(values, axis=-1, keepdims=True)
+    bound: Array = values.copy()
+    np.put_along_axis(bound, largest, 0.0, axis=-1)
+    np.put_along_axis(bound, largest, bound.max(axis=-1, keepdims=True), axis=-1)
+    return bound
+
+
+def jensen_bound(sigma: ArrayLike, iterations: int = 1) -> Array:
+    r"""Compute a bound on :math:`\phi` that holds for every spectrum ``(..., d)`` and every ``k``.
+
+    The kept share is concave in the sum of the other terms; Jensen's inequality replaces that sum by its mean, and a
+    Gaussian integral remains. The first, tighter form is returned:
+
+    .. math::
+        \phi(\sigma_i; k) \le \sigma_i \sqrt\pi\, s_i\, e^{s_i^2} \operatorname{erfc}(s_i)
+        \le \sqrt{\tfrac{\pi}{2}}\; \sigma_i^{1-2k} \Big(\sum_{l \ne i} \sigma_l^{4k}\Big)^{1/2}, \qquad
+        s_i^2 = \frac{\sum_{l \ne i} \sigma_l^{4k}}{2 \sigma_i^{4k}}
+    """
+    values = checked_spectrum(sigma)
+    check_whole("iterations", iterations, 0)
+    bound = np.empty_like(values)
+    for place in np.ndindex(values.shape[:-1]):
+        log_beta = log_weights(values[place], iterations)
+        weightless = np.isneginf(log_beta)
+        log_s = (sums_of_others(log_beta, np.logaddexp) - np.where(weightless, 0, log_beta) - np.log(2)) / 2
+        far = weightless | (log_s > 20)  # where s·erfcx(s) is 1/√π to rounding, while its factors overflow
+        s = np.exp(np.where(far, 0, log_s))
+        bound[place] = values[place] * np.where(far, 1.0, np.sqrt(np.pi) * s * erfcx(s))
+    return bound

@@ -26,7 +26,6 @@ def expectation(sigma: ArrayLike, iterations: int = 1, method: Method = "exact")
 
     Args:
         sigma: Singular values ``(..., d)``, in any order, of any scale.
-        iterations: Power iterations ``k ≥ 0``.
         method: ``exact`` by quadrature, or the paper's Gamma ``surrogate``, whose fractions need not sum to 1.
 
     >>> expectation([2.0, 1.0], iterations=1).round(6)  # for two values: σ₁² / (σ₁² + σ₂²)
@@ -43,8 +42,7 @@ def variance(sigma: ArrayLike, iterations: int = 1, method: Method = "exact") ->
 def density(z: ArrayLike, sigma: ArrayLike, i: int, iterations: int = 1, method: Method = "exact") -> Array:
     r"""Compute the density of the fraction :math:`z_i` that one call of Algorithm 1 removes (Proposition 2).
 
-    It is evaluated at ``z`` for value ``i`` of the singular values ``(d,)``; it is 0 outside of ``[0, 1]``, and
-    infinite at 0. The ``surrogate`` is taken in its right form.
+    It is evaluated at ``z`` for value ``i`` of the singular values ``(d,)``; 0 outside of ``[0, 1]``, infinite at 0.
     """
     module, values = _resolve(method), checked_spectrum(sigma)
     if values.ndim != 1:

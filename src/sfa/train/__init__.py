@@ -7,9 +7,8 @@ from sfa.train.callbacks import EarlyStopping as EarlyStopping, LambdaCallback a
 from sfa.train.callbacks import LoggerCallback as LoggerCallback, OnlineProbeCallback as OnlineProbeCallback
 from sfa.train.callbacks import Progress as Progress, RestoreBest as RestoreBest, TrainingState as TrainingState
 from sfa.train.checkpoint import CheckpointCallback as CheckpointCallback, Interrupted as Interrupted
-from sfa.train.checkpoint import load_checkpoint as load_checkpoint
-from sfa.train.checkpoint import load_tensors as load_tensors, save_tensors as save_tensors
-from sfa.train.fabric import make_fabric as make_fabric
-from sfa.train.loop import train as train
+from sfa.train.checkpoint import load_checkpoint as load_checkpoint, load_tensors as load_tensors
+from sfa.train.checkpoint import save_tensors as save_tensors
+from sfa.train.loop import make_fabric as make_fabric, train as train
 from sfa.train.optim import LARS as LARS
 from sfa.train.run_folder import RunFolder as RunFolder, versions as versions

@@ -1,8 +1,9 @@
-"""Deterministic batches and generators."""
+"""Deterministic batches and generators, and batches that a thread makes while the step before them runs."""
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from concurrent.futures import Executor
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +14,8 @@ from sfa.errors import InputError
 from sfa.sampling import Images, Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
 from sfa.tasks import task_of
+
+T = TypeVar("T")
 
 
 class Part(NamedTuple):
@@ -26,15 +29,9 @@ class Part(NamedTuple):
 class BatchPlan:
     """Deterministic batches and generators, derived from (seed, epoch, step, rank), so that nothing needs saving.
 
-    A step has one part, or several whose gradients are added up. Several processes share the seeds of a part.
-
-    Args:
-        data: The whole graph, or set of graphs or images; the caller's stays where it is.
-        sampler: Makes the sampler of the data; by default :class:`~sfa.sampling.Images` of images, and else
-            :class:`~sfa.sampling.WholeGraph`.
-        seed: Source of all randomness.
-        device: Device of the batches.
-        accumulate: Parts of a step at most; fewer where they would have less than two seeds, or less than a process.
+    A step has at most ``accumulate`` parts, whose gradients are added up; fewer where they would have less than two
+    seeds, or less than a process. Several processes share the seeds of a part. The sampler is by default
+    :class:`~sfa.sampling.Images` for images, and else :class:`~sfa.sampling.WholeGraph`.
     """
 
     def __init__(
@@ -94,3 +91,19 @@ class BatchPlan:
     def generator(self, epoch: int, step: int) -> torch.Generator:
         """Return the generator that the views and the spectral map of a step draw from, part after part."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)
+
+
+def prefetch(thread: Executor, items: Iterator[T]) -> Iterator[T]:
+    """Yield items, none of them ``None``, while an executor of one worker makes the next: memory holds one more."""
+    made = thread.submit(next, items, None)
+    while (item := made.result()) is not None:
+        made = thread.submit(next, items, None)
+        yield item
+
+
+def parts_of_step(parts: Iterator[Part]) -> Iterator[Part]:
+    """Yield parts up to the last one of a step, and leave those of later steps."""
+    for part in parts:
+        yield part
+        if part.is_last:
+            return

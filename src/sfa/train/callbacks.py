@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,27 +18,21 @@ from sfa.evaluate.online_probe import OnlineProbe
 from sfa.methods.base import FeatureMaps, Method
 from sfa.train.loggers import Logger, Loggers
 
-if TYPE_CHECKING:
-    from lightning_fabric.plugins import Precision
-
 HOOKS = ("on_train_start", "on_step_start", "on_step_end", "on_epoch_end", "on_train_end")
 WINDOW = 10  # epochs that the running average of the loss spans: random views make single losses too noisy
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: completed epochs, and completed steps of the current epoch with the sum of their losses.
+    """How far a run has come."""
 
-    ``loss`` is a running average over epochs, ``best_loss`` its lowest value, and ``stale`` counts epochs since then.
-    """
-
-    epoch: int = 0
-    loss: float = math.inf
-    best_loss: float = math.inf
-    stale: int = 0
+    epoch: int = 0  # completed
+    loss: float = math.inf  # running average over epochs
+    best_loss: float = math.inf  # its lowest value
+    stale: int = 0  # epochs since then
     finished: bool = False
-    step: int = 0
-    step_losses: float = 0.0
+    step: int = 0  # completed in the current epoch
+    step_losses: float = 0.0  # their sum
 
     def after(self, loss: float) -> Progress:
         """Return the progress after an epoch with this mean loss."""
@@ -53,8 +47,7 @@ class Progress:
 class TrainingState:
     """Where training is. Every hook gets it, and may add to :attr:`metrics` or call :meth:`stop`.
 
-    ``epoch`` and ``step`` count completed epochs and completed steps of the current one. ``metrics`` are those of the
-    last epoch: ``epoch``, ``loss``, ``lr``, ``seconds``, and what callbacks add.
+    ``epoch`` and ``step`` count completed epochs and completed steps of the current one.
     """
 
     method: nn.Module
@@ -65,7 +58,7 @@ class TrainingState:
     progress: Progress = field(default_factory=Progress)
     num_steps: int = 1  # of the current epoch
     loss: float = math.nan  # of the last step
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)  # of the last epoch, and what callbacks add
     should_stop: bool = False
     started: float = field(default_factory=time.perf_counter)
 
@@ -157,25 +150,24 @@ class LambdaCallback(Callback):
             setattr(self, name, function)
 
 
+@dataclass(eq=False)
 class EarlyStopping(Callback):
     """Stop when the running average of the loss has not improved for ``patience`` epochs."""
 
-    def __init__(self, patience: int) -> None:
-        self.patience = patience
+    patience: int
 
     def on_epoch_end(self, state: TrainingState) -> None:
         if state.progress.stale >= self.patience:
             state.stop()
 
 
+@dataclass(eq=False)
 class RestoreBest(Callback):
     """Keep the weights of the epoch with the lowest mean loss, and restore them when training ends."""
 
     state_key = "best"
-
-    def __init__(self) -> None:
-        self.loss = math.inf
-        self.weights: dict[str, Tensor] = {}
+    loss: float = math.inf
+    weights: dict[str, Tensor] = field(default_factory=dict)
 
     def on_epoch_end(self, state: TrainingState) -> None:
         if state.metrics["loss"] < self.loss:
@@ -196,12 +188,12 @@ class RestoreBest(Callback):
         self.weights = {name.removeprefix("weights."): value for name, value in state.items() if name != "loss"}
 
 
+@dataclass(eq=False)
 class DiagnosticsCallback(Callback):
     """Add :class:`~sfa.evaluate.Diagnostics` of the last step of every so many epochs, the first and the last."""
 
-    def __init__(self, every: int) -> None:
-        self.every = every
-        self._maps: FeatureMaps | None = None
+    every: int
+    _maps: FeatureMaps | None = None
 
     def needs_feature_maps(self, state: TrainingState) -> bool:
         epoch, is_last_step = state.epoch + 1, state.step + 1 == state.num_steps
@@ -211,19 +203,17 @@ class DiagnosticsCallback(Callback):
         self._maps = self._maps or maps  # the first part stands for the step
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        diagnostics = diagnose(*self._maps) if self._maps else None
-        self._maps = None
-        if diagnostics is not None:
+        if self._maps and (diagnostics := diagnose(*self._maps)) is not None:
             state.metrics["diagnostics"] = asdict(diagnostics)
+        self._maps = None
 
 
+@dataclass(eq=False)
 class OnlineProbeCallback(Callback):
     """Train a linear probe on the feature maps of every step, and add its accuracies as ``online``."""
 
     state_key = "online"
-
-    def __init__(self, probe: OnlineProbe) -> None:
-        self.probe = probe
+    probe: OnlineProbe
 
     def needs_feature_maps(self, state: TrainingState) -> bool:
         return True
@@ -241,27 +231,11 @@ class OnlineProbeCallback(Callback):
         self.probe.load_state_dict(state)
 
 
+@dataclass(eq=False)
 class LoggerCallback(Callback):
     """Log the metrics of every epoch, also those that callbacks before this one added."""
 
-    def __init__(self, logger: Logger | Loggers) -> None:
-        self.logger = logger
+    logger: Logger | Loggers
 
     def on_epoch_end(self, state: TrainingState) -> None:
         self.logger.log(state.metrics)
-
-
-class GradientScale(Callback):
-    """Keep the scale of the loss under ``16-mixed`` in checkpoints; other precisions have none."""
-
-    state_key = "precision"
-
-    def __init__(self, precision: Precision) -> None:
-        self._precision = precision
-
-    def state_dict(self) -> dict[str, Tensor]:
-        kept = self._precision.state_dict()
-        return {key: torch.tensor(n, dtype=torch.float64 if isinstance(n, float) else None) for key, n in kept.items()}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        self._precision.load_state_dict({name: value.item() for name, value in state.items()})

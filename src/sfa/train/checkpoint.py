@@ -22,8 +22,7 @@ from sfa.errors import InputError, SfaError, TrainingError
 from sfa.train.callbacks import Callback, Progress, TrainingState
 from sfa.train.run_folder import RunFolder
 
-SECONDS = 600.0
-"""Save within a long epoch after so many seconds without a checkpoint."""
+SECONDS = 600.0  # without a checkpoint, after which one is saved within a long epoch
 
 
 def save_checkpoint(
@@ -104,13 +103,9 @@ class Interrupted(SfaError):
 class CheckpointCallback(Callback):
     """Write metrics and checkpoints to the run folder (rank 0 only).
 
+    To ``resume`` is to start from the checkpoint of the folder, if there is one, and to drop metrics of later epochs.
     The first Ctrl-C or SIGTERM makes it save at the end of the current step and raise :class:`Interrupted`, in all
     processes at the same step; a second one acts as usual.
-
-    Args:
-        folder: The run folder.
-        every: Epochs between checkpoints.
-        resume: Start from the checkpoint of the folder, if there is one, and drop metrics of later epochs.
     """
 
     def __init__(self, folder: RunFolder, *, every: int = 25, resume: bool = False) -> None:

@@ -18,21 +18,17 @@ from sfa import distributed
 from sfa.errors import InputError
 from sfa.registry import register, resolve
 
-Row = Mapping[str, Any]
-"""Metrics of an ``epoch``: numbers, lists of them, ``None``, or mappings of these."""
+Row = Mapping[str, Any]  # metrics of an ``epoch``: numbers, lists of them, ``None``, or mappings of these
 
 
 class Logger:
     """Base class of loggers: override :meth:`log`, and pass a :class:`~sfa.train.LoggerCallback` to training.
 
-    Args:
-        folder: The run folder, below which the logger writes to a place of its own.
-        settings: Hyperparameters, such as the sections of a recipe.
-        rows: Metrics of completed epochs, from which a resumed run writes its log anew.
+    A logger writes to a place of its own below the run folder. ``settings`` are hyperparameters, such as the sections
+    of a recipe; from ``rows``, metrics of completed epochs, a resumed run writes its log anew.
     """
 
-    package: ClassVar[str | None] = None
-    """What must be installed, and the extra of this project that brings it."""
+    package: ClassVar[str | None] = None  # what must be installed, and the extra of this project that brings it
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], rows: Sequence[Row] = ()) -> None:
         for row in rows:
@@ -90,9 +86,8 @@ class Loggers(AbstractContextManager["Loggers"]):
             with suppress(Exception):
                 self._open.pop(name).close()
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-            shown = " ".join(reason.split())[:200].rstrip(".")
-            goes_on = "the run goes on, and its metrics.jsonl has every epoch"
-            self._tell(f"Logging to {name} has ended ({shown}); {goes_on}.")
+            ended = f"Logging to {name} has ended ({' '.join(reason.split())[:200].rstrip('.')})"
+            self._tell(f"{ended}; the run goes on, and its metrics.jsonl has every epoch.")
 
 
 def flatten(nested: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,11 +146,11 @@ class TensorBoard(Logger):
 
     def log(self, row: Row) -> None:
         self._seconds = row.get("seconds", self._seconds)
-        numbers, lists = split_row(row)
-        parts = [self._summary.scalar(_tag(path), number) for path, number in numbers.items()]
-        parts += [self._summary.histogram(_tag(path), np.asarray(one, float), 30) for path, one in lists.items()]
-        for part in parts:
-            self._write(row["epoch"], summary=part)
+        numbers, lists = split_row({re.sub(r"[^a-zA-Z0-9/._-]", "_", path): one for path, one in flatten(row).items()})
+        for tag, number in numbers.items():
+            self._write(row["epoch"], summary=self._summary.scalar(tag, number))
+        for tag, one in lists.items():
+            self._write(row["epoch"], summary=self._summary.histogram(tag, np.asarray(one, float), 30))
         self._file.flush()
 
     def close(self) -> None:
@@ -167,10 +162,6 @@ class TensorBoard(Logger):
     def _write(self, step: int, **content: Any) -> None:
         event = self._event(wall_time=self._begun + self._seconds, step=step, **content)
         self._records.write(event.SerializeToString())
-
-
-def _tag(path: str) -> str:
-    return re.sub(r"[^a-zA-Z0-9/._-]", "_", path)
 
 
 @register("logger", "wandb")

@@ -1,43 +1,47 @@
-"""The training loop, from the first epoch to the last."""
+"""The training loop, from the first epoch to the last, and the device, precision and processes that it runs on."""
 
 from __future__ import annotations
 
+import logging
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, cuda, nn
+from torch.distributed import is_available, is_torchelastic_launched
 from torch.nn.utils import get_total_norm
 from torch_geometric.data import Data
 
 from sfa import distributed
-from sfa.errors import TrainingError
+from sfa.errors import InputError, TrainingError
 from sfa.methods.base import FeatureMaps, TrainingHooks
 from sfa.sampling import Sampler
-from sfa.train.batch_plan import BatchPlan, Part
+from sfa.train.batch_plan import BatchPlan, Part, parts_of_step, prefetch
 from sfa.train.callbacks import (
     Callback,
     DiagnosticsCallback,
     EarlyStopping,
-    GradientScale,
+    LambdaCallback,
     Progress,
     RestoreBest,
     TrainingState,
 )
 from sfa.train.checkpoint import CheckpointCallback
-from sfa.train.fabric import PrecisionName, make_fabric
 from sfa.train.optim import OptimizerName, learning_rate, make_optimizer, set_rate
-from sfa.train.prefetch import parts_of_step, prefetch
 from sfa.train.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+    from lightning_fabric.plugins import Precision
+
+PrecisionName = Literal["32", "bf16-mixed", "16-mixed"]
 
 
 def train(
@@ -72,24 +76,19 @@ def train(
             also takes ``observe``, as a :class:`~sfa.methods.Method` does.
         data: The whole graph, or set of graphs or images.
         epochs: Passes over the nodes, graphs or images at most.
-        optimizer: ``adam``, ``adamw``, ``sgd`` or ``lars`` (:class:`LARS`).
-        lr: Peak learning rate.
+        optimizer: ``adam``, ``adamw``, ``sgd`` or ``lars`` (:class:`LARS`); ``momentum`` is that of the last two.
+        lr: Peak learning rate; see :func:`learning_rate` for ``warmup``, ``warmup_from`` and ``cosine``.
         weight_decay: L2 penalty, or decay of AdamW.
-        momentum: Of SGD and LARS.
-        warmup: Epochs of linear rise to ``lr``.
-        warmup_from: The rate that the rise begins at; see :func:`learning_rate`.
-        cosine: Let the rate fall to zero along a cosine after the warm-up.
         precision: ``32``, or autocast to ``bf16-mixed`` or, on a GPU, ``16-mixed``; weights stay in float32.
         accumulate: Parts of the batch of a step whose gradients are added up to save memory; batch normalization,
             spectral maps and negatives see their part alone.
         patience: Epochs without progress before :class:`EarlyStopping`; never, if ``None``.
         restore_best: End with the weights of the epoch of lowest loss (:class:`RestoreBest`), not of the last.
         seed: Source of all randomness of the steps.
-        checkpoint_every: Epochs between checkpoints.
         diagnose_every: Epochs between two diagnostics (:class:`DiagnosticsCallback`); never, if 0.
         device: See :func:`make_fabric`.
         sampler: Cuts an epoch into batches; see :class:`BatchPlan`. Processes started by ``torchrun`` share each batch.
-        folder: Where metrics and checkpoints go (:class:`CheckpointCallback`); nowhere, if ``None``.
+        folder: Where metrics and, every ``checkpoint_every`` epochs, checkpoints go; nowhere, if ``None``.
         resume: Continue from the checkpoint of the folder, if it has one. The result is the same to the bit.
         callbacks: Called after the built-in ones, but before metrics and checkpoints are written.
     """
@@ -110,6 +109,7 @@ def train(
         *([DiagnosticsCallback(diagnose_every)] if diagnose_every else []),
         *([EarlyStopping(patience)] if patience is not None else []),
         *([RestoreBest()] if restore_best else []),
+        LambdaCallback(on_train_end=lambda _: hooks.after_training(batches.data)),
         *callbacks,
         *([CheckpointCallback(folder, every=checkpoint_every, resume=resume)] if folder else []),
     ]
@@ -119,8 +119,7 @@ def train(
         for callback in every_callback:
             stack.callback(callback.teardown, state)
             callback.setup(state)
-        was_finished = state.progress.finished  # as a resumed run may be
-        if was_finished:
+        if state.progress.finished:  # as a resumed run may be
             return state.progress
         hooks.before_training(batches.data)
         state.call("on_train_start")
@@ -182,3 +181,48 @@ def require_finite(number: float, what: str, epoch: int, folder: RunFolder | Non
     if not math.isfinite(number):
         kept = f" The last good checkpoint is kept in {folder.path}." if folder and folder.checkpoint.exists() else ""
         raise TrainingError(f"{what} at epoch {epoch + 1}: try a smaller learning rate or a larger tau.{kept}")
+
+
+def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") -> Fabric:
+    """Make Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
+
+    A process that ``torchrun`` started joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
+    """
+    from lightning_fabric import Fabric  # slow to import, and embedding needs none
+
+    if isinstance(device, Fabric):
+        return device
+    name, _, index = device.partition(":")
+    if name == "mps":
+        raise InputError("The device 'mps' cannot be used: PyTorch has no sparse matrices on it. Use cpu.")
+    if name == "auto":
+        name = "cuda" if cuda.is_available() else "cpu"
+    if name == "cpu" and precision == "16-mixed":
+        raise InputError("The precision 16-mixed needs a GPU, and training is on the CPU: take bf16-mixed, or 32.")
+    by_torchrun = is_available() and is_torchelastic_launched()
+    total, here = (int(os.environ[key]) for key in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")) if by_torchrun else (1, 1)
+    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells standard error of each thing it is asked
+    try:
+        if total == 1:
+            devices = [int(index)] if index and name != "cpu" else 1
+            return Fabric(accelerator=name, devices=devices, precision=precision)
+        fabric = Fabric(accelerator=name, devices=here, num_nodes=total // here, strategy="ddp", precision=precision)
+        fabric.launch()
+        return fabric
+    except (ValueError, RuntimeError, ImportError) as error:
+        raise InputError(f"The device {device!r} cannot be used here (see `sfa doctor`): {error}") from error
+
+
+@dataclass(eq=False)
+class GradientScale(Callback):
+    """Keep the scale of the loss under ``16-mixed`` in checkpoints; other precisions have none."""
+
+    state_key = "precision"
+    precision: Precision
+
+    def state_dict(self) -> dict[str, Tensor]:
+        kept = self.precision.state_dict()
+        return {key: torch.tensor(n, dtype=torch.float64 if isinstance(n, float) else None) for key, n in kept.items()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.precision.load_state_dict({name: value.item() for name, value in state.items()})

@@ -79,16 +79,8 @@ class LARS(torch.optim.Optimizer):
         v \leftarrow \mu v + \min(\lambda / \gamma, 1) (g + \beta w), \qquad
         w \leftarrow w - \gamma v.
 
-    Without clipping (the paper's form) :math:`\lambda` stands in place of the minimum. Where weights or gradients are
-    zero, :math:`v \leftarrow \mu v + g`.
-
-    Args:
-        params: Weights, or groups of them. A group with ``adaptive=False`` is left to SGD with momentum.
-        lr: The learning rate :math:`\gamma`; 0 moves nothing.
-        momentum: :math:`\mu`.
-        weight_decay: :math:`\beta`.
-        eta: The trust coefficient :math:`\eta`.
-        clip: Whether the local rate is clipped at :math:`\gamma`.
+    Without ``clip`` (the paper's form) :math:`\lambda` stands in place of the minimum. Where weights or gradients are
+    zero, :math:`v \leftarrow \mu v + g`. A group of weights with ``adaptive=False`` is left to SGD with momentum.
     """
 
     def __init__(
@@ -106,10 +98,8 @@ class LARS(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
         for group in self.param_groups:
             for w in group["params"]:
                 if w.grad is not None:

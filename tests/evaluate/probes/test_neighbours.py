@@ -13,8 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from torch_geometric.data import Data
 
 from sfa.evaluate.probes import KNNProbe
-from sfa.evaluate.probes import knn as neighbours
-from sfa.evaluate.probes.knn import rank_votes
+from sfa.evaluate.probes import base as neighbours
+from sfa.evaluate.probes.base import rank_votes
 from sfa.evaluate.splits import random_splits
 from sfa.matrices import unit_rows
 

@@ -15,8 +15,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.probes import WeightedKNNProbe
-from sfa.evaluate.probes import knn as neighbours
-from sfa.evaluate.probes.knn import rank_votes
+from sfa.evaluate.probes import base as neighbours
+from sfa.evaluate.probes.base import rank_votes
 from sfa.evaluate.splits import Split, random_splits
 from sfa.matrices import unit_rows
 

@@ -16,9 +16,9 @@ from torch_geometric.data import Batch, Data
 from sfa.data import load
 from sfa.errors import InputError
 from sfa.evaluate import Classification, paired_difference, possible
+from sfa.evaluate.baselines import can_be_supervised
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, SVMProbe
 from sfa.evaluate.splits import StratifiedFolds
-from sfa.evaluate.supervised import can_be_supervised
 from sfa.registry import registered, resolve
 
 TU = ["tu-svm-10fold", "tu-linear-10fold"]

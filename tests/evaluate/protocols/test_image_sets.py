@@ -13,10 +13,10 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Classification, paired_difference
-from sfa.evaluate.masked_splits import HeldOutSplits
+from sfa.evaluate.baselines import can_be_supervised
 from sfa.evaluate.probes import KNNProbe, LogisticProbe, SgdProbe, WeightedKNNProbe
 from sfa.evaluate.probes.base import best_labels
-from sfa.evaluate.supervised import can_be_supervised
+from sfa.evaluate.splits import HeldOutSplits
 from sfa.matrices import unit_rows
 from sfa.registry import registered, resolve
 

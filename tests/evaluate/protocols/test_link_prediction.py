@@ -12,7 +12,7 @@ from sfa.data import build_graph
 from sfa.errors import InputError
 from sfa.evaluate import LinkPrediction
 from sfa.evaluate.protocols.link_prediction import predict_links
-from sfa.graph.rewiring import replace_edges
+from sfa.graph.batches import replace_edges
 from sfa.registry import resolve
 
 LINKS = resolve("protocol", "link-prediction")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.plans import Variant, starting_point
+from sfa.paper.results_files import Entry
 from sfa.registry import resolve
 from sfa.run.identity import recipe_hash
 

@@ -9,7 +9,7 @@ import pytest
 
 from sfa.paper.tables.definition import NUMBERS, Point, definition_of
 from sfa.paper.tables.make import TableMaker
-from sfa.paper.tables.selection import Selection, study_calls
+from sfa.paper.tables.selection import Selection
 from tests.paper.tables.conftest import NewEntry, variant_of
 
 DEFINITIONS = {number: found for number in NUMBERS if (found := definition_of(number)) is not None}
@@ -25,7 +25,7 @@ def test_they_cover_exactly_what_is_missing(kept: int) -> None:
     grid = definition.grid(definition.datasets, definition.lines)
     every = [point for points in grid.values() for point in points.values()]
     missing = [point for place, point in enumerate(every) if place % kept == 0]
-    found = study_calls(definition, missing, Selection())
+    found = TableMaker(definition, Selection(), (), ()).calls(missing)
     asked = [
         (order.recipe, dataset, method) for order in found for dataset in order.datasets for method in order.methods
     ]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sfa.paper.entry import Entry
 from sfa.paper.plans import Variant
+from sfa.paper.results_files import Entry
 from sfa.paper.tables.definition import definition_of
 from sfa.paper.tables.formats import render
 from sfa.paper.tables.make import TableMaker, make_table, shipped_entries

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sfa.errors import InputError
-from sfa.paper.entry import Entry
+from sfa.paper.results_files import Entry
 from sfa.paper.tables.definition import load
 from sfa.paper.tables.make import make_table
 from sfa.paper.tables.model import Cell, Table

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfa.evaluate import Score
-from sfa.paper.entry import Entry
 from sfa.paper.plans import Variant
+from sfa.paper.results_files import Entry
 from sfa.paper.tables.definition import Line, Point, definition_of
 from sfa.paper.tables.matching import Measurements
 from sfa.paper.tables.selection import Selection

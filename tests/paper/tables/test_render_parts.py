@@ -8,8 +8,7 @@ import pytest
 
 from sfa.errors import InputError
 from sfa.paper.tables.formats import FORMATS, render
-from sfa.paper.tables.model import Cell, Interval, Measured, Row
-from sfa.paper.tables.text import measured_how, text_of
+from sfa.paper.tables.model import Cell, Interval, Measured, Row, text_of
 from tests.paper.tables.random_tables import small_table, value
 
 
@@ -41,7 +40,7 @@ def test_each_way_of_measuring_has_a_number() -> None:
     ],
 )
 def test_how_it_was_measured_in_words(measured: Measured, text: str) -> None:
-    assert measured_how(measured) == text
+    assert measured.how == text
 
 
 def test_what_is_not_measured_says_so() -> None:

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from sfa.paper.tables.definition import NUMBERS
+from sfa.paper.tables.formats import print_table
 from sfa.paper.tables.model import Cell, Row, Table
-from sfa.paper.tables.terminal import print_table
 from tests.paper.tables.random_tables import HOSTILE, printed_table, remarks_of, small_table, tables, value, values_of
 
 BORDERS = str.maketrans(dict.fromkeys("┏┳┓┃┡╇┩━│├┼┤─└┴┘", " "))

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from sfa.paper.entry import Entry
 from sfa.paper.plans import Variant
+from sfa.paper.results_files import Entry
+from sfa.paper.tables.definition import shipped_tables
 from sfa.paper.tables.formats import render
-from sfa.paper.tables.make import shipped_entries
+from sfa.paper.tables.make import make_tables, shipped_entries
 from sfa.paper.tables.selection import MACHINE
-from sfa.paper.tables.shipped import make_tables, shipped_tables
 from sfa.run import Recipe
 from sfa.run.identity import recipe_hash, run_key
 
 
 @pytest.mark.slow
 def test_tables_made_beforehand_are_those_made_now() -> None:
-    """Else ``python -m sfa.paper.tables.shipped`` makes them anew."""
+    """Else ``python -m sfa.paper.tables.make`` makes them anew."""
     for number, table in make_tables().items():
         assert render(shipped_tables()[number], "csv") == render(table, "csv")
         assert render(shipped_tables()[number], "md") == render(table, "md")

@@ -1,24 +1,29 @@
 """Read a graph or a graph set from a file or a folder; the reader is chosen by suffix."""
 
+import pickle
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import torch
+from scipy import sparse
 from torch_geometric.data import Data
+from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import GlobalStorage
 
+from sfa.data.arrays import check_keys, read_arrays
+from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_graphs
 from sfa.data.downloads import existing, explain_damage
-from sfa.data.graph import count_nodes
-from sfa.data.labels import check_ids
-from sfa.data.raw import build, in_graph, join_graphs
-from sfa.data.readers.graph_formats import read_networkx, read_npz, read_torch
-from sfa.data.readers.graph_tables import SUFFIXES as FEATURE_SUFFIXES
-from sfa.data.readers.graph_tables import join_features, read_edge_list, read_features
+from sfa.data.graph import adjacency_edges, count_nodes
+from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
-from sfa.data.readers.tables import read_labels, read_pairs
+from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
+from sfa.data.readers.tables import parse_ids, read_edge_list, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 from sfa.folders import PathLike
-from sfa.tasks import Task
 
-READERS = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"
 FEATURES = ".features"
@@ -33,9 +38,9 @@ def read_graph(
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
-    The file is a `.npz` (keys in `sfa.data.readers.graph_formats`), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG
-    Data), `.gml` or `.graphml`. A graph set is a folder with one file a graph (see `read_graph_folder`), a `.npz` with
-    a key `ptr`, or a `.pt` with a list of PyG Data; `labels` are then of the graphs.
+    The file is a `.npz` (see `read_npz` for its keys), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG Data), `.gml`
+    or `.graphml`; nothing in it is ever run or unpickled. A graph set is a folder with one file a graph (see
+    `read_graph_folder`), a `.npz` with a key `ptr`, or a `.pt` with a list of PyG Data; `labels` are then its graphs'.
 
     Features larger than the memory go into a `.npy` file of their own, which is mapped. Where there are no features at
     all, `node_features` says what to make them of: `degree`, `random` or `spectral` (see `sfa.data.structural`).
@@ -58,35 +63,26 @@ def read_graph(
     label_path = None if labels is None else existing(labels, "label")
     table = None if features is None else read_features(existing(features, "feature"))
     raw = _read_raw(full, table, label_path, node_features)
-    item: Task = "node" if raw.get("ptr") is None else "graph"
-    if item == "node":
-        if table is not None:
-            join_features(raw, table)
-        if raw.x is None and node_features is None:
-            raise _no_features(full)
-        ids = raw.get("node_ids")
-        count = count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index, ids, raw.y)
-    elif table is not None:
+    is_set = raw.get("ptr") is not None
+    if is_set and table is not None:
         raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
-    else:
-        ids, count = raw.get("graph_ids"), len(raw.ptr) - 1
+    if table is not None:
+        join_features(raw, table)
+    if not is_set and raw.x is None and node_features is None:
+        raise _no_features(full)
     if label_path is not None:
         if raw.y is not None:
             raise InputError(
                 "Labels are given twice: the graph or feature file has its own, so leave out labels= (--labels)."
             )
-        raw.y = read_labels(label_path, range(count) if ids is None else ids, item)
+        ids = raw.get("graph_ids" if is_set else "node_ids")
+        count = len(raw.ptr) - 1 if is_set else count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index)
+        raw.y = read_labels(label_path, range(count) if ids is None else ids, "graph" if is_set else "node")
     return build(raw, name=full.stem, node_features=node_features)
 
 
 def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_features: str | None = None) -> Data:
     """Read the graphs of a folder, in the order of their file names; a graph is called by its file's name.
-
-        my_graphs/
-            aspirin.gml
-            water.csv
-            water.features.csv
-            labels.csv
 
     Each file that `read_graph` can read is a graph; others, and folders, are left alone. `NAME.features.csv` (or
     `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the graph `NAME`, if its own file has none. `labels.csv`, or
@@ -132,11 +128,10 @@ def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features
             return READERS[path.suffix.lower()](path)
     if table is None and node_features is None:
         raise _no_features(path)
+    ids = None if table is None else table.get("node_ids") or range(len(table.x))
     others = [] if labels is None or table is not None else read_pairs(labels)[0]
     with explain_damage(path):
-        if table is None:
-            return read_edge_list(path, others=others)
-        return read_edge_list(path, table.get("node_ids") or range(len(table.x)))
+        return read_edge_list(path, ids, others)
 
 
 def _no_features(path: Path) -> InputError:
@@ -160,3 +155,141 @@ def _read_member(path: Path, features: Path | None) -> Data:
     if raw.get("num_nodes") is None and raw.get("node_ids") is not None:
         raw.num_nodes = len(raw.node_ids)
     return raw
+
+
+def join_features(raw: Data, table: Data) -> None:
+    """Put the table's rows into the order of the graph's nodes.
+
+    Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
+    taken row by row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
+    """
+    if raw.x is not None:
+        raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")
+    if raw.y is not None and table.y is not None:
+        raise InputError("Labels are given twice: in the graph file and in the feature file's column 'label'.")
+    raw.x, raw.y = table.x, raw.y if table.y is None else table.y
+    if table.get("node_ids") is None:
+        return
+    row_of = {str(one): row for row, one in enumerate(table.node_ids)}
+    if raw.get("node_ids") is None:
+        is_counted = row_of.keys() == {str(i) for i in range(len(row_of))}
+        raw.node_ids = list(range(len(row_of))) if is_counted else list(table.node_ids)
+    nodes = [str(one) for one in raw.node_ids]
+    if row_of.keys() != set(nodes):
+        missing, strange = sorted(set(nodes) - row_of.keys()), sorted(row_of.keys() - set(nodes))
+        what = f"no row for the node {missing[0]!r} of" if missing else f"a row for the node {strange[0]!r}, not in"
+        raise InputError(f"The feature file has {what} the graph; each node needs one row.")
+    order = [row_of[one] for one in nodes]
+    raw.x = table.x[order]
+    if table.y is not None:
+        raw.y = table.y[order]
+
+
+CSR_PARTS = ("data", "indices", "indptr", "shape")
+OWN = {"x", "edge_index", "edge_weight", "y", "class_names", "node_ids", "ptr", "graph_ids", *MASKS}
+KEYS = OWN | {"labels"} | {f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS}
+SAME = (("y", "labels"), ("x", "attr_data"), ("edge_index", "adj_data"), ("edge_weight", "adj_data"))
+# What a saved Data is made of; torch_geometric tells torch of only some of it.
+SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+
+
+def read_npz(path: Path) -> Data:
+    """Read a `.npz`: the arguments of `build_graph` or, with `ptr`, of `build_graphs` by name (edges: `edge_index`).
+
+    Features and edges may be CSR matrices, under gnn-benchmark's keys `attr_data`, `attr_indices`, `attr_indptr`,
+    `attr_shape` and `adj_data`, …. A file of `scipy.sparse.save_npz` is an adjacency, without features.
+    """
+    arrays = read_arrays(path)
+    if {"format", "shape", "data"} <= arrays.keys():
+        raw, adjacency = Data(), sparse.load_npz(path)
+    else:
+        check_keys(arrays, path, KEYS, SAME)
+        raw = Data.from_dict({key: value for key, value in arrays.items() if key in OWN})
+        if "labels" in arrays:
+            raw.y = arrays["labels"]
+        for key in ("node_ids", "graph_ids"):
+            if key in raw:
+                raw[key] = raw[key].tolist()
+        if "x" not in arrays and any(key.startswith("attr_") for key in arrays):
+            raw.x = _read_csr(arrays, "attr", path)
+        if "edge_index" in arrays:
+            return raw
+        if not any(key.startswith("adj_") for key in arrays):
+            holds = ", ".join(sorted(arrays)) or "nothing"
+            raise InputError(f"{path} has no edges: the key edge_index or adj_data is missing; the file holds {holds}.")
+        adjacency = _read_csr(arrays, "adj", path)
+    raw.num_nodes = int(adjacency.shape[0])
+    raw.edge_index, raw.edge_weight = adjacency_edges(adjacency, raw.num_nodes)
+    return raw
+
+
+def read_torch(path: Path) -> Data:
+    """Read a saved PyG `Data`, a dictionary of its tensors, or a list of Data, which is a graph set.
+
+    A file that needs more than tensors and PyG's own classes is refused.
+    """
+    try:
+        with torch.serialization.safe_globals(SAFE), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about pickles that it then refuses
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(
+            f"{path} cannot be loaded safely: it is damaged, or holds more than tensors and a torch_geometric Data; "
+            "save Data(x=..., edge_index=..., y=...) with torch.save."
+        ) from error
+    if isinstance(loaded, (list, tuple)) and all(isinstance(one, Data) for one in loaded):
+        loaded = as_graphs(loaded, name=path.stem)
+        if "features_of" in loaded:
+            loaded.x = None  # not the file's: what they are to be made of is yet to be said
+    if isinstance(loaded, dict):
+        loaded = Data.from_dict(loaded)
+    if not isinstance(loaded, Data):
+        raise InputError(
+            f"{path} holds a {type(loaded).__name__}, but a torch_geometric Data or a list of them is needed."
+        )
+    if loaded.edge_index is None:
+        raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
+    if not isinstance(loaded.get("class_names"), (list, tuple, type(None))):
+        kind = type(loaded.class_names).__name__
+        raise InputError(f"{path} has class_names that are a {kind}, but a list of names is needed.")
+    loaded.mapped_features = False  # wherever the features were when it was saved
+    return loaded
+
+
+def read_networkx(path: Path) -> Data:
+    """Read a GML or GraphML file: node attributes `x` or `features` and `y` or `label`, edge attribute `weight`.
+
+    In GML the attribute `label` names the node, so the class is `y` there. GraphML has no lists: features are written
+    as one text, such as "0.5 1 0" or "[0.5, 1, 0]".
+    """
+    import networkx as nx
+
+    is_gml = path.suffix.lower() == ".gml"
+    try:
+        graph = nx.read_gml(path) if is_gml else nx.read_graphml(path)
+    except nx.NetworkXError as error:
+        if not is_gml or "label" not in str(error):
+            raise
+        graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
+    raw = from_networkx(graph)
+    raw.node_ids, raw.name = list(parse_ids(raw.node_ids)), None
+    return raw
+
+
+def _read_csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
+    lacking = [f"{prefix}_{part}" for part in CSR_PARTS if f"{prefix}_{part}" not in arrays]
+    if lacking:
+        raise InputError(
+            f"{path} has an incomplete sparse matrix: the key {' and '.join(lacking)} is missing; the file holds "
+            f"{', '.join(sorted(arrays))}."
+        )
+    data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in CSR_PARTS)
+    if data.dtype == np.float16:  # which SciPy does not have
+        data = data.astype(np.float32)
+    parts = data, indices.astype(np.int64), indptr.astype(np.int64)
+    matrix = sparse.csr_array(parts, shape=tuple(int(size) for size in shape))
+    matrix.check_format(full_check=True)  # a wrong index would otherwise read beyond the arrays
+    return matrix
+
+
+READERS = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}

@@ -4,16 +4,16 @@ import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from posixpath import join
+from typing import Any
 
 import numpy as np
 from torch_geometric.data import Data
 
 from sfa.data.downloads import existing, explain_damage
-from sfa.data.images import build_images
+from sfa.data.images import build_images, holds_image_arrays
 from sfa.data.readers.graph import LABELS, READERS
-from sfa.data.readers.image_arrays import holds_image_arrays
-from sfa.data.readers.image_file import SUFFIXES
-from sfa.data.readers.image_pixels import ImageDecoder, OnImage
+from sfa.data.readers.image_file import SUFFIXES, ImageDecoder, OnImage
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 from sfa.folders import PathLike
@@ -72,37 +72,32 @@ def read_image_folder(
 ) -> Data:
     """Read the images of a folder, in color, in the order of their paths; an image is called by its path in the folder.
 
-        by class            in parts                 flat
-        my_images/          my_images/               my_images/
-            cat/                train/                   0.png
-                0.png               cat/0.png            1.png
-                more/1.png          dog/1.jpg            labels.csv
-            dog/                test/
-                0.jpg               cat/2.png
-
-    Files with a suffix in `SUFFIXES` are images; others, and whatever is hidden, are left alone. A class is a folder;
-    how images lie in folders below it makes no difference. `labels.csv` beside flat images is a table (id, label) of
-    them, `0.png,cat` (or `0,cat`, if no other image is called 0). A file given as `labels` counts instead of either.
-    The part to test on is called `test`, `val`, `validation` or `valid`; where there is `test` and one of the others,
-    that other is the part to validate on. Images may lie flat in parts too.
+    They lie in class folders (`cat/0.png`, `cat/more/1.png`), in parts (`train/cat/0.png`, `test/0.png`) or flat. Files
+    with a suffix in `SUFFIXES` are images; others, and whatever is hidden, are left alone. `labels.csv` beside flat
+    images is a table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0). A file given as
+    `labels` counts instead of either. The part to test on is called `test`, `val`, `validation` or `valid`; where there
+    is `test` and one of the others, that other is the part to validate on.
 
     Args:
         folder: Where the images are.
         image_size: The shorter side of every image is brought to so many pixels and the center square is kept; if not
             given, all images must have one size.
-        skip_corrupt: Images that cannot be read are left out (`left_out_remark`), where they are an error otherwise.
+        skip_corrupt: Leave images that cannot be read out, with their ids in `left_out` of the set; otherwise an error.
         labels: A table (id, label), ids as `train/cat/0.png`.
         classes: The class folders to read, and what the classes are called; all, by their folders' names, if not given.
         test: What the part to test on may be called, the first choice first.
         on_image: Called after each image that is decoded with how many are done and how many there are.
-
-    Returns:
-        The image set, with `left_out`, the ids of images that could not be read, if there are such.
     """
     check_image_size(image_size)
     parts = _find_parts(folder, test)
     found = {part: _find_images(folder, part, classes) for part in parts or [""]}
-    names = _class_names(folder, found)
+    (first, learned), *others = found.items()
+    for part, by_class in others:
+        strange = sorted(by_class.keys() - learned.keys())
+        if strange:
+            what = f"a class {strange[0]!r}" if strange[0] else "images in no class folder"
+            raise InputError(f"The folder {folder / part} has {what}, which {folder / first} does not have.")
+    names = [name for name in learned if name]  # none if the images lie in no class folders
     # One row an image: its id, its class folder and its part.
     rows = [(one, name, i) for i, by in enumerate(found.values()) for name, images in by.items() for one in images]
     ids = [one for one, _, _ in rows]
@@ -124,20 +119,15 @@ def read_image_folder(
         class_names = names if classes is None else [classes[name] for name in names]
     elif labels is not None or table.is_file():
         y = read_labels(table, ids, "image")
-    decoder = ImageDecoder(folder, ids, image_size=image_size, skip_corrupt=skip_corrupt, on_image=on_image)
+    decoder = ImageDecoder(folder, ids, image_size, skip_corrupt, on_image)
     x, mapped = decoder.decode()
     kept = np.array([one not in decoder.left_out for one in ids])
-    part = np.array([i for _, _, i in rows])[kept]
+    y, ids = None if y is None else y[kept], [one for one in ids if one not in decoder.left_out]
+    part_of_image = np.array([i for _, _, i in rows])[kept]
     masks = ("train_mask", "test_mask", "val_mask")[: len(parts)] if len(parts) > 1 else ()
-    data = build_images(
-        x,
-        y=None if y is None else y[kept],
-        image_ids=[one for one in ids if one not in decoder.left_out],
-        class_names=class_names,
-        name=folder.resolve().name or "images",
-        mapped=mapped,
-        **{mask: part == i for i, mask in enumerate(masks)},
-    )
+    in_parts: dict[str, Any] = {mask: part_of_image == i for i, mask in enumerate(masks)}
+    name = folder.resolve().name or "images"
+    data = build_images(x, y=y, image_ids=ids, class_names=class_names, name=name, mapped=mapped, **in_parts)
     if decoder.left_out:
         data.left_out = list(decoder.left_out)
     return data
@@ -196,24 +186,13 @@ def _find_images(folder: Path, part: str, classes: Collection[str] | None) -> di
                 f"The folder {top} has images in it ({images[0]}) and in folders ({inner}/): put each into the folder "
                 "of its class, or all into one folder."
             )
-        return {"": [_join(part, name) for name in images]}
-    found = {name: sorted(_walk(folder, _join(part, name))) for name in folders}
+        return {"": [join(part, name) for name in images]}
+    found = {name: sorted(_walk(folder, join(part, name))) for name in folders}
     empty = next((name for name, ids in found.items() if not ids), None)
     if empty is not None or not found:
         what = "no images in it" if not any(found.values()) else f"a folder {empty}/ with no images in it"
         raise InputError(f"The folder {top} has {what}; allowed are {', '.join(SUFFIXES)}.")
     return found
-
-
-def _class_names(folder: Path, found: dict[str, dict[str, list[str]]]) -> list[str]:
-    """Return the names of the classes, none if the images lie in no class folders; the first part has every class."""
-    (first, learned), *others = found.items()
-    for part, by_class in others:
-        strange = sorted(by_class.keys() - learned.keys())
-        if strange:
-            what = f"a class {strange[0]!r}" if strange[0] else "images in no class folder"
-            raise InputError(f"The folder {folder / part} has {what}, which {folder / first} does not have.")
-    return [name for name in learned if name]
 
 
 def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]:
@@ -222,9 +201,9 @@ def _walk(folder: Path, name: str, above: tuple[str, ...] = ()) -> Iterator[str]
     if real in above:
         return
     folders, images = _scan(folder / name)
-    yield from (_join(name, image) for image in images)
+    yield from (join(name, image) for image in images)
     for inner in folders:
-        yield from _walk(folder, _join(name, inner), (*above, real))
+        yield from _walk(folder, join(name, inner), (*above, real))
 
 
 def _scan(folder: Path) -> tuple[list[str], list[str]]:
@@ -239,7 +218,3 @@ def _scan(folder: Path) -> tuple[list[str], list[str]]:
             elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and (entry.is_file() or entry.is_symlink()):
                 images.append(entry.name)
     return sorted(folders), sorted(images)
-
-
-def _join(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name

@@ -1,7 +1,8 @@
-"""Read text tables: the separator, the first row, ids, labels, and tables (id, label)."""
+"""Read tables: edge lists (source, target, perhaps weight), features of nodes, and labels (id, label)."""
 
 import csv
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from torch_geometric.data import Data
 
 from sfa.data.downloads import explain_damage
 from sfa.data.labels import is_unknown
@@ -20,6 +22,11 @@ from sfa.tasks import Task
 
 ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
 LABEL_NAMES = ("label", "labels", "y", "class", "subject")
+SOURCE = {"source", "src", "from", "u", "node1", "sourcenodeid", "citing"}
+TARGET = {"target", "dst", "to", "v", "node2", "targetnodeid", "cited"}
+WEIGHT = {"weight", "w", "value"}
+SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
+MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
 
 
 class TextTable:
@@ -41,17 +48,9 @@ class TextTable:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # cells would be dropped
             try:
-                return pd.read_csv(
-                    self.path,
-                    sep=self.separator or r"\s+",
-                    skiprows=self.skip,
-                    names=list(range(len(self.first_row))),
-                    index_col=False,
-                    keep_default_na=False,
-                    skipinitialspace=True,
-                    encoding="utf-8-sig",
-                    **options,
-                )
+                layout = {"sep": self.separator or r"\s+", "skiprows": self.skip, "skipinitialspace": True}
+                cells = {"names": list(range(len(self.first_row))), "index_col": False, "keep_default_na": False}
+                return pd.read_csv(self.path, encoding="utf-8-sig", **layout, **cells, **options)
             except (pd.errors.ParserError, pd.errors.ParserWarning):
                 self._check_widths()
                 raise
@@ -65,13 +64,10 @@ class TextTable:
 
     def _check_widths(self) -> None:
         with self.path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file):
-                width = len(self._cells(line))
-                if number >= self.skip and line.strip() and width != len(self.first_row):
-                    raise InputError(
-                        f"{self.path} has {width} columns in line {number + 1}, but {len(self.first_row)} in its first "
-                        "row."
-                    )
+            for number, line in enumerate(file, start=1):
+                width, first = len(self._cells(line)), len(self.first_row)
+                if number > self.skip and line.strip() and width != first:
+                    raise InputError(f"{self.path} has {width} columns in line {number}, but {first} in its first row.")
 
     def _cells(self, line: str) -> list[str]:
         text = line.rstrip("\r\n") if self.separator else " ".join(line.split())
@@ -94,7 +90,7 @@ def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
     except ValueError:
         return ids
     fit = all(-(2**63) <= number < 2**63 for number in numbers)  # a longer one would not go into any table of numbers
-    return numbers if fit and all(str(number) == one for number, one in zip(numbers, ids, strict=True)) else ids
+    return numbers if fit and list(map(str, numbers)) == ids else ids
 
 
 def parse_labels(texts: list[str]) -> list[int | str | None]:
@@ -108,13 +104,15 @@ def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[
 
     An image may be listed without the suffix of its file, if there is no other of that name.
     """
-    position = {str(one): i for i, one in enumerate(ids)}
+    position: dict[str, int] = {str(one): i for i, one in enumerate(ids)}
     named, texts = read_pairs(path, position, item)
-    stems = _stems(ids) if item == "image" else {}
+    files = [(*os.path.splitext(one), i) for one, i in position.items() if item == "image"]
+    stems = Counter(stem for stem, suffix, _ in files if suffix.lower() in IMAGE_SUFFIXES)
+    by_stem = {stem: i for stem, suffix, i in files if suffix.lower() in IMAGE_SUFFIXES and stems[stem] == 1}
     labels = np.full(len(ids), None, dtype=object)
     seen: set[int] = set()
     for one, label in zip(named, parse_labels(texts), strict=True):
-        place = position.get(one, stems.get(one))
+        place = position.get(one, by_stem.get(one))
         if place is None:
             holder = "the graph" if item == "node" else "the set"
             hint = f"; ids are names of files such as {ids[0]}" if stems else ""
@@ -138,9 +136,150 @@ def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> t
     return named[start:], texts[start:]
 
 
-def _stems(ids: Sequence[Any]) -> dict[str, int | None]:
-    """Return the places of names of image files, by what comes before the suffix; None where that is not unique."""
-    names = [(*os.path.splitext(str(one)), place) for place, one in enumerate(ids)]
-    files = [(stem, place) for stem, suffix, place in names if suffix.lower() in IMAGE_SUFFIXES]
-    counts = Counter(stem for stem, _ in files)
-    return {stem: place if counts[stem] == 1 else None for stem, place in files}
+def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterable[str] = ()) -> Data:
+    """Return the edges as positions of the nodes.
+
+    These are `ids`, as the features name them. If not given, they are those that the edges name, and `others`, which
+    are labeled: in ascending order if all are integers, otherwise in the order in which they first occur.
+    """
+    frame = TextTable(path).read_text()
+    nodes = None if ids is None else pd.Index([str(one) for one in ids])
+    has_header = _has_header(frame, nodes, path)
+    source, target, weight = _find_columns(frame, has_header, path)
+    rows = frame.iloc[int(has_header) :]
+    if rows.empty and ids is None:
+        raise InputError(f"{path} has a header and no edges.")
+    if nodes is None or ids is None:
+        named = pd.concat([rows[source], rows[target]]).sort_index(kind="stable").unique()
+        ids = parse_ids(dict.fromkeys([*named, *others]))
+        ids = sorted(ids) if isinstance(ids[0], int) else ids
+        nodes = pd.Index([str(one) for one in ids])
+    edges = np.stack([nodes.get_indexer(rows[end]) for end in (source, target)]).astype(np.int64)
+    if (edges < 0).any():
+        first = (edges < 0).any(axis=0).argmax()
+        pair = rows[[source, target]].iloc[first].tolist()
+        strange = pair[(edges[:, first] < 0).argmax()]
+        raise InputError(
+            f"{path} has an edge {pair[0]!r} - {pair[1]!r}, but the features have no node {strange!r} (they have "
+            f"{len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if it is the header, call its columns source and target."
+        )
+    raw = Data(edge_index=edges, node_ids=list(ids), num_nodes=len(ids))
+    if weight is not None:
+        wrong = next((text for text in rows[weight] if not is_number(text)), None)
+        if wrong is not None:
+            raise InputError(f"{path} has the edge weight {wrong!r}, which is no number.")
+        raw.edge_weight = np.array(rows[weight].tolist(), dtype=float)
+    return raw
+
+
+def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
+    """Tell whether the first row is a header: it says source and target, or all other rows are integers."""
+    first, ends = frame.iloc[0].tolist(), frame.iloc[1:, :2]
+    if nodes is not None and all(cell in nodes for cell in first[:2]):  # a node may well be called "u" or "source"
+        return False
+    names = {cell.lower() for cell in first}
+    if names & SOURCE and names & TARGET:
+        return True
+    integers = [re.fullmatch(r"-?\d+", cell) is not None for cell in first[:2]]
+    if not any(integers) and len(ends) and all(ends[column].str.fullmatch(r"-?\d+").all() for column in ends):
+        return True
+    if nodes is not None:
+        return False
+    if len(first) > 2 or all(integers):
+        return len(first) == 3 and not is_number(first[2])
+    if not ends.isin(first).any(axis=None):
+        raise InputError(
+            f"{path} begins with {first[0]!r} and {first[-1]!r}, which may be a header or an edge between two nodes: "
+            "add a first row source,target."
+        )
+    return False
+
+
+def _find_columns(frame: Any, has_header: bool, path: Path) -> tuple[int, int, int | None]:
+    """Return the columns of sources, targets and weights: as a header says, else in this order."""
+    width = frame.shape[1]
+    names = [cell.lower() for cell in frame.iloc[0]] if has_header else []
+    found = (next((i for i, name in enumerate(names) if name in known), None) for known in (SOURCE, TARGET, WEIGHT))
+    source, target, weight = found
+    if source is not None and target is not None:
+        if weight is None and width == 3:  # whatever it is called, a third column of numbers is the weight
+            third = 3 - source - target
+            weight = third if all(map(is_number, frame[third].iloc[1:])) else None
+        return source, target, weight
+    if width not in (2, 3):
+        raise InputError(
+            f"{path} has {width} column{'' if width == 1 else 's'}; an edge list has source, target and perhaps "
+            "weight, or a header that says which columns these are."
+        )
+    return 0, 1, 2 if width == 3 else None
+
+
+def read_features(path: Path) -> Data:
+    """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
+
+    A `.npy` is numbers only, row i for node i. It is mapped, and stays so if it is large (see `sfa.data.arrays`): it
+    must not change while in use. Objects in it are refused: nothing is ever unpickled.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
+    with explain_damage(path):
+        is_npy = suffix == ".npy"
+        table = Data(x=np.lib.format.open_memmap(path, mode="r")) if is_npy else _parse_frame(_read_frame(path), path)
+    if table.x.ndim != 2 or len(table.x) == 0:
+        raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
+    return table
+
+
+def _read_frame(path: Path) -> Any:
+    """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
+    if path.suffix.lower() == ".parquet":
+        frame = pd.read_parquet(path)
+        is_plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+        return frame if is_plain else frame.reset_index()  # an index that was set is the node id
+    table = TextTable(path)
+    names = table.first_row
+    counted = [str(i) for i in range(len(names) - 1)]  # how pandas heads columns that have no names
+    has_header = (
+        names[0].lower() in ID_NAMES
+        or (not is_number(names[0]) and names[1:] == counted)
+        or not all(is_number(cell or "nan") for cell in names[1:])
+    )
+    texts: set[Any] = {0, _label_column(names) if has_header else None} - {None}
+    missing = {column: MISSING for column in range(len(names)) if column not in texts}
+    frame = table.read(header=0 if has_header else None, dtype=dict.fromkeys(texts, str), na_values=missing)
+    frame[0] = frame[0].str.strip()
+    frame.columns = pd.Index(names if has_header else frame.columns.map(str))
+    return frame
+
+
+def _parse_frame(frame: Any, path: Path) -> Data:
+    names = [str(name) for name in frame.columns]
+    if frame.empty:
+        raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
+    label = _label_column(names)
+    columns = [i for i in range(1, len(names)) if i != label]
+    for i in columns:
+        if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[i]):
+            example = next((one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one)), "text")
+            raise InputError(
+                f"{path} has {example!r} in its column {names[i]!r}, but every column after the first (the "
+                f"node id) must be numbers, but for one called 'label'."
+            )
+    ids = frame.iloc[:, 0]
+    if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
+        raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
+    repeated = ids[ids.astype(str).duplicated()].tolist()
+    if repeated:
+        raise InputError(f"{path} has the node id {str(repeated[0])!r} more than once; ids must be unique.")
+    table = Data(x=frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan), node_ids=parse_ids(ids))
+    if label is not None:
+        labels = frame.iloc[:, label]
+        if not pd.api.types.is_numeric_dtype(labels.dtype):
+            labels = pd.Series(parse_labels(["" if pd.isna(one) else str(one).strip() for one in labels]), dtype=object)
+        table.y = labels.to_numpy(dtype=object)
+    return table
+
+
+def _label_column(names: list[str]) -> int | None:
+    return next((i for i, name in enumerate(names) if i > 0 and name.strip().lower() == "label"), None)

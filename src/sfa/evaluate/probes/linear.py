@@ -53,10 +53,8 @@ class LogisticProbe(Probe):
             return
         cs, parts = sorted(self.cs), [torch.from_numpy(split.train) for split in splits]
         paths = logistic_regression(z, torch.from_numpy(y), parts, cs, on_part=on_split)
-        chosen = [
-            choose(path.predict(z[split.validation]).numpy(), y[split.validation])
-            for path, split in zip(paths, splits, strict=True)
-        ]
+        pairs = [(path, split.validation) for path, split in zip(paths, splits, strict=True)]
+        chosen = [choose(path.predict(z[part]).numpy(), y[part]) for path, part in pairs]
         best = [(path.coefficients[i], path.intercepts[i]) for path, (i, _) in zip(paths, chosen, strict=True)]
         w, b = (torch.stack(tensors) for tensors in zip(*best, strict=True))  # (splits, k, d) and (splits, k)
         rows = np.unique(np.concatenate([split.test for split in splits]))

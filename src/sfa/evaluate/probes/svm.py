@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -27,8 +28,7 @@ CHUNK_MB = 128  # distances that are computed at a time
 CACHE_MB = 1000  # kernels of all machines that are fitted at once, in single precision
 
 Rows: TypeAlias = "NDArray[np.float64] | sparse.csr_array"
-Predict: TypeAlias = Callable[[float, Labels], Labels]  # from C and the labels of the training rows to those of others
-Prepare: TypeAlias = Callable[[Labels, Labels], Predict]  # from the numbers of the training rows, and of the others
+Machines: TypeAlias = Callable[[float, Labels], Labels]  # from C and the labels of the training rows to those of others
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class SVMProbe(Probe):
     def predict(self, z: Any, y: Labels, splits: Sequence[Split], on_split: OnSplit) -> Iterator[Prediction]:
         used = np.unique(np.concatenate([part for split in splits for part in (split.train, split.test)]))
         rows: Rows = (z.double().numpy() if isinstance(z, Tensor) else z)[used]
-        prepare = rbf_machines(rows) if self.kernel == "rbf" else linear_machines(rows)
+        keeps_distances = self.kernel == "rbf" and rows.shape[0] <= MOST_DISTANCES
+        prepare = partial(self.machines, rows, squared_distances(rows) if keeps_distances else None)
         for split in splits:
             train, test = (np.searchsorted(used, part) for part in (split.train, split.test))
             with ignore_warnings(), threadpool_limits(1, user_api="blas"):  # a second BLAS thread would disturb
@@ -75,7 +76,7 @@ class SVMProbe(Probe):
             on_split()
             yield Prediction(predicted, self.cs[best], validation)
 
-    def choose(self, prepare: Prepare, train: Labels, labels: Labels) -> tuple[int, float]:
+    def choose(self, prepare: Callable[[Labels, Labels], Machines], train: Labels, labels: Labels) -> tuple[int, float]:
         """Return the place of the best ``C`` and its mean accuracy in per cent, of training rows and labels alone."""
         folds = list(StratifiedKFold(self.folds).split(train, labels))
         runs: list[dict[float, Future[Labels]]] = []
@@ -90,37 +91,22 @@ class SVMProbe(Probe):
         best = int(accuracies.argmax())
         return best, 100 * float(accuracies[best])
 
-
-def linear_machines(rows: Rows) -> Prepare:
-    """Use liblinear, solved in the primal, on standardized dense columns or on sparse rows as given."""
-
-    def prepare(train: Labels, others: Labels) -> Predict:
+    def machines(self, rows: Rows, distances: NDArray[np.float64] | None, train: Labels, others: Labels) -> Machines:
+        """Prepare the training rows and the others once for all ``C``; all parts share the distances of the rows."""
         x, queries = rows[train], rows[others]
-        if not sparse.issparse(rows):
-            scaler = StandardScaler().fit(x)
-            x, queries = scaler.transform(x), scaler.transform(queries)
-        return lambda c, labels: LinearSVC(C=c, dual=False).fit(x, labels).predict(queries)
-
-    return prepare
-
-
-def rbf_machines(rows: Rows) -> Prepare:
-    """Use libsvm with a Gaussian kernel: all share the distances, and the machines of a training part its kernel."""
-    distances = squared_distances(rows) if rows.shape[0] <= MOST_DISTANCES else None
-    cache = CACHE_MB / torch.get_num_threads()
-
-    def prepare(train: Labels, others: Labels) -> Predict:
-        gamma = scale(rows[train])
+        if self.kernel == "linear":
+            if not sparse.issparse(rows):
+                scaler = StandardScaler().fit(x)
+                x, queries = scaler.transform(x), scaler.transform(queries)
+            return lambda c, labels: LinearSVC(C=c, dual=False).fit(x, labels).predict(queries)
+        gamma, cache = scale(x), CACHE_MB / torch.get_num_threads()
         if distances is None:
-            x, queries = rows[train], rows[others]
             return lambda c, labels: SVC(C=c, gamma=gamma, cache_size=cache).fit(x, labels).predict(queries)
         x, queries = (distances[np.ix_(part, train)] for part in (train, others))
         for values in (x, queries):
             values *= -gamma
             np.exp(values, out=values)
         return lambda c, labels: SVC(C=c, kernel="precomputed", cache_size=cache).fit(x, labels).predict(queries)
-
-    return prepare
 
 
 def squared_distances(rows: Rows) -> NDArray[np.float64]:

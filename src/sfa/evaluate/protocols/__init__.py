@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
-from sfa.evaluate.masked_splits import HeldOutSplits, PublicSplits
 from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe, WeightedKNNProbe
 from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
 from sfa.evaluate.protocols.base import possible as possible
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.splits import FewPerClass, RandomSplits, StratifiedFolds
+from sfa.evaluate.splits import FewPerClass, HeldOutSplits, PublicSplits, RandomSplits, StratifiedFolds
 from sfa.registry import register
 
 __all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]

@@ -63,14 +63,9 @@ class Protocol(ABC):
     def evaluate(
         self, embedding: Any, data: Data, *, name: str = "embedding", on_split: Callable[[], None] | None = None
     ) -> Score:
-        """Score an embedding of a graph's nodes, or of a set's graphs or images.
+        """Score an embedding ``(n, d)``, dense or sparse, or an :data:`Embedder`, which gets the data that may be seen.
 
-        Args:
-            embedding: ``(n, d)``, a tensor or array, dense or sparse; or an :data:`Embedder`, which is called with the
-                data that may be seen.
-            data: The graph, or set, that it is scored on; labels of ``-1`` are unknown and left out.
-            name: Name of the score.
-            on_split: Called after each split or run.
+        Labels of ``-1`` are unknown and left out. ``on_split`` is called after each split or run.
         """
         score = self.measure(embedding, data, on_split or no_news)
         return replace(score, name=name, splits=self.digest(data))
@@ -122,8 +117,7 @@ def draw_once(protocol: Protocol, data: Data, key: Any, draw: Callable[[], S]) -
 class Classification(Protocol):
     """Accuracy of a probe on the test part of each split.
 
-    Of images of more than 5 classes, also how often the right one is among the 5 likeliest (``top-5``), where the probe
-    ranks them.
+    Of images of more than 5 classes, also how often the right one is among the 5 likeliest (``top-5``), if it ranks.
     """
 
     splits: Splits
@@ -151,13 +145,13 @@ class Classification(Protocol):
         splits, y = self.draw(data), labels_of(data)
         z = self.rows(embedding(data) if callable(embedding) else embedding, len(y), item_word(data))
         found = list(self.probe.predict(z, y, splits, on_split))
-        labels = [y[split.test] for split in splits]
-        values = {"accuracy": tuple(float(accuracy(f.test, own)) for f, own in zip(found, labels, strict=True))}
-        ranked = [f.ranked for f in found if f.ranked is not None]
+        pairs = [(one, y[split.test]) for one, split in zip(found, splits, strict=True)]
+        values = {"accuracy": tuple(float(accuracy(one.test, labels)) for one, labels in pairs)}
+        ranked = [(one.ranked, labels) for one, labels in pairs if one.ranked is not None]
         if task_of(data) == "image" and len(ranked) == len(splits) and len(np.unique(y[y >= 0])) > RANKS:
-            hits = ((best == own[:, None]).any(1) for best, own in zip(ranked, labels, strict=True))
+            hits = ((best == labels[:, None]).any(1) for best, labels in ranked)
             values[f"top-{RANKS}"] = tuple(100 * float(hit.mean()) for hit in hits)
-        chosen, validation = tuple(f.chosen for f in found), tuple(f.validation for f in found)
+        chosen, validation = tuple(one.chosen for one in found), tuple(one.validation for one in found)
         return Score("", self.name, values, chosen, {"accuracy": validation})
 
     def rows(self, z: Any, count: int, items: str) -> Any:
@@ -194,12 +188,12 @@ class UnsupervisedProtocol(Protocol):
 class Clustering(UnsupervisedProtocol):
     """k-means with as many clusters as there are classes, ``repeats`` times from other starts; none is preferred.
 
-    Of the labels it sees only how many there are and which items have one. The solver is part of the digest.
+    Of the labels it sees only how many there are and which items have one.
     """
 
     unit_rows: bool = True
     seed: int = 0
-    solver: Literal["scikit-learn"] = "scikit-learn"
+    solver: Literal["scikit-learn"] = "scikit-learn"  # is part of the digest
 
     def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
         found = []
@@ -226,10 +220,7 @@ def assignment_accuracy(classes: Labels, clusters: Labels) -> float:
 
 @dataclass(frozen=True)
 class LabelSignal(UnsupervisedProtocol):
-    """The signal (:func:`sfa.evaluate.label_signal`) of the first 1, 4, 16 … directions together.
-
-    It looks at all labels and holds none back: a diagnosis of what an embedding is made of, not a score to choose by.
-    """
+    """The :func:`sfa.evaluate.label_signal` of the first 1, 4, 16 … directions together: a diagnosis by all labels."""
 
     repeats: int = 1
 

@@ -52,9 +52,8 @@ class LinkPrediction(Protocol):
         if made_of in STRUCTURAL:
             raise InputError(f"{self.name} cannot score runs whose {made_of} features were made of the graph's edges.")
         if noise > 0:
-            raise InputError(
-                f"{self.name} holds out given edges, and an edge noise of {noise:g} has put random ones among them."
-            )
+            reason = f"an edge noise of {noise:g} has put random ones among them"
+            raise InputError(f"{self.name} holds out given edges, and {reason}.")
         held_out_sizes(data, self.validation, self.test)
 
     def parts(self, data: Data) -> Iterable[Labels]:
@@ -63,9 +62,8 @@ class LinkPrediction(Protocol):
 
     def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
         if not callable(embedding):
-            raise InputError(
-                f"{self.name} takes a function that embeds: embeddings have seen the edges that are to be predicted."
-            )
+            reason = "embeddings have seen the edges that are to be predicted"
+            raise InputError(f"{self.name} takes a function that embeds: {reason}.")
         self.check(data)
         found = []
         for split in self.draw(data):
@@ -96,10 +94,7 @@ class LinkSplit:
 
 
 def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.random.Generator) -> LinkSplit:
-    """Draw the held-out edges of an undirected graph uniformly, these shares of all.
-
-    Of the other edges ``most`` are among the pairs to learn from, or as many as there are pairs without an edge.
-    """
+    """Draw the held-out edges of an undirected graph uniformly; of the others at most ``most`` are learned from."""
     n, (edge_of, count) = graph.num_nodes, csr_structure(graph.edge_index, graph.num_nodes).undirected
     sizes = held_out_sizes(graph, validation, test)
     order = torch.from_numpy(rng.permutation(count))
@@ -107,7 +102,6 @@ def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.
     upper = graph.edge_index[0] < graph.edge_index[1]
     edges = torch.empty(2, count, dtype=torch.int64)
     edges[:, edge_of[upper]] = graph.edge_index[:, upper]
-
     others = _unjoined(edges, n, sum(sizes), rng)
     kept = torch.zeros(count, dtype=torch.bool)
     kept[left] = True
@@ -121,12 +115,9 @@ def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.
         nodes = torch.cat([edges[:, numbers], unjoined], 1)
         return Pairs(nodes, torch.arange(nodes.shape[1]) < len(numbers))
 
-    return LinkSplit(
-        graph=rest,
-        train=pairs(learned, _unjoined(edges[:, left], n, len(learned), rng)),
-        validation=pairs(held_validation, others[:, : sizes[0]]),
-        test=pairs(held_test, others[:, sizes[0] :]),
-    )
+    train = pairs(learned, _unjoined(edges[:, left], n, len(learned), rng))
+    validates, tests = others.tensor_split([sizes[0]], dim=1)
+    return LinkSplit(rest, train, pairs(held_validation, validates), pairs(held_test, tests))
 
 
 def held_out_sizes(graph: Data, validation: float, test: float) -> tuple[int, int]:
@@ -162,11 +153,11 @@ def _unjoined(edges: Tensor, nodes: int, count: int, rng: np.random.Generator) -
 def predict_links(
     z: Tensor, train: Pairs, validation: Pairs, test: Tensor, cs: Sequence[float]
 ) -> tuple[NDArray[np.float64], float, float]:
-    r"""Fit to the training pairs for every ``C``, choose the one with the largest area on validation, score the test.
+    r"""Fit to the training pairs for every ``C``, and return scores of test pairs ``(2, m)``, best ``C`` and its area.
 
     A pair ``{u, v}`` is described by :math:`d \, (z_u \odot z_v) / (\lVert z_u \rVert \lVert z_v \rVert)`, of which the
-    entries have the mean size 1 for any width ``d``. Of equally good values the smallest ``C`` is taken. Returns the
-    score of each test pair ``(2, m)``, the higher, the likelier an edge; the chosen ``C``; its area on validation.
+    entries have the mean size 1 for any width ``d``. The ``C`` is the smallest of those with the largest area on
+    validation.
     """
     cs = sorted(cs)
     z = unit_rows(z) * math.sqrt(z.shape[1])

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from sfa.paper.figures.named import paper_figure
+from sfa.paper.figures import paper_figure
 from sfa.plots import CATEGORIES, PLAIN, SPECTRAL
 from sfa.spectral import SpectralFeatureAugmentation
 from sfa.spectral.base import SpectralMap
@@ -21,8 +21,7 @@ from sfa.theory import push_forward
 from sfa.theory.spectra import Array
 
 WIDTH = 16  # width of the maps: singular vectors in pairs, each pair the plane of one rotation
-ANGLE, NEAR = 40.0, 4.0
-"""Degrees between the pairs of the two views, and degrees at which the leading pair counts as aligned."""
+ANGLE, NEAR = 40.0, 4.0  # degrees between the pairs of the views, and those at which the leading pair counts as aligned
 STEP = 0.004  # size of a gradient step
 DRAWS = 6  # draws of each view that are shown
 SQUARE: Any = {"xlim": (-2.9, 2.9), "ylim": (-2.9, 2.9), "xticks": [-2, 0, 2], "yticks": [-2, 0, 2], "aspect": "equal"}

@@ -5,27 +5,17 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.figure import Figure
 
-from sfa.paper.figures.named import make_panels, paper_figure
+from sfa.paper.figures import make_panels, paper_figure
 from sfa.paper.figures.toy import DECAY, ITERATIONS, SIGMA, plot_by_iterations, plot_draws, spectra
 from sfa.plots import PLAIN, SPECTRAL
-from sfa.theory import (
-    PushForward,
-    expectation,
-    jensen_bound,
-    leveled,
-    push_forward,
-    rivals,
-    simulate,
-    upper_bound,
-    variance,
-)
+from sfa.theory import PushForward, expectation, leveled, push_forward, rivals, simulate, variance
+from sfa.theory.push_forward import jensen_bound, upper_bound
 from sfa.theory.spectra import Array
 
 ROWS = 1000  # rows of the maps in Figure 7
 LEADING, MOST = 3.0, 10_000  # the leading value of Figure 8, and the most values below it in its right panel
 WIDTHS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
-PASSES, TOTAL, DRAWS = (8, 16, 64), 8.0, 200
-"""Passes of the layer, the directions' worth that they remove in all, and draws of each."""
+PASSES, TOTAL, DRAWS = (8, 16, 64), 8.0, 200  # passes of the layer, directions that they remove in all, draws of each
 
 
 def tell_of_variants() -> str:

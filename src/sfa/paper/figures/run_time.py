@@ -8,29 +8,22 @@ from matplotlib.figure import Figure
 
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Score, paired_difference
-from sfa.paper.entry import Entry
-from sfa.paper.figures.named import Takes, make_panels, paper_figure
+from sfa.paper.figures import Takes, make_panels, paper_figure
+from sfa.paper.results_files import Entry
 from sfa.plots import PLAIN, color_of, logarithmic_y
 
 STUDY = "run-time-k"  # the study that measures these times; ``run-time`` has those for k = 1 alone
 
-Published = Mapping[str, float]
-"""By data set, the ratio of the times with and without SFA (``k = 1``) that the paper prints."""
+Published = Mapping[str, float]  # by data set, the ratio of the times with and without SFA (k = 1) in the paper
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per epoch of recipes that were timed by turns on one data set, so that other load slowed all alike.
+    """Seconds per epoch of recipes that were timed by turns on one data set, so that other load slowed all alike."""
 
-    Attributes:
-        setting: One of the runs, for the data set, method, device and threads of all.
-        without: Seconds without SFA, turn by turn.
-        by_iterations: Seconds with SFA, by the number of iterations.
-    """
-
-    setting: Entry
-    without: tuple[float, ...]
-    by_iterations: Mapping[int, tuple[float, ...]]
+    setting: Entry  # one of the runs, for the data set, method, device and threads of all
+    without: tuple[float, ...]  # turn by turn
+    by_iterations: Mapping[int, tuple[float, ...]]  # the same with SFA
 
     def ratio(self, k: int) -> Difference:
         """Compute time with SFA over time without it, paired turn by turn, with its 95 % interval."""

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
+from pydantic import TypeAdapter
 
 from sfa.errors import InputError
 from sfa.paper.tables.model import Cell, Row, Table
-from sfa.registry import resolve
+from sfa.registry import entry_points, resolve
 
 if TYPE_CHECKING:
     from sfa.tasks import Task
 
 NUMBERS = range(1, 18)
 VALIDATION = "validation "  # prefix of metrics on the validation parts
+SHIPPED = files("sfa.paper").joinpath("measured/tables.json.gz")  # `python -m sfa.paper.tables.make` makes it
+TABLES = TypeAdapter(dict[int, Table])
+
+
+@cache
+def shipped_tables() -> dict[int, Table]:
+    """Return the tables of the shipped runs, for which no heavy library is imported.
+
+    They are made now if installed packages have methods or data for them.
+    """
+    if entry_points(group="sfa.method") or entry_points(group="sfa.dataset"):
+        from sfa.paper.tables.make import make_tables
+
+        return make_tables()
+    return TABLES.validate_json(gzip.decompress(SHIPPED.read_bytes()))
 
 
 @cache
@@ -45,17 +63,6 @@ def method_title(name: str) -> str:
     return str(_read("titles")["methods"].get(name) or resolve("method", name).__name__)
 
 
-def titles() -> dict[int, str]:
-    """Return the titles of all tables, by number."""
-    return {number: read(number)["title"] for number in NUMBERS}
-
-
-def filled_by(number: int) -> str:
-    """Return the command or the source that fills a table."""
-    content = read(number)
-    return f"sfa study {content['study']}" if "study" in content else str(content["filled_by"])
-
-
 def column_keys(number: int) -> list[str]:
     """Return the keys of the paper's columns; the name of the data set, where a column is of one."""
     return [column["key"] for column in read(number)["columns"]]
@@ -64,13 +71,12 @@ def column_keys(number: int) -> list[str]:
 @cache
 def load(number: int) -> Table:
     """Return a table as the paper prints it; corrected misspellings are among its notes."""
-    content, keys = read(number), column_keys(number)
-    misspelled = [
+    content, keys, rows = read(number), column_keys(number), []
+    misspelled = ", ".join(
         f"{entry['label']} as {entry['printed']!r}"
         for entry in (*content["columns"], *content["rows"])
         if any(letter.isalpha() for letter in entry.get("printed", ""))
-    ]
-    rows = []
+    )
     for row in content["rows"]:
         best, notes = row.get("best", ()), row.get("notes", {})
         cells = (
@@ -79,29 +85,20 @@ def load(number: int) -> Table:
         )
         flags = {flag: row.get(flag, False) for flag in ("highlighted", "rule_above")}
         rows.append(Row(row["label"], cells=tuple(cells), key=row["key"], **flags))
-    return Table(
-        number,
-        content["title"],
-        content["caption"],
-        tuple(column["label"] for column in content["columns"]),
-        tuple(rows),
-        content["row_header"],
-        (*content.get("notes", ()), *([f"The paper spells {', '.join(misspelled)}."] if misspelled else ())),
-    )
+    columns = tuple(column["label"] for column in content["columns"])
+    notes = (*content.get("notes", ()), *([f"The paper spells {misspelled}."] if misspelled else ()))
+    return Table(number, content["title"], content["caption"], columns, tuple(rows), content["row_header"], notes)
 
 
 class Line(NamedTuple):
-    """A variant of a study as a row or column of a table; the paper's label if it has none of its own.
-
-    An ``optional`` line is shown only where it was measured or is asked for; ``only`` names its data sets, if not all.
-    """
+    """A variant of a study as a row or column of a table; the paper's label if it has none of its own."""
 
     variant: str
     label: str | None = None
     method: str | None = None
     recipe: str | None = None
-    only: tuple[str, ...] = ()
-    optional: bool = False
+    only: tuple[str, ...] = ()  # its data sets, if not all
+    optional: bool = False  # shown only where it was measured or is asked for
 
 
 class Point(NamedTuple):
@@ -122,18 +119,15 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True)
 class Definition:
-    """A table whose cells are measured by a study; ``more_datasets`` are shown where something was measured on them.
-
-    ``layout`` is ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``.
-    """
+    """A table whose cells are measured by a study."""
 
     number: int
     study: str
     protocol: str
-    layout: str
+    layout: str  # ``variants by data sets``, ``data sets by variants`` or ``data sets by noise``
     datasets: Sequence[str]
     lines: Mapping[str, Line]
-    more_datasets: Sequence[str] = ()
+    more_datasets: Sequence[str] = ()  # shown where something was measured on them
     metrics: Mapping[str, str] = field(default_factory=lambda: {"": "accuracy"})
     our_notes: Sequence[str] = ()
 
@@ -144,17 +138,14 @@ class Definition:
 
     @property
     def many_methods(self) -> bool:
-        """Whether its lines are methods."""
         return any(line.method for line in self.lines.values())
 
     def grid(self, datasets: Sequence[str], lines: Mapping[str, Line]) -> dict[Header, dict[Header, Point]]:
         """Return the points of data sets and lines, by row and column."""
         rows: dict[Header, dict[Header, Point]] = {}
-        for dataset in datasets:
-            for key, line in lines.items():
-                for name, metric in self.metrics.items():
-                    row, column = self._place(dataset, key, line, name)
-                    rows.setdefault(row, {})[column] = Point(line, dataset, metric)
+        for dataset, (key, line), (name, metric) in product(datasets, lines.items(), self.metrics.items()):
+            row, column = self._place(dataset, key, line, name)
+            rows.setdefault(row, {})[column] = Point(line, dataset, metric)
         return rows
 
     def _place(self, dataset: str, key: str, line: Line, metric: str) -> tuple[Header, Header]:
@@ -191,10 +182,10 @@ def _lines(given: Mapping[str, Mapping[str, Any]], task: Task) -> Iterator[tuple
     known = set()
     for key, options in given.items():
         if key == "other methods":
-            for name in [name for name, method in available_methods(task).items() if method.learns]:
-                for suffix in ("", " + SFA"):
-                    if f"{name}{suffix}" not in known:
-                        yield f"{name}{suffix}", Line(f"{name}{suffix}", method_title(name) + suffix, name, **options)
+            published = [name for name, method in available_methods(task).items() if method.published]
+            for name, suffix in product(published, ("", " + SFA")):
+                if f"{name}{suffix}" not in known:
+                    yield f"{name}{suffix}", Line(f"{name}{suffix}", method_title(name) + suffix, name, **options)
             continue
         line = {**({} if "variant" in options else {"method": key}), **options, "only": tuple(options.get("only", ()))}
         suffix = " + SFA" if line.pop("sfa", False) else ""

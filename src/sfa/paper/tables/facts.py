@@ -45,7 +45,7 @@ def facts_table(number: int, selection: Selection, counted: Counts | None = None
         rows.append(Row(title_of(key), True, rule_above=rule, key=key, cells=(Cell(),) * len(columns)))
 
     def recount(*datasets: str) -> str:
-        return Selection(datasets=datasets).command(STATISTICS, "--run", *selection.more_words)
+        return Selection(datasets=datasets).table_command(STATISTICS, "--run", *selection.more_words)
 
     filled = []
     for row in rows:
@@ -64,7 +64,7 @@ def facts_table(number: int, selection: Selection, counted: Counts | None = None
         paper,
         rows=tuple(filled),
         notes=(*read(number)["our_notes"], *paper.notes),
-        command=selection.command(number),
+        command=selection.table_command(number),
         commands=(recount(*missing),) if missing else (),
     )
 
@@ -75,8 +75,7 @@ def _values(number: int, key: str, known: Counts) -> Mapping[str, Any]:
         return known.get(key, {})
     if number == SETTINGS:
         name = METHODS.get(key, key)
-        spectral = "✓" if key in METHODS else "/"
-        return {"spectral": spectral, "augmentation": augmentation(name), "loss": loss(name)}
+        return {"spectral": "✓" if key in METHODS else "/", "augmentation": augmentation(name), "loss": loss(name)}
     if f"paper/{key}" not in shipped_recipes():
         return {}
     recipe = load_recipe(f"paper/{key}")

@@ -1,17 +1,18 @@
-"""Tables as Markdown, CSV, LaTeX in the manner of booktabs, and as a self-contained web page."""
+"""Tables in the terminal, as Markdown, CSV, LaTeX in the manner of booktabs, and as a self-contained web page."""
 
 import html
+import math
 import re
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
-from jinja2 import Environment, PackageLoader
-from markupsafe import Markup, escape
+import rich.table
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 from sfa.errors import unknown_name
-from sfa.paper.tables.model import Cell, Table
-from sfa.paper.tables.text import CellText, measured_how, text_of
+from sfa.paper.tables.model import Cell, CellText, Table, TableText, text_of
 
 CSV_COLUMNS = "table row column published measured_mean measured_std seeds splits protocol metric budget difference low"
 CSV_COLUMNS += " high source command note best measured_text difference_from missing failure"
@@ -32,11 +33,79 @@ def _with_code(text: str, plain: Callable[[str], str], code: Callable[[str], str
     return "".join(code(piece) if place % 2 else plain(piece) for place, piece in enumerate(pieces))
 
 
+def _with_bold(cell: CellText, plain: Callable[[str], str], bold: str) -> tuple[str, str]:
+    """Format the values of a cell, the best ones also by ``bold``."""
+    published, measured = plain(cell.published), plain(cell.measured)
+    return bold.format(published) if cell.best else published, bold.format(measured) if cell.leading else measured
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print heading, table, explanations and commands; commands are not wrapped, so that they can be copied."""
+    text = text_of(table)
+
+    def say(line: str, style: str = "") -> None:
+        console.print(Text(line, style=style), soft_wrap=False, no_wrap=False, overflow="fold")
+
+    say(text.title, "bold")
+    say(table.caption)
+    for part in _parts(table, text, console.width):
+        console.print(part, soft_wrap=False)
+    for note in text.notes:
+        say(note)
+    if text.commands:
+        say("\nNot measured yet; these commands fill it:")
+        for command in text.commands:
+            console.print(Text(command), soft_wrap=True)
+
+
+def _parts(table: Table, text: TableText, width: int) -> list[rich.table.Table]:
+    """Return tables of equally many columns, as few as have every value in one line, or one for each column."""
+    count, label_room = len(table.columns), width // 4
+    room = width - label_room - 7  # without the lines and blanks around two columns
+    labels, cells = [Text(label) for label in text.labels], [[_term_cell(cell) for cell in row] for row in text.cells]
+    label_width = _width(table.row_header, labels, label_room)
+    widths = [_width(head, [row[j] for row in cells], room) for j, head in enumerate(table.columns)]
+    parts: list[range] = []
+    for number in range(1, 1 + count):
+        size = math.ceil(count / number)
+        parts = [range(j, min(j + size, count)) for j in range(0, count, size)]
+        if all(label_width + 4 + sum(widths[j] + 3 for j in part) <= width for part in parts):
+            break
+    drawn = []
+    for part in parts:
+        drawn.append(rich.table.Table(rich.table.Column(Text(table.row_header), width=label_width, overflow="fold")))
+        for j in part:
+            drawn[-1].add_column(Text(table.columns[j]), width=widths[j], overflow="fold")
+        for row, label, texts in zip(table.rows, labels, cells, strict=True):
+            if row.rule_above:
+                drawn[-1].add_section()
+            drawn[-1].add_row(label, *texts[part.start : part.stop])
+    return drawn
+
+
+def _width(heading: str, texts: list[Text], room: int) -> int:
+    """Return the width of a column whose texts are not wrapped, if there is room; its heading may be."""
+    lines = [line for text in texts for line in text.split()]
+    return min(max([line.cell_len for line in lines] + [cell_len(word) for word in heading.split()]), room)
+
+
+def _term_cell(cell: CellText) -> Text:
+    """Return the lines of a cell; the paper's value is dim, the best are bold."""
+    published = Text(cell.published, "bold dim" if cell.best else "dim")
+    lines = published, Text(cell.measured, "bold" if cell.leading else ""), Text(cell.difference)
+    return Text("\n").join(line for line in lines if line)
+
+
 def to_markdown(table: Table) -> str:
     """Return a page for GitHub: heading, caption, table, explanations and commands."""
+    import pandas as pd
+
     text = text_of(table)
-    rows = [[label, *map(_md_cell, row)] for label, row in zip(map(_md, text.labels), text.cells, strict=True)]
     heads = [_md(head) for head in (table.row_header, *table.columns)]
+    rows = [
+        [_md(label), *("<br>".join(filter(None, (*_with_bold(one, _md, "**{}**"), one.difference))) for one in row)]
+        for label, row in zip(text.labels, text.cells, strict=True)
+    ]
     grid = pd.DataFrame(rows, columns=range(len(heads))).to_markdown(
         index=False, headers=heads, tablefmt="github", disable_numparse=True
     )
@@ -52,19 +121,13 @@ def _md(text: str) -> str:
     def plain(piece: str) -> str:
         return re.sub(r"([\\*_{}\[\]#|])", r"\\\1", html.escape(piece, quote=False)).replace("~", "&#126;")
 
-    return _with_code(text, plain, lambda code: f"`{code}`")
-
-
-def _md_cell(cell: CellText) -> str:
-    published, measured = (
-        f"**{_md(text)}**" if bold and text else _md(text)
-        for text, bold in ((cell.published, cell.best), (cell.measured, cell.leading))
-    )
-    return "<br>".join(filter(None, (published, measured, cell.difference)))
+    return _with_code(text, plain, "`{}`".format)
 
 
 def to_csv(table: Table) -> str:
     """Return a line for each cell, with all digits; ``source`` is ``ledger`` for the user's runs, else ``sfa``."""
+    import pandas as pd
+
     lines: list[dict[str, Any]] = []
     for row in table.rows:
         for column, cell in zip(table.columns, row.cells, strict=True):
@@ -117,20 +180,19 @@ def _tex(text: str) -> str:
 
 def _tex_cell(cell: CellText) -> str:
     """Return the lines of a cell over one another, the paper's in grey."""
-    published, measured = (
-        rf"\textbf{{{_tex(text)}}}" if bold else _tex(text)
-        for text, bold in ((cell.published, cell.best), (cell.measured, cell.leading))
-    )
-    difference = re.sub(r"-(?=\d)", r"$-$", _tex(cell.difference))
-    lines = rf"\textcolor{{gray}}{{{published}}}" if published else "", measured, difference
+    published, measured = _with_bold(cell, _tex, r"\textbf{{{}}}")
+    published = rf"\textcolor{{gray}}{{{published}}}" if published else ""
+    lines = published, measured, re.sub(r"-(?=\d)", r"$-$", _tex(cell.difference))
     return r"\begin{tabular}[t]{@{}l@{}}" + r" \\ ".join(filter(None, lines)) + r"\end{tabular}"
 
 
 def to_html(table: Table) -> str:
     """Return a page. Every cell opens to its protocol, seeds, budget and the command that fills it."""
+    from jinja2 import Environment, PackageLoader
+    from markupsafe import Markup, escape
+
     environment = Environment(loader=PackageLoader("sfa.paper.tables", ""), autoescape=True)
-    code = Markup("<code>{}</code>")
-    environment.filters["prose"] = lambda text: Markup(_with_code(text, escape, code.format))
+    environment.filters["prose"] = lambda text: Markup(_with_code(text, escape, Markup("<code>{}</code>").format))
     return environment.get_template("page.html").render(table=table, text=text_of(table), details=_details) + "\n"
 
 
@@ -138,7 +200,7 @@ def _details(cell: Cell) -> dict[str, str]:
     """Return what is known of a cell, by name."""
     measured, known = cell.measured, dict[str, str | None]()
     if measured is not None:
-        known |= {"protocol": measured_how(measured), "metric": measured.metric}
+        known |= {"protocol": measured.how, "metric": measured.metric}
         known |= {"budget": measured.budget or "as the recipe has it"}
         known |= {"source": "your ledger" if measured.mine else "shipped with sfa"}
         known |= {"difference from": measured.difference_from if measured.difference else None}

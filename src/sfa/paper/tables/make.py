@@ -1,21 +1,25 @@
 """Put tables together: the paper's values, the measured ones, and the commands that fill the gaps."""
 
+import gzip
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import as_file, files
+from pathlib import Path
 
 from sfa.data import names
-from sfa.methods import DEFAULTS
-from sfa.paper.entry import Entry
-from sfa.paper.plans import RUN_TIME, Dataset, Plan, make_plan
-from sfa.paper.results_files import read_entries
+from sfa.methods import available_methods
+from sfa.paper import METHODS
+from sfa.paper.plans import RUN_TIME, Dataset, Plan, make_plan, protocols_of
+from sfa.paper.results_files import Entry, read_entries
+from sfa.paper.tables import definition as tables
 from sfa.paper.tables.definition import VALIDATION, Definition, Header, Point, column_keys, definition_of, load
 from sfa.paper.tables.definition import method_title as title_of
 from sfa.paper.tables.facts import facts_table
 from sfa.paper.tables.matching import Measurements
 from sfa.paper.tables.model import Cell, Row, Table
-from sfa.paper.tables.selection import Budget, Selection, study_calls
+from sfa.paper.tables.selection import Budget, Selection
 from sfa.registry import resolve
 
 ALL = Selection()
@@ -28,23 +32,32 @@ def shipped_entries() -> tuple[Entry, ...]:
         return tuple(read_entries(path)) if path.is_file() else ()
 
 
+def make_tables() -> dict[int, Table]:
+    """Make the tables of the shipped runs."""
+    return {number: make_table(number) for number in tables.NUMBERS}
+
+
 def make_table(
-    number: int,
-    entries: Iterable[Entry] = (),
-    *,
-    selection: Selection = ALL,
-    shipped: Iterable[Entry] | None = None,
+    number: int, entries: Iterable[Entry] = (), *, selection: Selection = ALL, shipped: Iterable[Entry] | None = None
 ) -> Table:
     """Make a table of the paper, with published and measured values side by side. No data are read.
 
-    Args:
-        entries: Runs of the user's own ledger; they are preferred to those that are shipped with sfa.
-        shipped: Runs in place of those that are shipped with sfa.
+    Runs of the user's own ledger, ``entries``, are preferred to those shipped with sfa, which ``shipped`` replaces.
     """
     definition = definition_of(number)
     if definition is None:
         return facts_table(number, selection)
     return TableMaker(definition, selection, entries, shipped).table()
+
+
+@dataclass
+class StudyCall:
+    """A call of a table's study, which measures points of it."""
+
+    methods: tuple[str, ...]
+    recipe: str | None
+    datasets: list[str] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
 
 
 class TableMaker:
@@ -61,7 +74,9 @@ class TableMaker:
         self.definition, self.selection = definition, selection
         shipped = shipped_entries() if shipped is None else shipped
         self.measurements = Measurements(definition, selection, entries, shipped)
-        self.find, self.calls = self.measurements.find, partial(study_calls, definition, selection=selection)
+        self.find = self.measurements.find
+        own = protocols_of(resolve("study", definition.study), definition.task)
+        self.protocols = () if own == (definition.protocol,) else (definition.protocol,)  # given if not the study's own
         printed = {row.key: row.label for row in load(definition.number).rows}
         lines = reversed([(key, line) for key, line in definition.lines.items() if not line.recipe])
         self.labels = {line.variant: line.label or printed.get(key) or line.variant for key, line in lines}
@@ -72,7 +87,7 @@ class TableMaker:
         definition, methods = self.definition, self.selection.methods
         lines = definition.lines
         if definition.many_methods and methods:  # baselines come with the task's first method
-            first = DEFAULTS[definition.task]
+            first = METHODS[definition.task]
             lines = {key: line for key, line in lines.items() if (line.method or first) in methods}
         datasets = self.selection.datasets or (*definition.datasets, *definition.more_datasets)
         grid = definition.grid(tuple(dict.fromkeys(datasets)), lines)
@@ -107,18 +122,44 @@ class TableMaker:
         points = (point for row in self.rows.values() for point in row.values() if self.refusal(point) is None)
         return [point for point in points if not self.measurements.is_complete(point)]
 
+    def calls(self, points: Iterable[Point]) -> list[StudyCall]:
+        """Return calls that measure points: one for all data sets on which the same methods are missing."""
+        by_dataset: dict[tuple[str | None, str], list[Point]] = {}
+        for point in points:
+            by_dataset.setdefault((point.line.recipe, point.dataset), []).append(point)
+        calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
+        for (recipe, dataset), those in by_dataset.items():
+            methods = self.selection.methods
+            if self.definition.many_methods:  # baselines come with the task's first method
+                wanted = {point.line.method or METHODS[self.definition.task] for point in those}
+                methods = tuple(name for name in available_methods() if name in wanted)
+            call = calls.setdefault((recipe, methods), StudyCall(methods, recipe))
+            call.datasets.append(dataset)
+            call.points += those
+        return list(calls.values())
+
+    def commands(self, points: Iterable[Point], selection: Selection, *more: str) -> tuple[str, ...]:
+        """Return the commands that measure points, with ``more`` words."""
+        study, protocols = self.definition.study, self.protocols
+        return tuple(
+            selection.study_command(
+                study, *more, datasets=call.datasets, method=call.methods, recipe=call.recipe, protocol=protocols
+            )
+            for call in self.calls(points)
+        )
+
     def plans(self, datasets: Mapping[str, Dataset], device: str = "auto") -> list[Plan]:
         """Return the missing runs on data sets, without other variants of their studies."""
         found = []
         for call in self.calls(point for point in self.missing() if point.dataset in datasets):
             plan = make_plan(
-                resolve("study", call.study),
+                resolve("study", self.definition.study),
                 [datasets[name] for name in call.datasets],
                 self.selection.seeds or (0,),
                 methods=call.methods,
                 recipe=call.recipe,
                 changes=self.selection.changes,
-                protocols=call.protocols,
+                protocols=self.protocols,
                 device=device,
             )
             wanted = {(datasets[point.dataset].name, point.line.variant) for point in call.points}
@@ -127,7 +168,7 @@ class TableMaker:
         return found
 
     def table(self) -> Table:
-        """Return the table."""
+        """Return the table with its measured values and the commands that fill its gaps."""
         paper, missing, keys = load(self.definition.number), self.missing(), column_keys(self.definition.number)
         heads, printed = dict(zip(keys, paper.columns, strict=True)), {row.key: row for row in paper.rows}
         rows: list[Row] = []
@@ -143,8 +184,8 @@ class TableMaker:
             columns=tuple(column.label or heads[column.key] for column in columns),
             rows=tuple(rows),
             notes=(*self._notes(), *self.definition.our_notes, *paper.notes, *_data_notes(missing)),
-            command=self.selection.command(paper.number),
-            commands=tuple(call.command(self.selection) for call in self.calls(missing)),
+            command=self.selection.table_command(paper.number),
+            commands=self.commands(missing, self.selection),
         )
 
     def _cell(self, point: Point, printed: Cell) -> Cell:
@@ -160,7 +201,7 @@ class TableMaker:
         if measured is not None and measured.difference:
             baseline = variant.baseline or ""
             measured = replace(measured, difference_from=self.labels.get(baseline, baseline))
-        command = self.calls([point])[0].command(again, *(["--retry-failed"] if failure else []))
+        (command,) = self.commands([point], again, *(["--retry-failed"] if failure else []))
         return replace(printed, measured=measured, command=command, failure=failure)
 
     def _notes(self) -> Iterator[str]:
@@ -173,7 +214,7 @@ class TableMaker:
             changed = ", ".join(f"{path} = {value}" for path, value in self.selection.settings.items())
             yield f"In every recipe: {changed}."
         if not self.definition.many_methods and self.selection.methods:
-            yield f"Of {title_of(self.selection.methods[0])}, in place of {title_of(DEFAULTS[self.definition.task])}."
+            yield f"Of {title_of(self.selection.methods[0])}, in place of {title_of(METHODS[self.definition.task])}."
 
 
 def _data_notes(missing: Iterable[Point]) -> Iterator[str]:
@@ -184,3 +225,8 @@ def _data_notes(missing: Iterable[Point]) -> Iterator[str]:
             how = "Downloaded on first use, if not" if one.downloaded else "Never downloaded, to be given"
             found.setdefault(how, []).append(one.name)
     yield from (f"{how} under --data-root: {', '.join(datasets)}." for how, datasets in found.items())
+
+
+if __name__ == "__main__":
+    text = json.dumps(tables.TABLES.dump_python(make_tables(), exclude_defaults=True))  # some means are NaN
+    Path(str(tables.SHIPPED)).write_bytes(gzip.compress(text.encode(), mtime=0))

@@ -12,8 +12,8 @@ import pandas as pd
 
 from sfa.evaluate import Score
 from sfa.methods import available_methods
-from sfa.paper.entry import Entry
 from sfa.paper.plans import RUN_TIME, SEEDLESS, Variant, starting_point
+from sfa.paper.results_files import Entry
 from sfa.paper.summary import ratio, summary_of
 from sfa.paper.tables.definition import VALIDATION, Definition, Point
 from sfa.paper.tables.model import Interval, Measured
@@ -22,22 +22,18 @@ from sfa.registry import resolve
 from sfa.run.legacy import uncorrected
 from sfa.tasks import Task
 
-COLUMNS = ["dataset", "kind", "seed", "fingerprint", "created", "failure", "recipe"]
-"""Fields of an entry that are columns of the data frame."""
+COLUMNS = ["dataset", "kind", "seed", "fingerprint", "created", "failure", "recipe"]  # fields of an entry
 MORE = ["mine", "studies", "essence", "budget", "protocol", "splits", "score"]
 POOLED = ["mine", "budget", "fingerprint", "splits"]  # columns that runs with several seeds must have in common
 
 
 class Match(NamedTuple):
-    """The value that fills a cell, and the runs of one recipe, budget, data and splits that it is the mean of.
-
-    ``is_corrected`` says whether their method is as it is now (:data:`sfa.run.legacy.CORRECTED`).
-    """
+    """The value that fills a cell, and the runs of one recipe, budget, data and splits that it is the mean of."""
 
     measured: Measured
     budget: Budget
     scores: Mapping[int, Score]
-    is_corrected: bool = True
+    is_corrected: bool = True  # whether their method is as it is now (:data:`sfa.run.legacy.CORRECTED`)
 
 
 class Measurements:
@@ -86,8 +82,7 @@ class Measurements:
         rows = self.runs(point, variant)
         scored = rows[rows.failure.isna() & (rows.protocol == self.definition.protocol)]
         has_metric = scored.score.map(lambda score: point.metric in score.values).astype(bool)
-        rows = scored[has_metric].drop_duplicates([*POOLED, "seed"])
-        return [pool for _, pool in rows.groupby(POOLED, sort=False)]
+        return [pool for _, pool in scored[has_metric].drop_duplicates([*POOLED, "seed"]).groupby(POOLED, sort=False)]
 
     def _find(self, point: Point) -> Match | None:
         """Find the runs that fill a cell; of a corrected method that was not measured since, those from before."""
@@ -118,7 +113,7 @@ class Measurements:
             for pool in (self._pools(point, baseline) if baseline else ())
             if tuple(pool.iloc[0][POOLED[1:]]) == tuple(first[POOLED[1:]])
         )
-        summary = summary_of([], scores, next(alike, {}), point.metric)
+        summary = summary_of(scores, next(alike, {}), point.metric)
         assert summary.mean is not None
         protocol, text, difference = self.definition.protocol, None, summary.difference
         if protocol == RUN_TIME:

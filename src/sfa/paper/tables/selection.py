@@ -1,39 +1,33 @@
-"""What is selected of a table: data sets, methods, seeds, settings and budget; and the commands that fill it."""
+"""What is selected of a table: data sets, methods, seeds, settings and budget."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sfa.data import names
 from sfa.errors import InputError, unknown_name
-from sfa.methods import DEFAULTS, available_methods
-from sfa.paper.plans import protocols_of
-from sfa.paper.tables.definition import Definition, Point
+from sfa.methods import available_methods
 from sfa.registry import resolve
 from sfa.run.identity import recipe_hash
 from sfa.run.parsing import stretched_warmup
 from sfa.tasks import DATA, Task
 
 LENGTHS = ("epochs", "warmup", "lr")  # keys of training that a shorter run changes
-MACHINE = ("beside", "device", "threads")
-"""Keys that a timed run has beside its recipe: where, and in turns with which runs, it was measured."""
+MACHINE = ("beside", "device", "threads")  # keys of a timed run: where, and in turns with which, it was measured
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Planned epochs, batches, learning rate and, of a timed run, machine. Runs are pooled if theirs are equal.
-
-    ``sampler`` and ``turns``, the machine, are JSON, so that a budget is hashable.
-    """
+    """Planned epochs, batches, learning rate and, of a timed run, machine. Runs are pooled if theirs are equal."""
 
     epochs: int | None
-    sampler: str
+    sampler: str  # name and options as JSON, which is hashable
     lr: float | None = None
-    turns: str = "{}"
+    turns: str = "{}"  # the machine, as JSON
 
     @classmethod
     def of(cls, recipe: Mapping[str, Any]) -> Budget:
@@ -44,7 +38,6 @@ class Budget:
 
     @property
     def batches(self) -> dict[str, Any]:
-        """The sampler's name and options."""
         return json.loads(self.sampler) or {}
 
     @property
@@ -105,21 +98,13 @@ def is_budget(path: str) -> bool:
 
 @dataclass(frozen=True)
 class Selection:
-    """What is selected of a table.
+    """What is selected of a table."""
 
-    Attributes:
-        datasets: Data sets to show, by default the paper's and others that were measured.
-        methods: Methods to show, where methods are compared; else the one that the study is run with.
-        seeds: Seeds that count, by default any.
-        changes: Recipe keys set in every recipe; those of the budget select the runs with this budget.
-        more_words: Words at the end of every command that fills a cell, such as ``--ledger FILE``.
-    """
-
-    datasets: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = ()
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    more_words: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()  # to show, by default the paper's and others that were measured
+    methods: tuple[str, ...] = ()  # to show, where methods are compared; else the one that the study is run with
+    seeds: tuple[int, ...] = ()  # that count, by default any
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of every recipe; those of the budget select runs
+    more_words: tuple[str, ...] = ()  # at the end of every command that fills a cell, such as ``--ledger FILE``
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -133,10 +118,14 @@ class Selection:
         epochs = values.pop("training.epochs", None)  # the others are as YAML reads them
         return _options(epochs=epochs, set=[f"{path}={value}" for path, value in values.items()], seeds=self.seeds)
 
-    def command(self, number: int, *more: str) -> str:
+    def table_command(self, number: int, *more: str) -> str:
         """Return the command that shows a table with this selection."""
         shown = _options(datasets=self.datasets, method=self.methods)
         return shlex.join(["sfa", "table", str(number), *shown, *self.words, *more])
+
+    def study_command(self, study: str, *more: str, **options: Sequence[str] | str | None) -> str:
+        """Return the command that runs a study with these options, and this selection's seeds and settings."""
+        return shlex.join(["sfa", "study", study, *_options(**options), *self.words, *more, *self.more_words])
 
     def check(self, number: int, task: Task, *, many_methods: bool) -> None:
         """Raise unless this can be selected of a table of a task."""
@@ -161,39 +150,3 @@ def _options(**given: str | Iterable[object] | None) -> list[str]:
         if values:
             words += [f"--{name}", *([values] if isinstance(values, str) else map(str, values))]
     return words
-
-
-@dataclass
-class StudyCall:
-    """A study on data sets, which measures points of a table; ``protocols`` are given if they are not its own."""
-
-    study: str
-    protocols: tuple[str, ...]
-    methods: tuple[str, ...]
-    recipe: str | None
-    datasets: list[str] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)
-
-    def command(self, selection: Selection, *more: str) -> str:
-        """Return the command that runs it, with ``more`` words."""
-        what = _options(datasets=self.datasets, method=self.methods, recipe=self.recipe, protocol=self.protocols)
-        return shlex.join(["sfa", "study", self.study, *what, *selection.words, *more, *selection.more_words])
-
-
-def study_calls(definition: Definition, points: Iterable[Point], selection: Selection) -> list[StudyCall]:
-    """Return calls that measure points: one for all data sets on which the same methods are missing."""
-    own = protocols_of(resolve("study", definition.study), definition.task)
-    protocols = () if own == (definition.protocol,) else (definition.protocol,)
-    by_dataset: dict[tuple[str | None, str], list[Point]] = {}
-    for point in points:
-        by_dataset.setdefault((point.line.recipe, point.dataset), []).append(point)
-    calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
-    for (recipe, dataset), those in by_dataset.items():
-        methods = selection.methods
-        if definition.many_methods:  # baselines come with the task's first method
-            wanted = {point.line.method or DEFAULTS[definition.task] for point in those}
-            methods = tuple(name for name in available_methods() if name in wanted)
-        call = calls.setdefault((recipe, methods), StudyCall(definition.study, protocols, methods, recipe))
-        call.datasets.append(dataset)
-        call.points += those
-    return list(calls.values())

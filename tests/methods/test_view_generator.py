@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from sfa.methods.lp_info import ViewGenerator, candidate_pairs, divergence_of_each, reconstruction_of_each
 from sfa.nn import GIN
-from sfa.nn.view_generator import ViewGenerator, candidate_pairs, divergence_of_each, reconstruction_of_each
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -1,6 +1,7 @@
-"""Samplers of subgraphs: neighbors hop by hop, random walks, and METIS clusters."""
+"""Samplers of one graph (whole, neighbors, walks, METIS clusters, starts of walks), of graph sets and of images."""
 
-from typing import Annotated
+import copy
+from typing import Annotated, ClassVar
 from weakref import WeakKeyDictionary
 
 import torch
@@ -9,15 +10,39 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.draws import distinct_below
-from sfa.graph.structure import CSRStructure, row_entries, sort_edges
-from sfa.graph.walks import Transitions, random_walks
+from sfa.graph.batches import make_batch
+from sfa.graph.structure import CSRStructure, expand_rowptr, row_entries, sort_edges, take_rows
+from sfa.graph.walks import Transitions, distinct_below, random_walks
 from sfa.ranges import Count, check_whole
 from sfa.registry import register
-from sfa.sampling.base import GraphSampler
+from sfa.sampling.base import GraphSampler, Sampler
+from sfa.tasks import Task, task_of
 
 Fanouts = Annotated[tuple[Count, ...], MinLen(1)]
 _CLUSTERS: WeakKeyDictionary[CSRStructure, dict[int, Tensor]] = WeakKeyDictionary()  # by METIS, which takes long
+
+
+@register("sampler", "whole")
+class WholeGraph(GraphSampler):
+    """The whole graph, one step an epoch.
+
+    Its batch is the graph itself, without ``nodes`` and ``roots``. Some of the nodes as seeds, in one of several
+    processes, give a graph with all nodes and edges in which these nodes come first and are the roots.
+    """
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data, batch_size=max(1, int(data.num_nodes)))
+
+    def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
+        if len(seeds) == self.num_seeds:
+            return self.data
+        others = torch.ones(self.num_seeds, dtype=torch.bool)
+        others[seeds] = False
+        nodes = torch.cat([seeds, others.nonzero().flatten()])
+        row, col = nodes.argsort()[self.data.edge_index]  # the inverse permutation gives the new numbers
+        edge_index, given = sort_edges(row, col, len(nodes))
+        weight = None if self.data.edge_weight is None else self.data.edge_weight[given]
+        return self._cut(nodes, edge_index, weight, roots=len(seeds))
 
 
 @register("sampler", "neighbours")
@@ -157,3 +182,89 @@ def joined(sizes: Tensor, limit: int) -> list[int]:
         counts.append(max(int(torch.searchsorted(ends, room, right=True)) - done, 1))
         done += counts[-1]
     return counts
+
+
+@register("sampler", "starts")
+class Starts(GraphSampler):
+    """The whole graph with ``seeds`` ``(k,)``, the nodes that a method starts walks from; every node once an epoch."""
+
+    for_walks = True
+
+    def __init__(self, data: Data, *, batch_size: Count = 128) -> None:
+        super().__init__(data, batch_size=batch_size)
+
+    def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
+        batch = copy.copy(self.data)
+        batch.seeds = seeds
+        return batch
+
+
+@register("sampler", "random-nodes")
+class RandomNodes(Starts):
+    """The same, but with a limited number of steps: an epoch of a large graph visits some random nodes.
+
+    Args:
+        batch_size: Seeds of a step at most.
+        steps: Steps of an epoch at most.
+    """
+
+    def __init__(self, data: Data, *, batch_size: Count = 1024, steps: Count = 30) -> None:
+        super().__init__(data, batch_size=batch_size)
+        self.steps = steps
+
+    def plan(self, generator: torch.Generator) -> list[Tensor]:
+        """Draw the seeds of each step of one epoch."""
+        return super().plan(generator)[: self.steps]
+
+
+@register("sampler", "graphs")
+class Graphs(GraphSampler):
+    """Some graphs of a set, whole: their disjoint union, as ``torch_geometric.data.Batch`` would collate them."""
+
+    seeds_are = "graphs"
+    task: ClassVar[Task] = "graph"
+
+    def __init__(self, data: Data, *, batch_size: Count = 128) -> None:
+        if task_of(data) != "graph":
+            raise InputError("The sampler graphs needs a set of graphs, and this is one graph.")
+        super().__init__(data, batch_size=batch_size)
+        self.num_seeds = len(data.ptr) - 1
+        if self.num_seeds < 2:
+            raise InputError("Only one graph in the set, and at least 2 are needed to learn from: use NodeEmbedder.")
+
+    def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
+        """Return the union of these graphs, in the order of the seeds; ``graphs`` are their numbers in the set."""
+        nodes, ptr = row_entries(self.data.ptr, seeds)
+        entries, rowptr = row_entries(self._structure.edge_rowptr, nodes)
+        graph_of_node, row = expand_rowptr(ptr, len(nodes)), expand_rowptr(rowptr, len(entries))
+        shift = (ptr[:-1] - self.data.ptr[seeds]).index_select(0, graph_of_node)
+        col = self._structure.edge_col.index_select(0, entries) + shift.index_select(0, row)
+        weight = None if self._weight is None else self._weight.index_select(0, entries)
+        batch = make_batch(take_rows(self.data.x, nodes), torch.stack([row, col]), weight, ptr, graph_of_node)
+        batch.graphs = seeds
+        return batch
+
+
+@register("sampler", "images")
+class Images(Sampler):
+    """Some images of a set. Where the set has a part for training (``train_mask``), no image outside of it is seen."""
+
+    seeds_are = "images"
+    task: ClassVar[Task] = "image"
+
+    def __init__(self, data: Data, *, batch_size: Count = 256) -> None:
+        if task_of(data) != "image":
+            raise InputError("The sampler images needs a set of images, and this is of graphs.")
+        own = data.get("train_mask")
+        self._numbers = torch.arange(data.num_nodes) if own is None else own.nonzero().flatten()
+        super().__init__(data, batch_size=batch_size, num_seeds=len(self._numbers))
+        if self.num_seeds < 2:
+            raise InputError(f"At least 2 images are needed to learn from; there are {self.num_seeds}.")
+
+    def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
+        """Return these images and their labels, in the order of the seeds; ``images`` are their numbers in the set."""
+        images = self._numbers[seeds]
+        batch = Data(x=take_rows(self.data.x, images), images=images)
+        if self.data.get("y") is not None:
+            batch.y = self.data.y[images]
+        return batch

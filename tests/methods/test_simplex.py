@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from sfa.errors import InputError
-from sfa.losses.simplex import ascend, project_to_simplex
+from sfa.methods.graphcl import ascend, project_to_simplex
 from tests.cases import each
 
 vectors = st.lists(st.floats(-20, 20), min_size=1, max_size=8).map(lambda v: torch.tensor(v, dtype=torch.float64))

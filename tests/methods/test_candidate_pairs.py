@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from sfa.graph.walks import Transitions
-from sfa.nn.view_generator import Candidates, candidate_pairs, step_chances, walked_view
+from sfa.methods.lp_info import Candidates, candidate_pairs, step_chances, walked_view
 
 
 def seeded(seed: int = 0) -> torch.Generator:
