@@ -47,7 +47,7 @@ def show(browser: Chrome, tmp_path: Path) -> Iterator[Show]:
 
 @pytest.fixture
 def show_anew(tmp_path: Path) -> Iterator[Show]:
-    """As ``show``, in a browser of its own: what a page remembers is written late, and all files of a browser share it."""
+    """Open pages in a browser of their own: what a page remembers is written late, and pages on disk share it."""
     with chromium(tmp_path / "profile") as browser, shown_in(browser, tmp_path) as opened:
         yield opened
 
