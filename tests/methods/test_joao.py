@@ -23,7 +23,7 @@ from sfa.train import RunFolder, load_tensors, train
 from tests.callbacks import on_epoch
 from tests.methods.small_joao import make, seeded, slow_loss
 
-SHORT_RUN: dict[str, Any] = {"training.epochs": 10, "sampler.batch_size": 32}
+SHORT_RUN: dict[str, Any] = {"training.epochs": 40, "sampler.batch_size": 32}
 KINDS = range(len(AUGMENTATIONS))
 
 
