@@ -84,7 +84,7 @@ class Runner:
                 held = [known[cell.key] for cell in job]
                 for cell, entry in zip(job, held, strict=True):
                     if (plan.study, cell.variant.label) not in entry.labels:
-                        self.ledger.label(cell.key, plan.study, cell.variant.label)
+                        self.ledger.add(replace(entry, labels=((plan.study, cell.variant.label),)))
             if ours and held[0].failure is None:
                 self._tidy(folder)
         for cell, entry in zip(job, held, strict=True):

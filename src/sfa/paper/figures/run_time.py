@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sfa.errors import InputError
 from sfa.evaluate import Difference, Score, paired_difference
-from sfa.paper.figures import Takes, make_panels, paper_figure
+from sfa.paper.figures import TIMES, make_panels, paper_figure
 from sfa.paper.results_files import Entry
 from sfa.plots import PLAIN, color_of, logarithmic_y
 
@@ -65,7 +65,7 @@ def tell_of_run_time(entries: Sequence[Entry], published: Published) -> str:
 
 
 @paper_figure(
-    "4", "Running time per epoch; the cost of SFA for k < 8 is negligible.", tell=tell_of_run_time, takes=Takes.TIMES
+    "4", "Running time per epoch; the cost of SFA for k < 8 is negligible.", tell=tell_of_run_time, takes=TIMES
 )
 def draw_run_time(entries: Sequence[Entry], published: Published) -> Figure:
     """Draw seconds per epoch without SFA and with k power iterations, and their ratio beside the paper's for k = 1."""
