@@ -40,16 +40,14 @@ def timings(entries: Sequence[Entry]) -> list[Timing]:
             beside = tuple(entry.recipe.get("beside", ()))
             key = entry.dataset, entry.fingerprint, entry.seed, entry.device, entry.threads, beside
             jobs.setdefault(key, []).append(entry)
-    found: dict[str, tuple[tuple[int, str], Timing]] = {}
+    found: dict[str, list[tuple[int, str, Timing]]] = {}
     for job in jobs.values():
         if {entry.recipe["spectral"]["name"] for entry in job} != {"none", "sfa"}:
             continue  # timed beside other maps than SFA, or without the plain method
         turns = {entry.recipe["spectral"].get("iterations"): entry.scores[0].of() for entry in job}
-        without, dataset = turns.pop(None), job[0].dataset
-        rank = len(turns), max(entry.created for entry in job)
-        if dataset not in found or rank > found[dataset][0]:
-            found[dataset] = rank, Timing(job[0], without, dict(sorted(turns.items())))
-    return [timing for _, timing in found.values()]
+        timing = Timing(job[0], turns.pop(None), dict(sorted(turns.items())))
+        found.setdefault(job[0].dataset, []).append((len(turns), max(entry.created for entry in job), timing))
+    return [max(those, key=lambda one: one[:2])[-1] for those in found.values()]
 
 
 def tell_of_run_time(entries: Sequence[Entry], published: Published) -> str:
