@@ -129,9 +129,11 @@ class TableMaker:
         """Return the commands that measure points, with ``more`` words."""
         found = []
         for (recipe, methods), those in self.calls(points).items():
-            datasets = dict.fromkeys(point.dataset for point in those)
-            options = {"datasets": datasets, "method": methods, "recipe": recipe, "protocol": self.protocols}
-            found.append(selection.study_command(self.definition.study, *more, **options))
+            datasets, study = list(dict.fromkeys(point.dataset for point in those)), self.definition.study
+            command = selection.study_command(
+                study, *more, datasets=datasets, method=methods, recipe=recipe, protocol=self.protocols
+            )
+            found.append(command)
         return tuple(found)
 
     def plans(self, datasets: Mapping[str, Dataset], device: str = "auto") -> list[Plan]:
