@@ -14,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from sfa.paper.figures import NamedFigure, Takes
+from sfa.paper.figures import NO_RUN, NamedFigure
 from sfa.paper.figures.show import published_ratios
 from sfa.registry import registered, resolve
 from sfa.run.display import Tracker
@@ -82,7 +82,7 @@ def test_drawing_again_replaces_with_the_same_bytes(trained_run: Path, run_sfa: 
 
 
 def test_a_figure_of_no_run(run_sfa: RunSfa, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_part(monkeypatch, "figure", "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
+    replace_part(monkeypatch, "figure", "blank", NamedFigure("A blank page.", NO_RUN, Figure))
     assert run_sfa("figure", "blank").code == 0
     assert (workplace / "blank.svg").exists()
 
@@ -107,7 +107,7 @@ def test_several_runs_in_one_picture_of_spectra(trained_run: Path, run_sfa: RunS
 
 
 def test_names_and_numbers(trained_run: Path, refuses: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_part(monkeypatch, "figure", "blank", NamedFigure("A blank page.", Takes.NO_RUN, Figure))
+    replace_part(monkeypatch, "figure", "blank", NamedFigure("A blank page.", NO_RUN, Figure))
     assert "did you mean 'spectrum'" in refuses("figure", "spectra", trained_run)
     assert "no figure 11" in refuses("figure", "11")
     assert "no run, not from 1" in refuses("figure", "blank", trained_run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,9 @@ def test_nothing_to_export_leaves_the_file_as_it_is(run_sfa: RunSfa, path: Path,
 
 def test_a_run_of_two_studies_stays_when_one_is_removed(run_sfa: RunSfa, path: Path) -> None:
     with Ledger(path) as ledger:
-        ledger.label("aa11", "study 2", "v")
+        (entry, *_) = ledger.select()
+        assert entry.key == "aa11"
+        ledger.add(replace(entry, labels=(("study 2", "v"),)))
     result = run_sfa("ledger", "remove", "--study", "study 2", "--yes")
     assert "1 run removed" in result.err
     assert "1 run of them stay, for other studies" in result.err

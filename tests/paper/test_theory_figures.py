@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from sfa import theory
 from sfa.errors import InputError
-from sfa.paper.figures import Takes, find_figure, implicit_steps, more_theory, toy
+from sfa.paper.figures import NO_RUN, RUNS, find_figure, implicit_steps, more_theory, toy
 from sfa.paper.figures.implicit_steps import (
     ANGLE,
     NEAR,
@@ -83,7 +83,7 @@ def test_every_figure_of_the_paper_has_its_caption_and_a_finding() -> None:
         if figure.number is not None:
             assert figure.caption
             assert figure.tell
-        assert bool(figure.datasets) == (figure.takes is Takes.RUNS)
+        assert bool(figure.datasets) == (figure.takes == RUNS)
 
 
 def test_toy_views_are_turned_and_else_alike() -> None:
@@ -332,6 +332,6 @@ def test_variants_show_maps_by_their_names() -> None:
 
 
 def test_all_theory_figures_can_be_asked_for() -> None:
-    names = {name for name, figure in registered("figure").items() if figure.takes is Takes.NO_RUN}
+    names = {name for name, figure in registered("figure").items() if figure.takes == NO_RUN}
     parts = {"density", "push-forward", "simulation", "surrogate-error"}
     assert names == {"implicit-steps", "model", "toy", "variants", "bound", "power-law", "levelling", *parts}

@@ -78,10 +78,9 @@ def ledger(
         kept = f" ({counted(len(shared), 'run')} of them will stay, for other studies)" if shared else ""
         if not yes:
             typer.confirm(f"Forget {counted(len(entries), 'run')} of {path}{kept}?", abort=True, err=True)
-        opened.unlabel((entry.key for entry in shared), study or "")
-        removed = [entry.key for entry in entries if entry not in shared]
-        opened.remove(removed)
-        display.say(f"{counted(len(removed), 'run')} removed from {opened.path}{kept.replace(' will', '')}")
+        opened.remove((entry.key for entry in entries), study=study)
+        removed = counted(len(entries) - len(shared), "run")
+        display.say(f"{removed} removed from {opened.path}{kept.replace(' will', '')}")
     else:
         shown, table = to_text(entries), Table()
         whole = {"key": 16, "mean ± std": 12}  # widths of columns that are never cut

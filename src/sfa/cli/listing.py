@@ -144,7 +144,7 @@ def _part_rows(kind: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, ...]]
             if name != "none":
                 yield name, _summary(part), _defaults(part)
         elif kind == "figures":
-            yield name, part.number or "–", part.description, part.takes.value
+            yield name, part.number or "–", part.description, part.takes
         else:
             yield name, part.description if kind in ("protocols", "studies") else _summary(part)
 

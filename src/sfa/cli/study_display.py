@@ -7,7 +7,6 @@ from pathlib import Path
 from rich import progress as bars
 from rich.table import Table
 
-from sfa.evaluate import Score
 from sfa.paper.plans import RUN_TIME, Cell, Plan
 from sfa.paper.results_files import Entry
 from sfa.paper.runner import Runner, Watcher, cells_folder, cells_to_do
@@ -82,7 +81,8 @@ class Progress(bars.Progress, Watcher):
         self.left.pop(cell.key, None)
         if measured:
             self.estimator.learn(entry)
-            outcome = "failed: " + entry.failure if entry.failure else "; ".join(map(_outcome, entry.scores))
+            scores = (f"{score.main} {mean_and_std(score.mean(), score.std())}" for score in entry.scores)
+            outcome = f"failed: {entry.failure}" if entry.failure else "; ".join(scores)
             self.display.say(f"{self.done}/{self.total}  {cell.title}: {outcome}")
         self.update(self.task, completed=self.done)
 
@@ -101,10 +101,6 @@ class Progress(bars.Progress, Watcher):
             self.update(self.task, completed=done, note=notes)
         else:
             self.display.say(f"{self.title}  {notes}")
-
-
-def _outcome(score: Score) -> str:
-    return f"{score.main} {mean_and_std(score.mean(), score.std() if len(score.of()) > 1 else None)}"
 
 
 def print_table(plan: Plan, entries: Mapping[str, Entry]) -> None:

@@ -1,7 +1,7 @@
 """Results: one entry a run, with its labels and scores, in a JSON file that several processes may fill."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -79,23 +79,17 @@ class Ledger(AbstractContextManager["Ledger"]):
             found = [entry for entry in found if value in (None, getattr(entry, name))]
         return sorted(found, key=lambda entry: entry.created)
 
-    def label(self, key: str, study: str, variant: str) -> None:
-        """Note that a run belongs to a study, under a name."""
-        self._change([key], lambda entry: _merge(entry, replace(entry, labels=((study, variant),))))
-
-    def unlabel(self, keys: Iterable[str], study: str) -> None:
-        """Note that runs no longer belong to a study."""
-        self._change(keys, lambda one: replace(one, labels=tuple(label for label in one.labels if label[0] != study)))
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Remove runs with their labels and scores."""
-        self._change(keys, lambda entry: None)
-
-    def _change(self, keys: Iterable[str], change: Callable[[Entry], Entry | None]) -> None:
-        those = set(keys)
+    def remove(self, keys: Iterable[str], *, study: str | None = None) -> None:
+        """Remove runs with their labels and scores; those of a ``study`` that others have too lose its label alone."""
+        those, kept = set(keys), []
         with self._locked():
-            changed = (change(entry) if entry.key in those else entry for entry in self._entries())
-            self._write([entry for entry in changed if entry is not None])
+            for entry in self._entries():
+                others = tuple(label for label in entry.labels if study is not None and label[0] != study)
+                if entry.key not in those:
+                    kept.append(entry)
+                elif others:
+                    kept.append(replace(entry, labels=others))
+            self._write(kept)
 
     def _entries(self) -> list[Entry]:
         """Return the runs that the file holds now, in the order in which they were entered."""

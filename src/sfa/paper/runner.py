@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -64,18 +65,15 @@ class Runner:
         folder = cells_folder(self.ledger.path) / job[0].key
         with locked(folder.with_suffix(".lock"), wait=wait) as ours:
             known = {cell.key: entry for cell in job if (entry := self.ledger.get(cell.key)) is not None}
-            to_do = dict.fromkeys(
-                name
-                for cell in job
-                for name in _missing_protocols(cell, known, plan.protocols, retry_failed=self.retry_failed)
-            )
+            missing = (_missing_protocols(cell, known, plan.protocols, self.retry_failed) for cell in job)
+            to_do = list(dict.fromkeys(chain(*missing)))
             if to_do and not ours:
                 return False
             if to_do:
                 if any(entry.failure is not None for entry in known.values()):
                     shutil.rmtree(folder, ignore_errors=True)
                 self.watcher.begin(job[0])
-                measured = self._measure(job, list(to_do), folder)
+                measured = self._measure(job, to_do, folder)
                 held = self.ledger.add_all([self._entry(plan.study, *one) for one in zip(job, measured, strict=True)])
                 # A run that is in stays as it is, but a failure of scoring it again is told.
                 failures = [values.get("failure") for values in measured]
@@ -84,7 +82,7 @@ class Runner:
                 held = [known[cell.key] for cell in job]
                 for cell, entry in zip(job, held, strict=True):
                     if (plan.study, cell.variant.label) not in entry.labels:
-                        self.ledger.label(cell.key, plan.study, cell.variant.label)
+                        self.ledger.add(replace(entry, labels=((plan.study, cell.variant.label),)))
             if ours and held[0].failure is None:
                 self._tidy(folder)
         for cell, entry in zip(job, held, strict=True):

@@ -11,8 +11,6 @@ from sfa.run.identity import recipe_hash
 from sfa.sweep.report import Summary as SeedSummary
 from sfa.sweep.report import summarize_seeds
 
-Scores = Mapping[int, Score]  # scores by seed
-
 
 @dataclass(frozen=True)
 class Summary(SeedSummary):
@@ -31,18 +29,18 @@ def metrics_of(plan: Plan, entries: Mapping[str, Entry]) -> list[tuple[str, str]
 def summarise(plan: Plan, entries: Mapping[str, Entry], protocol: str, metric: str) -> dict[tuple[str, str], Summary]:
     """Return summaries by variant and data set, in the order of the plan; ``entries`` are by key."""
     cells: dict[tuple[str, str], list[Cell]] = {}
+    scores: dict[tuple[str, str], dict[int, Score]] = {}  # by variant and data set, then by seed
     for cell in plan.cells:
-        cells.setdefault((cell.variant.label, cell.dataset.name), []).append(cell)
-
-    def scores_of(label: str, dataset: str) -> Scores:
-        found = {cell.variant.seed: _score(cell, entries, protocol) for cell in cells.get((label, dataset), ())}
-        return {seed: score for seed, score in found.items() if score is not None and metric in score.values}
-
+        place = cell.variant.label, cell.dataset.name
+        cells.setdefault(place, []).append(cell)
+        score = _score(cell, entries, protocol)
+        if score is not None and metric in score.values:
+            scores.setdefault(place, {})[cell.variant.seed] = score
     found = {}
     for (label, dataset), those in cells.items():
-        summary = summary_of(scores_of(label, dataset), scores_of(those[0].variant.baseline or "", dataset), metric)
-        failures = [entries[cell.key].failure for cell in those if cell.key in entries]
-        failed = sum(failure is not None for failure in failures)
+        ours, theirs = (scores.get((name, dataset), {}) for name in (label, those[0].variant.baseline or ""))
+        summary = summarize_seeds(ours, theirs, metric, in_per_cent=protocol == RUN_TIME)
+        failed = sum(cell.key in entries and entries[cell.key].failure is not None for cell in those)
         found[label, dataset] = Summary(**vars(summary), planned=len(those), failed=failed)
     return found
 
@@ -53,11 +51,6 @@ def _score(cell: Cell, entries: Mapping[str, Entry], protocol: str) -> Score | N
     if entry is None or entry.failure is not None:
         return None
     return entry.score_under(protocol, cell.dataset.digest(protocol))
-
-
-def summary_of(scores: Scores, baseline: Scores, metric: str) -> SeedSummary:
-    """Summarize runs with these scores beside those of their baseline; times in per cent of its times."""
-    return summarize_seeds(scores, baseline, metric, in_per_cent=any(s.protocol == RUN_TIME for s in scores.values()))
 
 
 def ratio(relative: Difference) -> str:

@@ -27,12 +27,15 @@ def test_they_cover_exactly_what_is_missing(kept: int) -> None:
     missing = [point for place, point in enumerate(every) if place % kept == 0]
     found = TableMaker(definition, Selection(), (), ()).calls(missing)
     asked = [
-        (order.recipe, dataset, method) for order in found for dataset in order.datasets for method in order.methods
+        (recipe, dataset, method)
+        for (recipe, methods), points in found.items()
+        for dataset in dict.fromkeys(point.dataset for point in points)
+        for method in methods
     ]
     assert len(asked) == len(set(asked)), "nothing twice"
     assert set(asked) == pairs(missing)
-    assert [point for order in found for point in order.points if point not in missing] == []
-    assert sum(len(order.points) for order in found) == len(missing)
+    assert [point for points in found.values() for point in points if point not in missing] == []
+    assert sum(map(len, found.values())) == len(missing)
     assert len(found) <= 1 + len(definition.datasets)
 
 

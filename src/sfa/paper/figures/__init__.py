@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -12,15 +11,9 @@ from sfa.errors import InputError
 from sfa.plots import style
 from sfa.registry import is_path, register, registered, resolve
 
+NO_RUN, RUNS, TIMES = "no run", "one run or more", "run times in the ledger"  # what a figure is drawn from
+
 Draw = TypeVar("Draw", bound=Callable[..., Figure])
-
-
-class Takes(Enum):
-    """What a figure is drawn from."""
-
-    NO_RUN = "no run"
-    RUNS = "one run or more"
-    TIMES = "run times in the ledger"
 
 
 @dataclass(frozen=True)
@@ -32,18 +25,12 @@ class NamedFigure:
     """
 
     description: str
-    takes: Takes
+    takes: str
     draw: Callable[..., Figure]
     number: str | None = None  # in the paper: ``3``, or ``3a`` of a part
     caption: str | None = None  # the paper's, in short
     tell: Callable[..., str] | None = None
     datasets: tuple[str, ...] = ()  # of the paper's runs: GRACE by its authors' settings, without and with SFA
-
-    @property
-    def order(self) -> tuple[int, str]:
-        """The place in the list of figures; those without a number come last."""
-        number = self.number or "99"
-        return int(number.rstrip("abc")), number
 
 
 FIGURES: dict[str, NamedFigure] = {}
@@ -64,7 +51,7 @@ def find_figure(name: str) -> NamedFigure:
 
 
 def paper_figure(
-    number: str | None = None, caption: str | None = None, *, takes: Takes | None = None, **options: Any
+    number: str | None = None, caption: str | None = None, *, takes: str | None = None, **options: Any
 ) -> Callable[[Draw], Draw]:
     """Add the function ``draw_<name>`` to the figures, described by its first line, and give it the project's style.
 
@@ -73,7 +60,7 @@ def paper_figure(
 
     def decorate(draw: Draw) -> Draw:
         name, about = draw.__name__.removeprefix("draw_").replace("_", "-"), str(draw.__doc__).splitlines()[0]
-        material = takes or (Takes.RUNS if "datasets" in options else Takes.NO_RUN)
+        material = takes or (RUNS if "datasets" in options else NO_RUN)
         styled = style()(draw)
         FIGURES[name] = NamedFigure(about, material, styled, number, caption, **options)
         return styled
@@ -89,5 +76,5 @@ def make_panels(width: float, height: float, rows: int, columns: int, **options:
 
 for _module in ("implicit_steps", "more_theory", "run_time", "runs", "toy"):
     import_module(f"{__name__}.{_module}")
-for _name, _figure in sorted(FIGURES.items(), key=lambda item: item[1].order):
+for _name, _figure in sorted(FIGURES.items(), key=lambda item: int((item[1].number or "99").rstrip("abc"))):
     register("figure", _name, _figure)

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.paper import default_path, own_entries
-from sfa.paper.figures import NamedFigure, Takes, find_figure
+from sfa.paper.figures import NO_RUN, RUNS, TIMES, NamedFigure, find_figure
 from sfa.paper.figures.run_time import STUDY, timings
 from sfa.paper.measure import seconds_per_epoch
 from sfa.paper.summary import duration
@@ -21,7 +21,7 @@ from sfa.run import Recipe, load_recipe
 from sfa.run.display import Display, counted
 from sfa.run.run import describe
 from sfa.run.source import Source, require_same_data
-from sfa.run.train_recipe import start_run, train_in
+from sfa.run.train_recipe import train_in
 from sfa.train import Interrupted, RunFolder, load_tensors
 from sfa.train.run_folder import read_runs
 
@@ -50,11 +50,11 @@ def draw_figure(
     figure, ratios = find_figure(name), published_ratios()
     _check(name, figure, paths, measure)
     files = _files(f"figure-{name.lower()}" if name[:1].isdigit() else name.rpartition(":")[2], out)
-    if measure and figure.takes is Takes.RUNS:
+    if measure and figure.takes == RUNS:
         paths = train_runs(figure.datasets, data_root=data_root, device=device, display=display)
     elif measure:
         study(STUDY, list(available(ratios, data_root, display)))
-    if figure.takes is not Takes.TIMES:
+    if figure.takes != TIMES:
         _draw(name, figure, read_runs(paths), files, display)
         return
     path = ledger or default_path()
@@ -62,7 +62,7 @@ def draw_figure(
     entries = next((list(those) for those in (own, shipped_entries()) if timings(those)), None)
     if entries is None:
         raise InputError(
-            f"{_title(name)} is drawn from {Takes.TIMES.value}, and {path} has none: `sfa figure {name} --run` "
+            f"{_title(name)} is drawn from {TIMES}, and {path} has none: `sfa figure {name} --run` "
             f"measures them, or `sfa study {STUDY} --datasets {' '.join(ratios)}`."
         )
     _draw(name, figure, [entries, ratios], files, display)
@@ -80,7 +80,7 @@ def draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: Di
     except OSError as error:
         raise InputError(f"Cannot make the folder {folder}: {error.strerror or error}.") from error
     figures: Mapping[str, NamedFigure] = registered("figure")
-    theory = {name: figure for name, figure in figures.items() if figure.takes is Takes.NO_RUN}
+    theory = {name: figure for name, figure in figures.items() if figure.takes == NO_RUN}
     stems = {name: name if figure.number is None else f"figure-{figure.number}" for name, figure in theory.items()}
     files = {name: _files(stem, folder) for name, stem in stems.items()}  # raises before any is drawn
     for name, figure in theory.items():
@@ -91,14 +91,14 @@ def draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: Di
 
 def _check(name: str, figure: NamedFigure, paths: Sequence[Path], measure: bool) -> None:
     """Raise if the figure cannot be drawn from what is given."""
-    title = f"{_title(name)} is drawn from {figure.takes.value}"
-    if measure and figure.takes is Takes.NO_RUN:
+    title = f"{_title(name)} is drawn from {figure.takes}"
+    if measure and figure.takes == NO_RUN:
         raise InputError(f"{title}: leave out --run.")
     if measure and paths:
         raise InputError("--run trains what the paper's figure is of: leave it out, or the run folders.")
     if measure and "TORCHELASTIC_RUN_ID" in os.environ:
         raise InputError("A figure is measured in one process: start it without torchrun.")
-    if measure or bool(paths) == (figure.takes is Takes.RUNS):
+    if measure or bool(paths) == (figure.takes == RUNS):
         return
     if paths:
         raise InputError(f"{title}, not from {len(paths)}.")
@@ -184,10 +184,9 @@ def train_runs(datasets: Iterable[str], *, data_root: Path | None, device: str, 
         display.say(f"{counted(len(left), 'run')} to train in {FOLDER}, about {duration(seconds)}: {names}.")
     for _, path, recipe, source, data in left:
         try:
-            if path.exists():
-                train_in(RunFolder.open(path), recipe, data, device=device, resume=True, display=display)
-            else:
-                start_run(path, recipe, data, source, device=device, display=display)
+            begun = path.exists()
+            new = None if begun else source
+            train_in(RunFolder(path), recipe, data, source=new, device=device, resume=begun, display=display)
         except Interrupted as error:
             raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
     return [path for path, *_ in runs]

@@ -52,15 +52,11 @@ def _grid(height: float, *draw: Callable[[Axes, int, str], None]) -> tuple[Figur
     return figure, rows
 
 
-def tell_of_toy() -> str:
-    return f"{tell_of_push_forward()} {tell_of_simulation()}"
-
-
 @paper_figure(
     "3",
     "For k = 1 and 1 ≤ σ₁ ≤ 3, φ is around 0.8 with a high deviation; for k ≥ 2 both effects decline; theory and "
     "Algorithm 1 match.",
-    tell=tell_of_toy,
+    tell=lambda: f"{tell_of_push_forward()} {tell_of_simulation()}",
 )
 def draw_toy() -> Figure:
     """Draw the toy spectrum: density, push-forward function and Algorithm 1 in one picture."""

@@ -79,12 +79,10 @@ def load(number: int) -> Table:
     )
     for row in content["rows"]:
         best, notes = row.get("best", ()), row.get("notes", {})
-        cells = (
-            Cell() if text is None else Cell(text, best=column in best, note=notes.get(column))
-            for column, text in zip(keys, row["cells"], strict=True)
-        )
+        places = zip(keys, row["cells"], strict=True)
+        cells = tuple(Cell(text, best=column in best, note=notes.get(column)) for column, text in places)
         flags = {flag: row.get(flag, False) for flag in ("highlighted", "rule_above")}
-        rows.append(Row(row["label"], cells=tuple(cells), key=row["key"], **flags))
+        rows.append(Row(row["label"], cells=cells, key=row["key"], **flags))
     columns = tuple(column["label"] for column in content["columns"])
     notes = (*content.get("notes", ()), *([f"The paper spells {misspelled}."] if misspelled else ()))
     return Table(number, content["title"], content["caption"], columns, tuple(rows), content["row_header"], notes)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch_geometric.data import Data
+from torch_geometric.utils import remove_self_loops, to_undirected
 
 from sfa.errors import InputError
 from sfa.methods import Method
@@ -99,10 +100,9 @@ def _fact(value: float | str, source: str, column: str) -> Measured:
 
 def count(graph: Data) -> dict[str, int]:
     """Return the statistics of a graph; an edge is a pair of nodes, in whichever direction and however often."""
-    low, high = graph.edge_index.min(0).values, graph.edge_index.max(0).values
-    pairs = torch.unique(low[low < high] * graph.num_nodes + high[low < high])
+    both_ways = to_undirected(remove_self_loops(graph.edge_index)[0], num_nodes=graph.num_nodes)
     return {
-        "edges": len(pairs),
+        "edges": both_ways.shape[1] // 2,
         "nodes": int(graph.num_nodes),
         "attributes": int(graph.num_features),
         "classes": len(torch.unique(graph.y[graph.y >= 0])),

@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,8 +14,7 @@ from sfa.paper import METHODS
 from sfa.paper.plans import RUN_TIME, Dataset, Plan, make_plan, protocols_of
 from sfa.paper.results_files import Entry, read_entries
 from sfa.paper.tables import definition as tables
-from sfa.paper.tables.definition import VALIDATION, Definition, Header, Point, column_keys, definition_of, load
-from sfa.paper.tables.definition import method_title as title_of
+from sfa.paper.tables.definition import VALIDATION, Definition, Header, Point, definition_of, load, method_title
 from sfa.paper.tables.facts import facts_table
 from sfa.paper.tables.matching import Measurements
 from sfa.paper.tables.model import Cell, Row, Table
@@ -48,16 +47,6 @@ def make_table(
     if definition is None:
         return facts_table(number, selection)
     return TableMaker(definition, selection, entries, shipped).table()
-
-
-@dataclass
-class StudyCall:
-    """A call of a table's study, which measures points of it."""
-
-    methods: tuple[str, ...]
-    recipe: str | None
-    datasets: list[str] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)
 
 
 class TableMaker:
@@ -122,54 +111,54 @@ class TableMaker:
         points = (point for row in self.rows.values() for point in row.values() if self.refusal(point) is None)
         return [point for point in points if not self.measurements.is_complete(point)]
 
-    def calls(self, points: Iterable[Point]) -> list[StudyCall]:
-        """Return calls that measure points: one for all data sets on which the same methods are missing."""
+    def calls(self, points: Iterable[Point]) -> dict[tuple[str | None, tuple[str, ...]], list[Point]]:
+        """Return the points that each call of the study measures, by its recipe and methods, on all their data sets."""
         by_dataset: dict[tuple[str | None, str], list[Point]] = {}
         for point in points:
             by_dataset.setdefault((point.line.recipe, point.dataset), []).append(point)
-        calls: dict[tuple[str | None, tuple[str, ...]], StudyCall] = {}
-        for (recipe, dataset), those in by_dataset.items():
+        calls: dict[tuple[str | None, tuple[str, ...]], list[Point]] = {}
+        for (recipe, _), those in by_dataset.items():
             methods = self.selection.methods
             if self.definition.many_methods:  # baselines come with the task's first method
                 wanted = {point.line.method or METHODS[self.definition.task] for point in those}
                 methods = tuple(name for name in available_methods() if name in wanted)
-            call = calls.setdefault((recipe, methods), StudyCall(methods, recipe))
-            call.datasets.append(dataset)
-            call.points += those
-        return list(calls.values())
+            calls.setdefault((recipe, methods), []).extend(those)
+        return calls
 
     def commands(self, points: Iterable[Point], selection: Selection, *more: str) -> tuple[str, ...]:
         """Return the commands that measure points, with ``more`` words."""
-        study, protocols = self.definition.study, self.protocols
-        return tuple(
-            selection.study_command(
-                study, *more, datasets=call.datasets, method=call.methods, recipe=call.recipe, protocol=protocols
+        found = []
+        for (recipe, methods), those in self.calls(points).items():
+            datasets, study = list(dict.fromkeys(point.dataset for point in those)), self.definition.study
+            command = selection.study_command(
+                study, *more, datasets=datasets, method=methods, recipe=recipe, protocol=self.protocols
             )
-            for call in self.calls(points)
-        )
+            found.append(command)
+        return tuple(found)
 
     def plans(self, datasets: Mapping[str, Dataset], device: str = "auto") -> list[Plan]:
         """Return the missing runs on data sets, without other variants of their studies."""
         found = []
-        for call in self.calls(point for point in self.missing() if point.dataset in datasets):
+        missing = (point for point in self.missing() if point.dataset in datasets)
+        for (recipe, methods), points in self.calls(missing).items():
             plan = make_plan(
                 resolve("study", self.definition.study),
-                [datasets[name] for name in call.datasets],
+                [datasets[name] for name in dict.fromkeys(point.dataset for point in points)],
                 self.selection.seeds or (0,),
-                methods=call.methods,
-                recipe=call.recipe,
+                methods=methods,
+                recipe=recipe,
                 changes=self.selection.changes,
                 protocols=self.protocols,
                 device=device,
             )
-            wanted = {(datasets[point.dataset].name, point.line.variant) for point in call.points}
+            wanted = {(datasets[point.dataset].name, point.line.variant) for point in points}
             jobs = (job for job in plan.jobs if wanted & {(cell.dataset.name, cell.variant.label) for cell in job})
             found.append(replace(plan, jobs=tuple(jobs)))
         return found
 
     def table(self) -> Table:
         """Return the table with its measured values and the commands that fill its gaps."""
-        paper, missing, keys = load(self.definition.number), self.missing(), column_keys(self.definition.number)
+        paper, missing, keys = load(self.definition.number), self.missing(), tables.column_keys(self.definition.number)
         heads, printed = dict(zip(keys, paper.columns, strict=True)), {row.key: row for row in paper.rows}
         rows: list[Row] = []
         for header, points in self.rows.items():
@@ -214,7 +203,8 @@ class TableMaker:
             changed = ", ".join(f"{path} = {value}" for path, value in self.selection.settings.items())
             yield f"In every recipe: {changed}."
         if not self.definition.many_methods and self.selection.methods:
-            yield f"Of {title_of(self.selection.methods[0])}, in place of {title_of(METHODS[self.definition.task])}."
+            shown, usual = map(method_title, (self.selection.methods[0], METHODS[self.definition.task]))
+            yield f"Of {shown}, in place of {usual}."
 
 
 def _data_notes(missing: Iterable[Point]) -> Iterator[str]:

@@ -1,7 +1,5 @@
 """The runs that fill a cell: those of its recipe, with any seed and budget, in a data frame of all results."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,12 +12,13 @@ from sfa.evaluate import Score
 from sfa.methods import available_methods
 from sfa.paper.plans import RUN_TIME, SEEDLESS, Variant, starting_point
 from sfa.paper.results_files import Entry
-from sfa.paper.summary import ratio, summary_of
+from sfa.paper.summary import ratio
 from sfa.paper.tables.definition import VALIDATION, Definition, Point
 from sfa.paper.tables.model import Interval, Measured
 from sfa.paper.tables.selection import Budget, Selection, essence, has_fitting_warmup
 from sfa.registry import resolve
 from sfa.run.legacy import uncorrected
+from sfa.sweep.report import summarize_seeds
 from sfa.tasks import Task
 
 COLUMNS = ["dataset", "kind", "seed", "fingerprint", "created", "failure", "recipe"]  # fields of an entry
@@ -113,10 +112,12 @@ class Measurements:
             for pool in (self._pools(point, baseline) if baseline else ())
             if tuple(pool.iloc[0][POOLED[1:]]) == tuple(first[POOLED[1:]])
         )
-        summary = summary_of(scores, next(alike, {}), point.metric)
+        protocol, text = self.definition.protocol, None
+        timed = protocol == RUN_TIME
+        summary = summarize_seeds(scores, next(alike, {}), point.metric, in_per_cent=timed)
         assert summary.mean is not None
-        protocol, text, difference = self.definition.protocol, None, summary.difference
-        if protocol == RUN_TIME:
+        difference = summary.difference
+        if timed:
             protocol = f"{protocol}, {first.budget.machine}"
             text, difference = f"{summary.mean:.3g} s" + (f", {ratio(difference)}" if difference else ""), None
         measured = Measured(

@@ -152,11 +152,11 @@ def text_of(table: Table) -> TableText:
 
 
 def mean_and_std(mean: float | None, std: float | None) -> str:
-    """Return ``83.20 ± 1.05``; small numbers keep three digits."""
+    """Return ``83.20 ± 1.05``, or ``83.20`` without a deviation (``None`` or NaN); small numbers keep three digits."""
     if mean is None:
         return ""
     digits = ".2f" if abs(mean) >= 1 else ".3g"
-    return f"{mean:{digits}}" if std is None else f"{mean:{digits}} ± {std:{digits}}"
+    return f"{mean:{digits}}" if std is None or math.isnan(std) else f"{mean:{digits}} ± {std:{digits}}"
 
 
 def _describe(measured: Measured, others: list[Measured]) -> str:
