@@ -89,11 +89,9 @@ class LoadedByFunction(DatasetInfo):
     def load(self, root: PathLike | None, **options: Any) -> Data:
         try:
             loaded = self.function(data_root(root))
-            if isinstance(loaded, Data) and task_of(loaded) == "image":
-                data = as_images(loaded)
-                data.name = self.name
-            else:
-                data = (as_graph if is_one_graph(loaded) else as_graphs)(loaded, name=self.name)
+            is_of_images = isinstance(loaded, Data) and task_of(loaded) == "image"
+            data = (as_images if is_of_images else as_graph if is_one_graph(loaded) else as_graphs)(loaded)
+            data.name = self.name
         except SfaError:
             raise
         except Exception as error:
@@ -218,7 +216,7 @@ def _pyg_set(folder: str) -> PygSet:
 
 
 def _subset(name: str, file: str) -> LocalSet:
-    return LocalSet(name, read_image_arrays, under=(f"images/{file}",))
+    return LocalSet(name, read_image_arrays, places=(f"images/{file}",))
 
 
 _CORA, _MUTAG = (Path(__file__).parent / "bundled" / f"{name}.npz" for name in ("cora", "mutag"))
