@@ -1,7 +1,6 @@
 """Normalization of node features, and noise added to them."""
 
 import copy
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -12,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
 from sfa.graph.structure import some_rows
-from sfa.matrices import csr_matrix, on_disk, row_chunks
+from sfa.matrices import csr_matrix, on_disk, row_chunks, to_csr
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
@@ -101,11 +100,7 @@ def _with_features(graph: Data, x: Tensor) -> Data:
 
 def _in_rows(graph: Data) -> Data:
     """Return the graph itself, or one with CSR features if they are sparse in another layout."""
-    if graph.x.layout in (torch.strided, torch.sparse_csr):
-        return graph
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are in beta
-        return _with_features(graph, graph.x.to_sparse_coo().coalesce().to_sparse_csr())
+    return graph if graph.x.layout in (torch.strided, torch.sparse_csr) else _with_features(graph, to_csr(graph.x))
 
 
 def _map_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Data:
