@@ -112,8 +112,8 @@ class TuSet(PygSet):
     """One data set of many graphs of TU Dortmund, in the original version.
 
     From `"TUDataset: A collection of benchmark datasets for learning with graphs" <https://arxiv.org/abs/2007.08663>`_
-    (Morris et al., 2020). Features are the one-hot labels of the nodes; where nodes have no labels, their attributes;
-    where they have neither, degree features. Labels of edges and targets of regression are left out.
+    (Morris et al., 2020). Features are the one-hot labels of the nodes, else their attributes, else degree features.
+    Labels of edges and targets of regression are left out.
     """
 
     task: Task = "graph"

@@ -93,10 +93,9 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
               x_{ij} = \sqrt n \, u_{ij}
 
     Each connected component is treated for itself, or small ones would take up the columns of all. Its first
-    eigenvector is left out, for it only tells of degrees; columns beyond the n - 1 others are 0, and so is everything
-    for an isolated node. Of each eigenvector the first entry of largest size is made positive. Eigenvectors of equal
-    eigenvalues (symmetric graphs) are one choice of many, the same on every call; those of another graph are not
-    comparable.
+    eigenvector is left out, for it only tells of degrees; columns beyond the n - 1 others are 0. Of each eigenvector
+    the first entry of largest size is made positive. Eigenvectors of equal eigenvalues are one choice of many, the same
+    on every call; those of another graph are not comparable.
     """
     values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
     adjacency = sparse.csr_array((values, tuple(edges)), shape=(num_nodes, num_nodes))
