@@ -5,6 +5,7 @@ import copy
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import cumsum, subgraph
 
 from sfa.errors import InputError
 from sfa.graph.structure import csr_structure, sort_edges
@@ -66,14 +67,10 @@ def with_edges(batch: Data, edge_index: Tensor, edge_weight: Tensor | None) -> D
 
 def induce(batch: Data, keep: Tensor) -> Data:
     """Return the subgraphs that the nodes to keep, a mask ``(N,)``, induce, with as many graphs; some may be empty."""
-    nodes = keep.nonzero().squeeze(1)
-    number = keep.cumsum(0)
-    row, col = batch.edge_index
-    edges = (keep.index_select(0, row) & keep.index_select(0, col)).nonzero().squeeze(1)
-    edge_index = number.index_select(0, batch.edge_index.index_select(1, edges).flatten()).view(2, -1) - 1
-    edge_weight = None if batch.edge_weight is None else batch.edge_weight.index_select(0, edges)
-    ptr = torch.cat([number.new_zeros(1), number]).index_select(0, batch.ptr)
-    return make_batch(batch.x.index_select(0, nodes), edge_index, edge_weight, ptr, batch.batch.index_select(0, nodes))
+    nodes, x, graph = keep.nonzero().squeeze(1), batch.x, batch.batch
+    edges, weights = subgraph(keep, batch.edge_index, batch.edge_weight, relabel_nodes=True, num_nodes=len(keep))
+    ptr = cumsum(keep.long()).index_select(0, batch.ptr)
+    return make_batch(x.index_select(0, nodes), edges, weights, ptr, graph.index_select(0, nodes))
 
 
 def make_batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: Tensor, graph: Tensor) -> Data:
