@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import anndata
 import numpy as np
@@ -84,8 +84,8 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, monkeypatch: pytes
     write_embeddings(path, np.ones((2, 2), dtype=np.float32), [0, 1])
     before = path.read_bytes()
 
-    def fail(path: Path, *_: object) -> None:
-        path.write_bytes(b"half")
+    def fail(file: IO[bytes], *_: object) -> None:
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setitem(WRITERS, ".npz", fail)

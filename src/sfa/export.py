@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -33,27 +33,26 @@ class Table(NamedTuple):
     ids: list[Any]
     id_name: str
     features: list[str]
-    columns: Columns
+    columns: dict[str, list[str | None]]
     about: Mapping[str, Any]
 
 
-def _write_npz(path: Path, table: Table) -> None:
+# Files are written by Python, and not by a library, so that a full disk is the OSError that it is.
+def _write_npz(file: IO[bytes], table: Table) -> None:
     """Write ``embeddings``, ``node_ids``, and an array of text for each further column, empty where there is none."""
     texts = {name: np.asarray(["" if one is None else one for one in of]) for name, of in table.columns.items()}
     arrays: dict[str, Any] = {"embeddings": table.z, f"{table.id_name}s": np.asarray(table.ids), **texts}
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    np.savez_compressed(file, **arrays)
 
 
-def _write_pt(path: Path, table: Table) -> None:
+def _write_pt(file: IO[bytes], table: Table) -> None:
     """Write a dictionary of the same names, with a tensor and lists."""
     content = io.BytesIO()
-    texts = {name: list(values) for name, values in table.columns.items()}
-    torch.save({"embeddings": torch.from_numpy(table.z), f"{table.id_name}s": table.ids, **texts}, content)
-    path.write_bytes(content.getvalue())  # written by Python, so that a full disk is the OSError that it is
+    torch.save({"embeddings": torch.from_numpy(table.z), f"{table.id_name}s": table.ids, **table.columns}, content)
+    file.write(content.getvalue())
 
 
-def _write_csv(path: Path, table: Table) -> None:
+def _write_csv(file: IO[bytes], table: Table) -> None:
     """Write a header and a row an item; a column of lists with types and delimiter as Neo4j's import reads them."""
     import pandas
 
@@ -62,10 +61,10 @@ def _write_csv(path: Path, table: Table) -> None:
     if features == ["embedding"]:
         id_name, content = f"{id_name}:ID", {"embedding:float[]": [";".join(map(str, row)) for row in z.tolist()]}
     frame = pandas.DataFrame({id_name: table.ids, **content, **table.columns})
-    frame.to_csv(path, index=False, lineterminator="\r\n", na_rep="")
+    frame.to_csv(file, index=False, lineterminator="\r\n", na_rep="")
 
 
-def _write_parquet(path: Path, table: Table) -> None:
+def _write_parquet(file: IO[bytes], table: Table) -> None:
     """Write a column of ids, one of 32-bit floats a feature or one of lists of them, and the further columns."""
     import pyarrow
     import pyarrow.parquet
@@ -73,12 +72,11 @@ def _write_parquet(path: Path, table: Table) -> None:
     content: dict[str, Any] = dict(zip(table.features, table.z.T, strict=False))
     if table.features == ["embedding"]:
         content = {"embedding": pyarrow.array(list(table.z), pyarrow.list_(pyarrow.float32()))}
-    texts = {name: pyarrow.array(list(values), pyarrow.string()) for name, values in table.columns.items()}
-    with path.open("wb") as file:  # written by Python, so that a full disk is the OSError that it is
-        pyarrow.parquet.write_table(pyarrow.table({table.id_name: table.ids, **content, **texts}), file)
+    texts = {name: pyarrow.array(values, pyarrow.string()) for name, values in table.columns.items()}
+    pyarrow.parquet.write_table(pyarrow.table({table.id_name: table.ids, **content, **texts}), file)
 
 
-def _write_h5ad(path: Path, table: Table) -> None:
+def _write_h5ad(file: IO[bytes], table: Table) -> None:
     """Write AnnData with embeddings as ``X``, ids as index of ``obs``, columns as its categories, ``uns["sfa"]``."""
     import anndata
     import h5py
@@ -87,20 +85,20 @@ def _write_h5ad(path: Path, table: Table) -> None:
     def text(words: Sequence[str]) -> Any:
         return pandas.Index(list(words), dtype=object)  # not every AnnData writes the newer kinds of text of pandas
 
-    def categories(values: Sequence[str | None]) -> Any:
-        return pandas.Categorical(list(values), categories=text(sorted({one for one in values if one is not None})))
+    def categories(values: list[str | None]) -> Any:
+        return pandas.Categorical(values, categories=text(sorted({one for one in values if one is not None})))
 
     index = text([str(one) for one in table.ids]).rename(table.id_name)
     obs = pandas.DataFrame({name: categories(values) for name, values in table.columns.items()}, index=index)
     var = pandas.DataFrame(index=text(table.features))
     content = io.BytesIO()
-    with h5py.File(content, "w") as file:
+    with h5py.File(content, "w") as hdf5:
         annotated = anndata.AnnData(X=table.z, obs=obs, var=var, uns={"sfa": dict(table.about)})
-        anndata.io.write_elem(file, "/", annotated)
-    path.write_bytes(content.getvalue())  # written by Python, so that a full disk is the OSError that it is
+        anndata.io.write_elem(hdf5, "/", annotated)
+    file.write(content.getvalue())
 
 
-WRITERS: dict[str, Callable[[Path, Table], None]] = {
+WRITERS: dict[str, Callable[[IO[bytes], Table], None]] = {
     ".npz": _write_npz,
     ".parquet": _write_parquet,
     ".csv": _write_csv,
@@ -142,10 +140,10 @@ def write_embeddings(
         layout: Of a table: ``columns`` for one a feature, ``z0``, ``z1`` …; ``list`` for one column ``embedding`` of
             lists of floats. A ``.csv`` then has the header and the array delimiter that Neo4j's import reads.
     """
-    path, columns = Path(path), columns or {}
+    path, texts = Path(path), {name: list(values) for name, values in (columns or {}).items()}
     check_export(path, layout)
     features = [f"z{i}" for i in range(z.shape[1])] if layout == "columns" else ["embedding"]
-    for name, values in {f"{item} ids": ids, **columns}.items():
+    for name, values in {f"{item} ids": ids, **texts}.items():
         if name in (f"{item}_id", f"{item}_ids", "embeddings", *features):
             raise InputError(f"A column cannot be called {name}: the table has one already.")
         if len(values) != len(z):
@@ -154,9 +152,9 @@ def write_embeddings(
     # A column is of one kind: text if some ids are text and some are numbers.
     same_kind = [str(one) for one in ids] if len({type(one) for one in ids}) > 1 else list(ids)
     try:
-        with atomic_path(path) as temporary:
-            table = Table(z, same_kind, f"{item}_id", features, columns, about or {})
-            WRITERS[path.suffix.lower()](temporary, table)
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            table = Table(z, same_kind, f"{item}_id", features, texts, about or {})
+            WRITERS[path.suffix.lower()](file, table)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise ExportError(f"Cannot write {path}: {reason}.") from error

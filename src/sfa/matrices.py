@@ -23,6 +23,13 @@ def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, in
     return torch.sparse_csr_tensor(rowptr, col, values, size=shape, check_invariants=False)
 
 
+def to_csr(matrix: Any) -> Tensor:
+    """Convert a tensor of any layout to ``torch.sparse_csr``; entries of the same place are summed."""
+    _silence_beta_warning()
+    csr: Tensor = matrix.to_sparse_coo().coalesce().to_sparse_csr()
+    return csr
+
+
 @cache
 def _silence_beta_warning() -> None:
     """Let PyTorch warn of its CSR tensors now, as it does once; filters around every tensor are not safe in threads."""

@@ -263,7 +263,7 @@ def test_raw_files_are_looked_for_where_torch_geometric_keeps_them(subtests: pyt
 
             with pytest.raises(Asked) as asked:
                 origin.open(tmp_path, download=download)
-            assert asked.value.args[0] == Path(origin.place)
+            assert asked.value.args[0] == Path(origin.places[-1])
 
 
 def test_torch_geometric_is_not_heard_outside_a_test_run(

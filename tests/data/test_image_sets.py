@@ -81,7 +81,7 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(base: Path, name: str, **changes: bytes | None) -> Path:
-    folder = base / SETS[name].place
+    folder = base / SETS[name].places[-1]
     folder.mkdir(parents=True)
     content = CONTENT[name]()[0] | {file.replace("_bin", ".bin"): given for file, given in changes.items()}
     for file, given in content.items():
@@ -93,7 +93,7 @@ def write(base: Path, name: str, **changes: bytes | None) -> Path:
 def packed(name: str, to: Path, extra: tarfile.TarInfo | None = None) -> None:
     with tarfile.open(to, "w:gz") as archive:
         for file, content in CONTENT[name]()[0].items():
-            member = tarfile.TarInfo(f"{SETS[name].place}/{file}")
+            member = tarfile.TarInfo(f"{SETS[name].places[-1]}/{file}")
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
         if extra is not None:
@@ -214,8 +214,8 @@ def test_a_download_is_kept_whole(
     for _ in range(2):
         assert np.array_equal(load(name, root=tmp_path / "root").x.numpy(), CONTENT[name]()[1])
         (tmp_path / "archive.tar.gz").unlink(missing_ok=True)  # the second time from the cache
-    assert locate(name) == cache / origin.place
-    assert [path.name for path in cache.iterdir()] == [origin.place]
+    assert locate(name) == cache / origin.places[-1]
+    assert [path.name for path in cache.iterdir()] == [origin.places[-1]]
     assert list((tmp_path / "root").iterdir()) == []
 
 

@@ -40,8 +40,8 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
       two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
-    Other attributes (edge features, say) are left behind, and so are labels and masks that are not asked for: these may
-    then be anything. A graph without features (X is then None) gets some by `node_features` (see `build_graph`).
+    Other attributes are left behind, and so are labels and masks that are not asked for, whatever they are. A graph
+    without features (X is then None) gets some by `node_features` (see `build_graph`).
     """
     check_task(obj, "node")
     is_list = isinstance(obj, (tuple, list))
@@ -69,8 +69,8 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
     - A PyG `Batch`, or a graph set, which comes back as it is.
 
     Graphs that all have a name (`data.name`, `graph.name`), each its own, keep it as `graph_ids`. Other attributes are
-    left behind, and so are labels that are not asked for: these may then be anything. If no graph has features, they
-    are made of the number of neighbors, in as many columns as `node_features` says (`degree:50`).
+    left behind, and so are labels that are not asked for, whatever they are. If no graph has features, they are made of
+    the number of neighbors, in as many columns as `node_features` says (`degree:50`).
     """
     if isinstance(obj, DataLoader):
         obj = obj.dataset

@@ -60,14 +60,11 @@ def explain_damage(what: object, maybe: str = "it may be damaged or of another f
 
 
 class DatasetInfo:
-    """A data set with a name: found in the user's root or in the cache, or downloaded into the cache.
-
-    Subclasses set `name`, `place` (where it lies under a root) and `files` (the names of what must be there).
-    """
+    """A data set with a name: found in the user's root or in the cache, or downloaded into the cache."""
 
     name: str
-    place: str
-    files: Sequence[str] = ()
+    places: tuple[str, ...] = ()  # where it may lie under a root; into the last of them it is downloaded
+    files: Sequence[str] = ()  # what must be there
     content = ""  # what a user would have to give where the data cannot be had; the first of the files if not said
     description = ""  # in one line
     task: Task | None = "node"  # what there is to embed; None if only loading it tells
@@ -75,11 +72,6 @@ class DatasetInfo:
     downloaded = True  # whether it is downloaded if it is not on this machine
     loader: str | None = None  # the function that loads it, if a user or an installed package registered one
     instead = "cora"  # the bundled data set to use where this one cannot be had
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Where it may lie under a root."""
-        return (self.place,) if hasattr(self, "place") else ()
 
     def locate(self, root: PathLike | None) -> Path | None:
         """Return where it would be read from; None if it is not on this machine."""
@@ -110,15 +102,15 @@ class DatasetInfo:
         )
         if not self.downloaded:
             raise InputError(sentence.format("is never downloaded"))
-        cache = writable_cache()
+        cache, place = writable_cache(), self.places[-1]
         try:
-            with _whole_or_nothing(cache, self.place, cache / self.place) as temporary:
+            with _whole_or_nothing(cache, place, cache / place) as temporary:
                 self.fetch(temporary)
         except InputError as error:
             raise InputError(sentence.format(error)) from error
         except Exception as error:  # whatever the network raises
             raise InputError(sentence.format(f"could not be downloaded ({type(error).__name__})")) from error
-        return cache / self.place
+        return cache / place
 
 
 def processed(key: str, folder: Path, files: Iterable[str], made_by: str, make: Callable[[Path], None]) -> Path:

@@ -32,16 +32,12 @@ class LocalSet(DatasetInfo):
     reader: Callable[..., Data]
     task: Task = "image"
     path: Path | None = None  # in a package
-    under: tuple[str, ...] = ()  # where it may lie under a root
+    places: tuple[str, ...] = ()
     content: str = ""
     downloaded = False
 
     def __post_init__(self) -> None:
         self.bundled, self.instead = self.path is not None, "digits" if self.task == "image" else "cora"
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        return self.under
 
     def locate(self, root: PathLike | None) -> Path | None:
         return self.path or super().locate(root)
@@ -64,7 +60,7 @@ class Cifar(DatasetInfo):
     name: str
     url: str
     md5: str
-    place: str
+    folder: str
     num_labels: int
     files: tuple[str, ...]
     in_train_file: int = 10_000
@@ -73,11 +69,8 @@ class Cifar(DatasetInfo):
     instead = "digits"
 
     def __post_init__(self) -> None:
-        self.content = f"{self.place}/ (unpacked from {self.url})"
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        return f"images/{self.place}", self.place
+        self.places = f"images/{self.folder}", self.folder
+        self.content = f"{self.folder}/ (unpacked from {self.url})"
 
     def fetch(self, temporary: Path) -> None:
         """Download the archive, check it, and unpack it; nothing is written outside the folder."""
@@ -158,11 +151,10 @@ def read_imagenet100(place: Path, *, image_size: int | None = None, **options: A
     2015); the 100 classes are those of `"Contrastive Multiview Coding" <https://arxiv.org/abs/1906.05849>`_ (Tian et
     al., 2020).
 
-    They lie in `imagenet-100/train/n01558993/*.JPEG` and so on, or `imagenet/`, under a root or under `images/` there.
-    Every class of `imagenet-100/` (or `imagenet100/`) is read, and of `imagenet/` those of Tian et al. A list of
-    classes `imagenet100.txt`, in the folder or beside it, overrides this: a WordNet id a line, after which the class
-    may have a name. The images of `val/` are the part to test on. All are brought to 224 × 224 pixels. They are never
-    downloaded: ImageNet gives them to those who agree to its terms of access.
+    They lie in `imagenet-100/train/n01558993/*.JPEG` and so on. Every class is read, but of `imagenet/` those of Tian
+    et al. alone. A list of classes `imagenet100.txt` (see `read_class_list`), in the folder or beside it, overrides
+    this. The images of `val/` are the part to test on. All are brought to 224 × 224 pixels, unless `image_size` is
+    given. They are never downloaded: ImageNet gives them to those who agree to its terms.
     """
     for part in ("train", "val"):
         if not (place / part).is_dir():
@@ -200,6 +192,6 @@ DIGITS = LocalSet("digits", read_digits, path=_SKLEARN / "datasets" / "data" / "
 IMAGENET100 = LocalSet(
     "imagenet-100",
     read_imagenet100,
-    under=tuple(f"{up}{name}" for name in ("imagenet-100", "imagenet100", "imagenet") for up in ("images/", "")),
+    places=tuple(f"{up}{name}" for name in ("imagenet-100", "imagenet100", "imagenet") for up in ("images/", "")),
     content="imagenet-100/ or all of imagenet/, each with train/ and val/ and a folder a class in these,",
 )

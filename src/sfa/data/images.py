@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
@@ -68,15 +69,16 @@ def build_images(
     if mapped:
         data.mapped_features = True
     set_labels(data, y, count, class_names, "image")
-    masks = {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}
-    masks = {key: to_numpy(mask) for key, mask in masks.items() if mask is not None}
-    for key in ("train_mask", "test_mask", *masks) if masks else ():
-        if key not in masks:
-            raise InputError(f"There is no {key}; an image set has both train_mask and test_mask, or no masks.")
-        if masks[key].shape != (count,) or not masks[key].any():
+    given = {"train_mask": train_mask, "test_mask": test_mask, "val_mask": val_mask}
+    masks = {key: to_numpy(mask) for key, mask in given.items() if mask is not None}
+    missing = next((key for key in ("train_mask", "test_mask") if key not in masks), None)
+    if masks and missing:
+        raise InputError(f"There is no {missing}; an image set has both train_mask and test_mask, or no masks.")
+    for key, mask in masks.items():
+        if mask.shape != (count,) or not mask.any():
             raise InputError(
-                f"{key} has shape {list(masks[key].shape)} and {np.count_nonzero(masks[key])} images in it, but with "
-                f"{count} images it must be [{count}], with at least one in each part."
+                f"{key} has shape {list(mask.shape)} and {np.count_nonzero(mask)} images in it, but with {count} "
+                f"images it must be [{count}], with at least one in each part."
             )
     set_masks(data, masks, count, "image")
     return data
@@ -86,10 +88,10 @@ def as_images(X: Any, *, labels: bool = True) -> Data:
     """Return the image set in `X`, checked; see `build_images` for its form.
 
     - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
-    - A list of PIL images, arrays or tensors, all of one size. If some are in color and some gray, these get three
-      equal channels. Of PIL images, any kind is taken: those with transparency are laid on white.
-    - A text or path, as for `sfa.data.load`, or an image set. Labels that are not asked for are left behind: these may
-      then be anything. The masks stay, for they say what is to be learned from.
+    - A list of PIL images of any kind (see `to_rgb`), arrays or tensors, all of one size. If some are in color and some
+      gray, these get three equal channels.
+    - A text or path, as for `sfa.data.load`, or an image set. Labels that are not asked for are left behind, whatever
+      they are. The masks stay, for they say what is to be learned from.
     """
     if isinstance(X, (str, os.PathLike)):
         from sfa.data.load import load  # which builds images by this module
@@ -181,10 +183,7 @@ def holds_image_arrays(path: Path) -> bool:
             if "x" not in keys:
                 return "x_train" in keys
             with archive.open("x.npy") as file:
-                version = np.lib.format.read_magic(file)
-                header = (
-                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                )
+                header = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
                 return len(header(file)[0]) > 2
     except Exception:
         return False  # whoever reads it as a graph says what is wrong with it
@@ -198,7 +197,7 @@ def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str |
     """
     with explain_damage(path):
         is_npz = path.suffix.lower() != ".npy"
-        arrays: dict[str, Any] = _read_npz(path) if is_npz else {"x": np.lib.format.open_memmap(path, mode="r")}
+        arrays: dict[str, Any] = _read_npz(path) if is_npz else {"x": npy.open_memmap(path, mode="r")}
     if not is_npz and arrays["x"].ndim not in (3, 4):
         raise InputError(
             f"{path} has an array of shape {list(arrays['x'].shape)}, but images are [images, height, width, "

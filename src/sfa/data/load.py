@@ -65,10 +65,9 @@ TU = {
 class LoadedByFunction(DatasetInfo):
     """A data set that a function of the user's loads: ``sfa.register("dataset", "my-set", load_my_set)``.
 
-    The function takes the folder of data sets, a ``Path`` (see :func:`~sfa.data.data_root`), and returns a PyG ``Data``
-    (one graph, a batch of graphs, or images of :func:`~sfa.data.build_images`), a list of graphs or a PyG data set. The
-    first line of its docstring describes it in ``sfa list datasets``. Set ``function.task`` to ``"node"``, ``"graph"``
-    or ``"image"`` to have a command checked before the data are read.
+    The function takes the folder of data sets, a ``Path``, and returns a PyG ``Data`` (one graph, a batch of graphs, or
+    images of :func:`~sfa.data.build_images`), a list of graphs or a PyG data set. The first line of its docstring
+    describes it. Set ``function.task`` to have a command checked before the data are read.
     """
 
     name: str
@@ -89,11 +88,9 @@ class LoadedByFunction(DatasetInfo):
     def load(self, root: PathLike | None, **options: Any) -> Data:
         try:
             loaded = self.function(data_root(root))
-            if isinstance(loaded, Data) and task_of(loaded) == "image":
-                data = as_images(loaded)
-                data.name = self.name
-            else:
-                data = (as_graph if is_one_graph(loaded) else as_graphs)(loaded, name=self.name)
+            is_of_images = isinstance(loaded, Data) and task_of(loaded) == "image"
+            data = (as_images if is_of_images else as_graph if is_one_graph(loaded) else as_graphs)(loaded)
+            data.name = self.name
         except SfaError:
             raise
         except Exception as error:
@@ -152,13 +149,12 @@ def load(
     """Return the graph, graph set or image set of a name (see `names`) or of a file or folder.
 
     A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function`,
-    `file.py:function` and the name of a registered function call it (see `LoadedByFunction`). Otherwise a text is a
-    path if it has a suffix or a separator in it, or exists. Named sets are looked for under `root`, else under the
-    folder in the environment variable SFA_DATA (`Planetoid/CiteSeer/raw/…`, `cifar-10-batches-bin/…`), then in the
-    cache, into which they are downloaded if need be.
+    `file.py:function` and the name of a registered function call it. Otherwise a text is a path if it has a suffix or
+    a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the environment
+    variable SFA_DATA (`Planetoid/CiteSeer/raw/…`), then in the cache, into which they are downloaded if need be.
 
-    `features`, `labels` and `node_features` are for files of graphs: see `read_graph`. A graph set without features
-    gets `degree` ones unasked, and `sfa.data.remark` says so. For the other options see `read_image_folder`.
+    For `features`, `labels` and `node_features` see `read_graph`, for the other options `read_image_folder`. A graph
+    set without features gets `degree` ones unasked, and `sfa.data.remark` says so.
     """
     of_graphs: dict[str, Any] = {"features": features, "labels": labels, "node_features": node_features}
     of_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
@@ -218,7 +214,7 @@ def _pyg_set(folder: str) -> PygSet:
 
 
 def _subset(name: str, file: str) -> LocalSet:
-    return LocalSet(name, read_image_arrays, under=(f"images/{file}",))
+    return LocalSet(name, read_image_arrays, places=(f"images/{file}",))
 
 
 _CORA, _MUTAG = (Path(__file__).parent / "bundled" / f"{name}.npz" for name in ("cora", "mutag"))

@@ -33,7 +33,7 @@ class PygSet(DatasetInfo):
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the class
 
     def __post_init__(self) -> None:
-        self.place = f"{self.folder}/raw"
+        self.places = (f"{self.folder}/raw",)
         self.class_name = Path(self.folder).parts[0]
 
     def read(self, place: Path) -> Data:
@@ -61,9 +61,9 @@ class PygSet(DatasetInfo):
         def make(shadow: Path) -> None:
             (shadow / self.folder).mkdir(parents=True)
             try:
-                (shadow / self.place).symlink_to(raw.resolve(), target_is_directory=True)
+                (shadow / self.places[0]).symlink_to(raw.resolve(), target_is_directory=True)
             except OSError:  # a system without symbolic links
-                shutil.copytree(raw, shadow / self.place)
+                shutil.copytree(raw, shadow / self.places[0])
             self.open(shadow, download=refuse)
 
         files = sorted(path.name for path in raw.iterdir() if path.is_file())
@@ -112,8 +112,8 @@ class TuSet(PygSet):
     """One data set of many graphs of TU Dortmund, in the original version.
 
     From `"TUDataset: A collection of benchmark datasets for learning with graphs" <https://arxiv.org/abs/2007.08663>`_
-    (Morris et al., 2020). Features are the one-hot labels of the nodes; where nodes have no labels, their attributes;
-    where they have neither, degree features. Labels of edges and targets of regression are left out.
+    (Morris et al., 2020). Features are the one-hot labels of the nodes, else their attributes, else degree features.
+    Labels of edges and targets of regression are left out.
     """
 
     task: Task = "graph"
@@ -153,7 +153,7 @@ class OgbSet(DatasetInfo):
     split: str
 
     def __post_init__(self) -> None:
-        self.place = self.name.replace("-", "_")
+        self.places = (self.name.replace("-", "_"),)
         self.files = [f"raw/{table}.csv.gz" for table in ("edge", "node-feat", "node-label")]
         self.files += [f"split/{self.split}/{part}.csv.gz" for part in ("train", "valid", "test")]
 
@@ -183,4 +183,4 @@ class OgbSet(DatasetInfo):
         with quiet():
             ogb.NodePropPredDataset(self.name, root=str(temporary))
         for file in self.files:
-            (temporary / self.place / file).stat()  # one that is missing is a failure of the download
+            (temporary / self.places[0] / file).stat()  # one that is missing is a failure of the download

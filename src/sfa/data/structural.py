@@ -93,10 +93,9 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
               x_{ij} = \sqrt n \, u_{ij}
 
     Each connected component is treated for itself, or small ones would take up the columns of all. Its first
-    eigenvector is left out, for it only tells of degrees; columns beyond the n - 1 others are 0, and so is everything
-    for an isolated node. Of each eigenvector the first entry of largest size is made positive. Eigenvectors of equal
-    eigenvalues (symmetric graphs) are one choice of many, the same on every call; those of another graph are not
-    comparable.
+    eigenvector is left out, for it only tells of degrees; columns beyond the n - 1 others are 0. Of each eigenvector
+    the first entry of largest size is made positive. Eigenvectors of equal eigenvalues are one choice of many, the same
+    on every call; those of another graph are not comparable.
     """
     values = np.ones(edges.shape[1]) if weight is None else weight.astype(np.float64)
     adjacency = sparse.csr_array((values, tuple(edges)), shape=(num_nodes, num_nodes))
@@ -114,24 +113,14 @@ def spectral_features(edges: Edges, weight: Weights, num_nodes: int, width: int)
             nodes = members[np.argsort(component[members], kind="stable")].reshape(-1, n)  # one component a row
             count = min(width, n - 1)
             if n <= DENSE_NODES:
-                vectors = np.linalg.eigh(_dense_blocks(normalized, nodes))[1][:, :, ::-1][:, :, 1 : count + 1]
+                blocks = normalized[nodes.ravel()][:, nodes.ravel()].tobsr((n, n)).data  # those on the diagonal
+                vectors = np.linalg.eigh(blocks)[1][:, :, ::-1][:, :, 1 : count + 1]
                 features[nodes, :count] = _with_signs(vectors)
                 continue
             for own in nodes:
                 vectors = _leading_eigenvectors(normalized[own][:, own], root[own], count)
                 features[own, :count] = _with_signs(vectors)
     return features
-
-
-def _dense_blocks(matrix: Any, nodes: NDArray[np.int64]) -> Floats:
-    """Return the rows and columns of each of k groups of n nodes that have no entries elsewhere, [k, n, n]."""
-    groups, n = nodes.shape
-    part = matrix[nodes.ravel()].tocoo()
-    place = np.empty(matrix.shape[0], dtype=np.int64)
-    place[nodes] = np.arange(n)
-    blocks = np.zeros((groups, n, n))
-    blocks[part.row // n, part.row % n, place[part.col]] = part.data
-    return blocks
 
 
 def _with_signs(vectors: Floats) -> Floats:

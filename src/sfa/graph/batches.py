@@ -5,6 +5,7 @@ import copy
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import cumsum, subgraph
 
 from sfa.errors import InputError
 from sfa.graph.structure import csr_structure, sort_edges
@@ -41,11 +42,8 @@ def rate_counts(rate: float, sizes: Tensor) -> Tensor:
 
 
 def random_ranks(group: Tensor, sizes: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Draw the rank ``(k,)``, from 0, of each element in a uniformly random order of its group.
-
-    Groups ``(k,)`` ascend from 0 and have ``sizes`` ``(G,)``. Sort keys are the group and as many random bits as fit.
-    """
-    bits = min(62, 63 - len(sizes).bit_length())
+    """Draw the rank ``(k,)``, from 0, of each element in a random order of its group; groups ``(k,)`` ascend from 0."""
+    bits = min(62, 63 - len(sizes).bit_length())  # a sort key is the group and as many random bits as fit
     keys = torch.randint(2**bits, group.shape, generator=generator, device=group.device).add_(group << bits)
     return torch.empty_like(group).index_copy_(0, keys.argsort(), rank_in_group(group, sizes))
 
@@ -69,27 +67,19 @@ def with_edges(batch: Data, edge_index: Tensor, edge_weight: Tensor | None) -> D
 
 def induce(batch: Data, keep: Tensor) -> Data:
     """Return the subgraphs that the nodes to keep, a mask ``(N,)``, induce, with as many graphs; some may be empty."""
-    nodes = keep.nonzero().squeeze(1)
-    number = keep.cumsum(0)
-    row, col = batch.edge_index
-    edges = (keep.index_select(0, row) & keep.index_select(0, col)).nonzero().squeeze(1)
-    edge_index = number.index_select(0, batch.edge_index.index_select(1, edges).flatten()).view(2, -1) - 1
-    edge_weight = None if batch.edge_weight is None else batch.edge_weight.index_select(0, edges)
-    ptr = torch.cat([number.new_zeros(1), number]).index_select(0, batch.ptr)
-    return make_batch(batch.x.index_select(0, nodes), edge_index, edge_weight, ptr, batch.batch.index_select(0, nodes))
+    nodes, x, graph = keep.nonzero().squeeze(1), batch.x, batch.batch
+    edges, weights = subgraph(keep, batch.edge_index, batch.edge_weight, relabel_nodes=True, num_nodes=len(keep))
+    ptr = cumsum(keep.long()).index_select(0, batch.ptr)
+    return make_batch(x.index_select(0, nodes), edges, weights, ptr, graph.index_select(0, nodes))
 
 
 def make_batch(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, ptr: Tensor, graph: Tensor) -> Data:
     """Build a batch of its parts, where ``graph`` ``(N,)`` is the graph of each node."""
-    weight = {} if edge_weight is None else {"edge_weight": edge_weight}
-    return Data(x=x, edge_index=edge_index, ptr=ptr, batch=graph, num_nodes=len(graph), **weight)
+    return Data(x=x, edge_index=edge_index, ptr=ptr, batch=graph, num_nodes=len(graph), edge_weight=edge_weight)
 
 
 def sum_pool(h: Tensor, ptr: Tensor) -> Tensor:
-    r"""Sum the rows of each graph, :math:`g_k = \sum_{i \in \text{graph } k} h_i`; zeros for a graph without nodes.
-
-    Graph ``k`` has the rows ``ptr[k]`` to ``ptr[k + 1]`` of ``h`` ``(N, d)``. Half precision is summed in float32.
-    """
+    """Sum the rows ``ptr[k]`` to ``ptr[k + 1]`` of ``h`` ``(N, d)`` for each graph ``k``, half precision in float32."""
     wide = h.to(torch.promote_types(h.dtype, torch.float32))
     return wide.new_zeros(len(ptr) - 1, *h.shape[1:]).index_add(0, graph_of_nodes(ptr, len(h)), wide)
 

@@ -1,7 +1,6 @@
 """Normalization of node features, and noise added to them."""
 
 import copy
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -12,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
 from sfa.graph.structure import some_rows
-from sfa.matrices import csr_matrix, on_disk, row_chunks
+from sfa.matrices import csr_matrix, on_disk, row_chunks, to_csr
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
@@ -71,7 +70,8 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     rowptr = x.crow_indices()
     length = divisor(torch.segment_reduce(entries.abs(), "sum", offsets=rowptr))
     length = length.repeat_interleave(rowptr.diff(), output_size=len(entries))
-    return _with_features(graph, csr_matrix(rowptr, x.col_indices(), entries / length, (x.shape[0], x.shape[1])))
+    rows = csr_matrix(rowptr, x.col_indices(), entries / length, (x.shape[0], x.shape[1]))
+    return copy.copy(graph).update({"x": rows})
 
 
 def add_noise(graph: Data, epsilon: float, seed: int) -> Data:
@@ -93,19 +93,10 @@ def add_noise(graph: Data, epsilon: float, seed: int) -> Data:
     return _map_rows(graph, add)
 
 
-def _with_features(graph: Data, x: Tensor) -> Data:
-    changed = copy.copy(graph)
-    changed.x = x
-    return changed
-
-
 def _in_rows(graph: Data) -> Data:
     """Return the graph itself, or one with CSR features if they are sparse in another layout."""
-    if graph.x.layout in (torch.strided, torch.sparse_csr):
-        return graph
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are in beta
-        return _with_features(graph, graph.x.to_sparse_coo().coalesce().to_sparse_csr())
+    is_in_rows = graph.x.layout in (torch.strided, torch.sparse_csr)
+    return graph if is_in_rows else copy.copy(graph).update({"x": to_csr(graph.x)})
 
 
 def _map_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Data:
@@ -113,11 +104,11 @@ def _map_rows(graph: Data, change: Callable[[Tensor], Tensor]) -> Data:
     x, shape = graph.x, tuple(graph.x.shape)
     chunks = (change(rows) for rows in _dense_rows(x))
     if getattr(graph, "mapped_features", False):
-        return _with_features(graph, on_disk((rows.float().numpy() for rows in chunks), shape))
+        return copy.copy(graph).update({"x": on_disk((rows.float().numpy() for rows in chunks), shape)})
     changed = torch.empty(shape, dtype=x.dtype, device=x.device)
     for place, rows in zip(row_chunks(shape), chunks, strict=True):
         changed[place] = rows
-    return _with_features(graph, changed)
+    return copy.copy(graph).update({"x": changed})
 
 
 def _dense_rows(x: Tensor) -> Iterator[Tensor]:

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from sfa.graph.batches import check_batch, graph_of_nodes, sum_pool
 from sfa.graph.structure import csr_structure
-from sfa.matrices import csr_matrix
+from sfa.matrices import to_csr
 from sfa.ranges import check_whole
 
 Labels = NDArray[np.int64]
@@ -35,9 +35,7 @@ def label_counts(labels: Tensor, ptr: Tensor) -> Tensor:
     graph = graph_of_nodes(ptr, labels.shape[1]).expand(labels.shape)
     entries = torch.stack([graph.flatten(), (labels + first[:, None]).flatten()])
     counts = torch.sparse_coo_tensor(entries, torch.ones_like(entries[0]), shape, check_invariants=False).coalesce()
-    row, col = counts.indices()
-    rowptr = torch.searchsorted(row, torch.arange(shape[0] + 1, device=ptr.device))
-    return csr_matrix(rowptr, col, counts.values().float(), shape)
+    return to_csr(counts.float())
 
 
 def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
@@ -48,7 +46,7 @@ def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
         \ell_i^{(r+1)} = f\big( \ell_i^{(r)}, \{\!\{ \ell_j^{(r)} : j \sim i \}\!\} \big), \qquad r = 0, \dots, R
 
     with an injective :math:`f`, the same for all graphs. The first labels are the distinct rows of ``x``; edge weights
-    do not count. The result is a CSR matrix ``(G, F)`` in float32, and the inner product of two rows is the kernel.
+    do not count. The inner product of two rows of the result, a CSR matrix ``(G, F)``, is the kernel.
     """
     check_whole("rounds", rounds, 0)
     check_batch(graphs)

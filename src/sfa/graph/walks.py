@@ -34,29 +34,23 @@ def below(bounds: Tensor, generator: Generator) -> Tensor:
 
 
 def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Draw ``count`` different numbers below each of ``k`` bounds ≥ ``count``, ``(count, k)``; any set is as likely.
-
-    Floyd's algorithm for all bounds at once: for ``j = b - count, …, b - 1`` draw a number from 0 to ``j`` and take it,
-    or ``j`` itself if it was taken before.
-    """
+    """Draw ``count`` different numbers below each of ``k`` bounds ≥ ``count``, ``(count, k)``, by Floyd's algorithm."""
     last = bounds - count + torch.arange(count)[:, None]
     picks = below(last + 1, generator)
     for i in range(1, count):
         taken = (picks[:i] == picks[i]).any(0)
-        picks[i] = torch.where(taken, last[i], picks[i])
+        picks[i] = torch.where(taken, last[i], picks[i])  # a number that was taken before makes room for the last one
     return picks
 
 
 def random_non_edges(structure: CSRStructure, count: int, generator: Generator = None) -> Tensor:
-    """Draw ``(2, count)`` ordered pairs of different nodes without an edge, uniformly and with replacement.
-
-    A rank among the zeros of ``A + I`` is drawn and looked up, so that no pair is rejected. A complete graph has none.
-    """
+    """Draw ``(2, count)`` ordered pairs of different nodes without an edge, uniformly and with replacement."""
     n, col = structure.num_nodes, structure.col
     zeros_before = expand_rowptr(structure.rowptr) * n + col - torch.arange(len(col), device=col.device)
     zeros = n * n - len(col)
     if zeros == 0:
         return col.new_empty(2, 0)
+    # A rank among the zeros of A + I is drawn and looked up, so that no pair is rejected.
     rank = torch.randint(zeros, (count,), generator=generator, device=col.device)
     place = rank + torch.searchsorted(zeros_before, rank, right=True)
     return torch.stack([place // n, place % n])
@@ -78,10 +72,7 @@ def sampled_means(h: Tensor, graph: Data, count: int, draws: int, generator: Gen
 
 
 class Transitions:
-    r"""Walk from a node ``v`` to its neighbor ``x`` with probability :math:`w_{vx} / \sum_y w_{vy}`.
-
-    The weights ``(m,)`` are those of the sorted edges, 1 if not given.
-    """
+    r"""Walk from a node ``v`` to a neighbor ``x`` by the weights of sorted edges, :math:`w_{vx} / \sum_y w_{vy}`."""
 
     def __init__(self, structure: CSRStructure, weight: Tensor | None = None) -> None:
         self.num_nodes = structure.num_nodes

@@ -38,12 +38,10 @@ def read_graph(
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
-    The file is a `.npz` (see `read_npz` for its keys), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG Data), `.gml`
-    or `.graphml`; nothing in it is ever run or unpickled. A graph set is a folder with one file a graph (see
-    `read_graph_folder`), a `.npz` with a key `ptr`, or a `.pt` with a list of PyG Data; `labels` are then its graphs'.
-
-    Features larger than the memory go into a `.npy` file of their own, which is mapped. Where there are no features at
-    all, `node_features` says what to make them of: `degree`, `random` or `spectral` (see `sfa.data.structural`).
+    The file is a `.npz` (see `read_npz`), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG Data), `.gml` or `.graphml`;
+    nothing in it is ever run or unpickled. A graph set is a folder (see `read_graph_folder`), a `.npz` with a key `ptr`
+    or a `.pt` with a list of PyG Data; `labels` are then its graphs'. Where there are no features, `node_features` says
+    what to make them of: `degree`, `random` or `spectral`.
     """
     if node_features is not None:
         NodeFeatures.parse(node_features)  # before anything is read
@@ -64,9 +62,9 @@ def read_graph(
     table = None if features is None else read_features(existing(features, "feature"))
     raw = _read_raw(full, table, label_path, node_features)
     is_set = raw.get("ptr") is not None
-    if is_set and table is not None:
-        raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
     if table is not None:
+        if is_set:
+            raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
         join_features(raw, table)
     if not is_set and raw.x is None and node_features is None:
         raise _no_features(full)
@@ -85,9 +83,8 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     """Read the graphs of a folder, in the order of their file names; a graph is called by its file's name.
 
     Each file that `read_graph` can read is a graph; others, and folders, are left alone. `NAME.features.csv` (or
-    `.tsv`, `.txt`, `.parquet`, `.npy`) has the features of the graph `NAME`, if its own file has none. `labels.csv`, or
-    in its place the file given as `labels`, is a table (id, label) of the graphs; labels of nodes do not count. All
-    graphs have features, equally many, or none has: then they are made of the number of neighbors.
+    `.npy`, …) has the features of the graph `NAME`, if its own file has none. `labels.csv`, or in its place the file
+    given as `labels`, is a table (id, label) of the graphs; labels of nodes do not count.
     """
     with explain_damage(f"The folder {folder}"):
         files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] != "."}
@@ -160,8 +157,8 @@ def _read_member(path: Path, features: Path | None) -> Data:
 def join_features(raw: Data, table: Data) -> None:
     """Put the table's rows into the order of the graph's nodes.
 
-    Where the graph file names no nodes: a table whose ids are 0..n-1 in some order is sorted by them, and any other is
-    taken row by row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
+    Where the graph file names no nodes, a table whose ids are 0..n-1 is sorted by them, and any other is taken row by
+    row, its ids becoming the nodes'. A `.npy` table has no ids, so what is mapped is never put in order.
     """
     if raw.x is not None:
         raise InputError("Features are given twice: the graph file has its own, so leave out features= (--features).")
@@ -224,10 +221,7 @@ def read_npz(path: Path) -> Data:
 
 
 def read_torch(path: Path) -> Data:
-    """Read a saved PyG `Data`, a dictionary of its tensors, or a list of Data, which is a graph set.
-
-    A file that needs more than tensors and PyG's own classes is refused.
-    """
+    """Read a saved PyG `Data`, a dictionary of its tensors, or a list of Data; a file with anything else is refused."""
     try:
         with torch.serialization.safe_globals(SAFE), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about pickles that it then refuses
@@ -257,10 +251,9 @@ def read_torch(path: Path) -> Data:
 
 
 def read_networkx(path: Path) -> Data:
-    """Read a GML or GraphML file: node attributes `x` or `features` and `y` or `label`, edge attribute `weight`.
+    """Read a GML or GraphML file by its attributes (see `from_networkx`); in GML `label` names the node, not a class.
 
-    In GML the attribute `label` names the node, so the class is `y` there. GraphML has no lists: features are written
-    as one text, such as "0.5 1 0" or "[0.5, 1, 0]".
+    GraphML has no lists: features are written as one text, such as "0.5 1 0" or "[0.5, 1, 0]".
     """
     import networkx as nx
 

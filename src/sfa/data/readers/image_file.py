@@ -66,16 +66,15 @@ def read_size(path: Path) -> tuple[int, int]:
 
 
 def read_image(path: Path, *, image_size: int | None = None) -> Pixels:
-    """Return the pixels [height, width, 3] of an image file, all of it decoded, so that one cut short is found out.
+    """Return the pixels [height, width, 3] of an image file, in colors of `to_rgb`.
 
-    The file is in one of `FORMATS`, whatever its suffix. EXIF's orientation is applied, and of several frames the first
-    is taken; for the colors see `to_rgb`. With `image_size` the shorter side is brought to so many pixels (bicubic,
-    antialiased) and the center square kept.
+    EXIF's orientation is applied, and of several frames the first is taken. With `image_size` the shorter side is
+    brought to so many pixels (bicubic, antialiased) and the center square kept.
     """
     with _opened(path) as image:
         from PIL import ImageOps
 
-        image.load()
+        image.load()  # all of it, so that one cut short is found out
         with suppress(Exception):  # damaged metadata
             ImageOps.exif_transpose(image, in_place=True)
         colors = to_rgb(image)

@@ -74,16 +74,15 @@ def read_image_folder(
 
     They lie in class folders (`cat/0.png`, `cat/more/1.png`), in parts (`train/cat/0.png`, `test/0.png`) or flat. Files
     with a suffix in `SUFFIXES` are images; others, and whatever is hidden, are left alone. `labels.csv` beside flat
-    images is a table (id, label) of them, `0.png,cat` (or `0,cat`, if no other image is called 0). A file given as
-    `labels` counts instead of either. The part to test on is called `test`, `val`, `validation` or `valid`; where there
-    is `test` and one of the others, that other is the part to validate on.
+    images is a table (id, label) of them, `0.png,cat` or `0,cat`. Of two parts beside `train`, the one not called
+    `test` is to validate on.
 
     Args:
         folder: Where the images are.
         image_size: The shorter side of every image is brought to so many pixels and the center square is kept; if not
             given, all images must have one size.
         skip_corrupt: Leave images that cannot be read out, with their ids in `left_out` of the set; otherwise an error.
-        labels: A table (id, label), ids as `train/cat/0.png`.
+        labels: A table (id, label), ids as `train/cat/0.png`, in place of class folders and of `labels.csv`.
         classes: The class folders to read, and what the classes are called; all, by their folders' names, if not given.
         test: What the part to test on may be called, the first choice first.
         on_image: Called after each image that is decoded with how many are done and how many there are.

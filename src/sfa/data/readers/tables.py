@@ -100,10 +100,7 @@ def parse_labels(texts: list[str]) -> list[int | str | None]:
 
 
 def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[Any]:
-    """Return the label of each node (or other item) from a table (id, label), header optional; None if not listed.
-
-    An image may be listed without the suffix of its file, if there is no other of that name.
-    """
+    """Return the label of each item by a table (id, label), None if not listed; images may be listed without suffix."""
     position: dict[str, int] = {str(one): i for i, one in enumerate(ids)}
     named, texts = read_pairs(path, position, item)
     files = [(*os.path.splitext(one), i) for one, i in position.items() if item == "image"]
@@ -137,10 +134,9 @@ def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> t
 
 
 def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterable[str] = ()) -> Data:
-    """Return the edges as positions of the nodes.
+    """Return the edges as positions of the nodes `ids`, or else of those that the edges and `others` name.
 
-    These are `ids`, as the features name them. If not given, they are those that the edges name, and `others`, which
-    are labeled: in ascending order if all are integers, otherwise in the order in which they first occur.
+    Those are in ascending order if all are integers, otherwise in the order in which they first occur.
     """
     frame = TextTable(path).read_text()
     nodes = None if ids is None else pd.Index([str(one) for one in ids])
@@ -217,8 +213,7 @@ def _find_columns(frame: Any, has_header: bool, path: Path) -> tuple[int, int, i
 def read_features(path: Path) -> Data:
     """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
 
-    A `.npy` is numbers only, row i for node i. It is mapped, and stays so if it is large (see `sfa.data.arrays`): it
-    must not change while in use. Objects in it are refused: nothing is ever unpickled.
+    A `.npy` is numbers only, row i for node i. It is mapped, and must not change while in use. No object is unpickled.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
