@@ -127,9 +127,9 @@ def compute_direction(
 ) -> Tensor:
     """Solve ``(XᵀBX + I / C) direction = -gradient / C`` by conjugate gradients in float32, to a relative accuracy.
 
-    Products are in the dtype of ``x``. As the columns of ``X`` are nearly orthogonal, and their
-    scales are the preconditioner's, bfloat16 needs hardly more iterations. Problems that are accurate enough are taken
-    out of the batch as soon as they are an eighth of it: earlier would cost more copies than it saves.
+    Products are in the dtype of ``x``. As the columns of ``X`` are nearly orthogonal, and their scales are the
+    preconditioner's, bfloat16 needs hardly more iterations. Problems that are accurate enough are taken out of the
+    batch as soon as they are an eighth of it: earlier would cost more copies than it saves.
     """
     part, scale = problems.part, gradient.abs().amax((1, 2), keepdim=True)
     p = p.float()
