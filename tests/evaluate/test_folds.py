@@ -13,7 +13,13 @@ from sklearn.model_selection import StratifiedKFold
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.splits import StratifiedFolds, stratified_folds
+from sfa.evaluate.splits import StratifiedFolds
+
+
+def folds_of(y: np.ndarray, *, folds: int = 10, seed: int = 0) -> list[np.ndarray]:
+    """Return the items of each fold."""
+    data = Data(x=torch.ones(len(y), 1), y=torch.from_numpy(y))
+    return [split.test for split in StratifiedFolds(folds, seed).of(data, folds)]
 
 
 @settings(max_examples=60)
@@ -28,7 +34,7 @@ def test_folds_are_dealt_as_scikit_learn_deals_them(members: list[int], unknown:
     first = np.arange(len(members))
     rest = np.repeat(np.append(first, -1), [*np.array(members) - 1, unknown])
     y = np.concatenate([first, np.random.default_rng(seed).permutation(rest)])
-    found = stratified_folds(y, folds=folds, seed=seed)
+    found = folds_of(y, folds=folds, seed=seed)
     labeled = np.flatnonzero(y >= 0)
     assert np.array_equal(np.sort(np.concatenate(found)), labeled), "every labeled item once, and no other"
     known = y[labeled]
@@ -38,13 +44,13 @@ def test_folds_are_dealt_as_scikit_learn_deals_them(members: list[int], unknown:
 
 def test_items_are_shuffled_and_the_same_every_time() -> None:
     y = np.arange(200) % 2
-    folds = stratified_folds(y)
-    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in stratified_folds(y)]
+    folds = folds_of(y)
+    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in folds_of(y)]
     assert all(np.array_equal(fold, np.sort(fold)) for fold in folds)
-    assert folds[0].tolist() != stratified_folds(y, seed=1)[0].tolist()
+    assert folds[0].tolist() != folds_of(y, seed=1)[0].tolist()
     together = np.zeros((200, 200))
     for seed in range(400):
-        for fold in stratified_folds(y, seed=seed):
+        for fold in folds_of(y, seed=seed):
             together[np.ix_(fold, fold)] += 1
     same, other = together[0, 2::2], together[0, 1::2]  # 9 of 99 others of its class, 10 of 100 of the other class
     for counts, share in ((same, 9 / 99), (other, 10 / 100)):
@@ -55,7 +61,7 @@ def test_items_are_shuffled_and_the_same_every_time() -> None:
 def test_each_split_tests_one_fold_and_trains_on_the_others(blob_set: Callable[..., Data]) -> None:
     graphs = blob_set(123)
     graphs.y[[5, 50]] = -1
-    splits, folds = StratifiedFolds(seed=3).of(graphs, 10), stratified_folds(graphs.y.numpy(), seed=3)
+    splits, folds = StratifiedFolds(seed=3).of(graphs, 10), folds_of(graphs.y.numpy(), seed=3)
     assert len(splits) == 10
     labeled = set(np.flatnonzero(graphs.y.numpy() >= 0).tolist())
     for split, fold in zip(splits, folds, strict=True):

@@ -20,13 +20,13 @@ from sfa.evaluate import logistic_regression as regression
 from sfa.evaluate import newton
 from sfa.evaluate.logistic_regression import LogisticPath, PaddedParts, logistic_regression
 from sfa.evaluate.newton import (
-    Hessian,
     Problems,
     compute_direction,
     compute_gradient,
     compute_objective,
     initialize,
     inner,
+    multiply_hessian,
     multiply_parts,
     search_line,
 )
@@ -216,7 +216,8 @@ def test_curvature_keeps_its_digits_where_a_class_is_almost_certain() -> None:
     p = torch.full((1, 3, 30), 1e-7, dtype=torch.float64).scatter(1, data.labels.unsqueeze(1), 1 - 2e-7)
     q = problems.w + 100  # a shift of all classes has no curvature
     ridge = torch.zeros(1, 1, data.x.shape[2])
-    found = Hessian(data.x_single, problems.part, p.float(), data.labels.unsqueeze(1), ridge, q.float()).times_q()
+    labels = data.labels.unsqueeze(1)
+    found = multiply_hessian(data.x_single, problems.part, p.float(), labels, ridge, q.float())
     t = q @ data.x.mT
     expected = (p * (t - (p * t).sum(1, keepdim=True))) @ data.x
     torch.testing.assert_close(found.double(), expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max()))

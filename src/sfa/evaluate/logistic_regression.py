@@ -70,10 +70,8 @@ def logistic_regression(
 
     With two classes the penalty is twice that, as scikit-learn has one vector ``w = w₁ - w₀`` and ``½ |w|²`` then.
 
-    Newton's method solves the problems of a batch at once. A step comes from conjugate gradients in float32, with
-    products in bfloat16 for wide embeddings, preconditioned with ``I + C mean(p (1 - p)) ZᵀZ``, in coordinates where
-    that is nearly diagonal. Gradients of wide embeddings are products in float32 first; objective and gradient of what
-    is returned, and of any further step, are in float64. As ``f`` is convex and its curvature in ``W`` at least 1,
+    :func:`solve_newton` solves the problems of a batch at once, in coordinates where ``ZᵀZ`` is nearly diagonal. As
+    ``f`` is convex and its curvature in ``W`` at least 1,
 
     .. math::
         f(W, b) - f^* \le \tfrac12 \lVert \nabla_W f \rVert_F^2 + \nabla_b f^\top (b - b^*),

@@ -127,9 +127,9 @@ def compute_direction(
 ) -> Tensor:
     """Solve ``(XᵀBX + I / C) direction = -gradient / C`` by conjugate gradients in float32, to a relative accuracy.
 
-    Products are in the dtype of ``x``. As the columns of ``X`` are nearly orthogonal, and their
-    scales are the preconditioner's, bfloat16 needs hardly more iterations. Problems that are accurate enough are taken
-    out of the batch as soon as they are an eighth of it: earlier would cost more copies than it saves.
+    Products are in the dtype of ``x``. As the columns of ``X`` are nearly orthogonal, and their scales are the
+    preconditioner's, bfloat16 needs hardly more iterations. Problems that are accurate enough are taken out of the
+    batch as soon as they are an eighth of it: earlier would cost more copies than it saves.
     """
     part, scale = problems.part, gradient.abs().amax((1, 2), keepdim=True)
     p = p.float()
@@ -140,82 +140,46 @@ def compute_direction(
 
     residual = (gradient / -scale).float()
     z = residual / diagonal
-    hessian = Hessian(x, part, p, data.labels[part].unsqueeze(1), ridge, z.clone())
-    u = torch.zeros_like(z)
+    q, u, labels = z, torch.zeros_like(z), data.labels[part].unsqueeze(1)
     size = dot(residual, z)
     goal = accuracy.float().square() * size
     number, direction = torch.arange(len(part)), torch.empty_like(u)
     for _ in range(INNER_ITERATIONS):
-        q, h = hessian.q, hessian.times_q()
+        h = multiply_hessian(x, part, p, labels, ridge, q)
         length = (size / (dot(q, h) + TINY))[:, None, None]
         u.addcmul_(length, q)
         residual.addcmul_(length, h, value=-1)
-        torch.div(residual, diagonal, out=z)
+        z = residual / diagonal
         before, size = size + TINY, dot(residual, z)
-        torch.addcmul(z, (size / before)[:, None, None], q, out=q)
+        q = torch.addcmul(z, (size / before)[:, None, None], q)
         left = size > goal
         count = int(left.sum())
         if count == 0:
             break
         if 8 * count <= 7 * len(left):
             direction[number] = u
-            kept = left.nonzero().squeeze(1)
-            number, diagonal, residual, z, u, size, goal = (
-                t.index_select(0, kept) for t in (number, diagonal, residual, z, u, size, goal)
-            )
-            hessian = hessian.select(kept)
+            tensors = number, diagonal, residual, q, u, size, goal, part, p, labels, ridge
+            number, diagonal, residual, q, u, size, goal, part, p, labels, ridge = (t[left] for t in tensors)
     direction[number] = u
     return direction.double() * (scale / problems.c[:, None, None])
 
 
-class Hessian:
-    """``XᵀBX + I / C`` of every problem, where ``B = diag(p) - p pᵀ`` in each row; intercepts have no ``I / C``.
-
-    It is multiplied by ``q`` ``(p, k, r)``, which the caller changes in place: views of it and of the two buffers are
-    made once, as making them takes a sixth of the time of a product.
-    """
-
-    def __init__(self, x: Tensor, part: Tensor, p: Tensor, labels: Tensor, ridge: Tensor, q: Tensor) -> None:
-        self.x, self.part, self.p, self.labels, self.ridge, self.q = x, part, p, labels, ridge, q
-        self.t, self.h = torch.empty_like(p), torch.empty_like(q)
-        same = x.dtype == q.dtype
-        self.low = [v if same else v.to(x.dtype) for v in (q, self.t, self.h)]  # what is multiplied by x or comes out
-        self.to_scores = pair_factors(self.low[0], x.mT, part, self.low[1])
-        self.to_coefficients = pair_factors(self.low[1], x, part, self.low[2])
-
-    def select(self, kept: Tensor) -> Hessian:
-        tensors = self.part, self.p, self.labels, self.ridge, self.q
-        return Hessian(self.x, *(tensor.index_select(0, kept) for tensor in tensors))
-
-    def times_q(self) -> Tensor:
-        """Return the product, in a buffer that the next one overwrites."""
-        t, (q_low, t_low, h_low) = self.t, self.low
-        q_low.copy_(self.q)  # copies of a tensor to itself, in float32, do nothing
-        for a, b, place in self.to_scores:
-            torch.mm(a, b, out=place)
-        t.copy_(t_low)
-        t -= t.gather(1, self.labels)  # B 1 = 0, so that this changes digits alone: where p is next to 1, B t cancels
-        t *= self.p
-        t.addcmul_(self.p, t.sum(1, keepdim=True), value=-1)
-        t_low.copy_(t)
-        for a, b, place in self.to_coefficients:
-            torch.mm(a, b, out=place)
-        self.h.copy_(h_low)
-        return self.h.addcmul_(self.ridge, self.q)
-
-
-def pair_factors(v: Tensor, matrices: Tensor, part: Tensor, out: Tensor) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Return factors and place of ``v[i]`` times the matrix of its part, one product for all problems of a part."""
-    sizes = part.bincount(minlength=len(matrices)).tolist()
-    pieces = zip(torch.split(v, sizes), matrices, torch.split(out, sizes), strict=True)
-    return [(rows.flatten(0, 1), matrix, place.flatten(0, 1)) for rows, matrix, place in pieces if len(rows) > 0]
+def multiply_hessian(x: Tensor, part: Tensor, p: Tensor, labels: Tensor, ridge: Tensor, q: Tensor) -> Tensor:
+    """Return ``(XᵀBX + ridge) q`` of every problem, ``(p, k, r)``, where ``B = diag(p) - p pᵀ`` in each row."""
+    t = multiply_parts(q, x.mT, part)
+    t -= t.gather(1, labels)  # B 1 = 0, so that this changes digits alone: where p is next to 1, B t cancels
+    t *= p
+    t.addcmul_(p, t.sum(1, keepdim=True), value=-1)
+    return multiply_parts(t, x, part).addcmul_(ridge, q)
 
 
 def multiply_parts(v: Tensor, matrices: Tensor, part: Tensor) -> Tensor:
-    """Multiply ``v[i]`` by the matrix of its part, in the precision of the matrices."""
+    """Multiply ``v[i]`` by the matrix of its part, one product for all problems of a part, in its precision."""
     out = matrices.new_empty(*v.shape[:2], matrices.shape[2])
-    for a, b, place in pair_factors(v.to(matrices.dtype), matrices, part, out):
-        torch.mm(a, b, out=place)
+    sizes = part.bincount(minlength=len(matrices)).tolist()
+    pieces = torch.split(v.to(matrices.dtype), sizes), matrices, torch.split(out, sizes)
+    for rows, matrix, place in zip(*pieces, strict=True):
+        torch.mm(rows.flatten(0, 1), matrix, out=place.flatten(0, 1))
     return out.to(v.dtype)
 
 

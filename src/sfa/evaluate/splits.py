@@ -95,7 +95,11 @@ class FewPerClass(Splits):
 
 @dataclass(frozen=True)
 class StratifiedFolds(Splits):
-    """Fold ``i`` is the test part of split ``i``, all others are its training part; there is no validation part."""
+    """Fold ``i`` is the test part of split ``i``, all others are its training part; there is no validation part.
+
+    The shuffled items are put in order of their classes and dealt out in turn: of any class, and in all, no fold has
+    two items more than another. (The folds of scikit-learn's ``StratifiedKFold`` are others.)
+    """
 
     folds: int = 10
     seed: int = 0
@@ -105,21 +109,12 @@ class StratifiedFolds(Splits):
         check_whole("folds", self.folds, 2)
 
     def of(self, data: Data, count: int) -> list[Split]:
-        folds = stratified_folds(labels_of(data), folds=self.folds, seed=self.seed, **names_of(data))
-        others = (np.sort(np.concatenate(folds[:i] + folds[i + 1 :])) for i in range(min(count, self.folds)))
-        return [Split(train, np.empty(0, np.int64), test) for train, test in zip(others, folds, strict=False)]
-
-
-def stratified_folds(y: Labels, *, folds: int = 10, seed: int = 0, **names: Any) -> list[Labels]:
-    """Return the numbers of the items with a label (``y ≥ 0``) in each fold, ascending.
-
-    The shuffled items are put in order of their classes and dealt out in turn: of any class, and in all, no fold has
-    two items more than another. (The folds of scikit-learn's ``StratifiedKFold`` are others.)
-    """
-    known = labeled_items(y, folds, f"{folds} folds need at least {folds} of each class", **names)
-    shuffled = np.random.default_rng(seed).permutation(known)
-    by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
-    return [np.sort(by_class[fold::folds]) for fold in range(folds)]
+        y, why = labels_of(data), f"{self.folds} folds need at least {self.folds} of each class"
+        known = labeled_items(y, self.folds, why, **names_of(data))
+        shuffled = np.random.default_rng(self.seed).permutation(known)
+        by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+        folds = [np.sort(by_class[fold :: self.folds]) for fold in range(min(count, self.folds))]
+        return [Split(np.setdiff1d(known, test), np.empty(0, np.int64), test) for test in folds]
 
 
 @dataclass(frozen=True)

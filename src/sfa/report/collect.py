@@ -22,7 +22,6 @@ from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Diagnostics, Protocol, Score, score_difference
 from sfa.evaluate.inputs import labels_of
-from sfa.evaluate.protocols.base import no_news
 from sfa.evaluate.splits import Split
 from sfa.report.page import encode_array, finite
 from sfa.report.planar_map import planar_map, turned_like
@@ -175,7 +174,7 @@ def predict(z: Tensor, data: Data, protocol: Classification) -> Predictions:
     split, y = protocol.draw(data)[0], labels_of(data)
     rows = protocol.rows(z, len(y), item_word(data))
     everything = Split(split.train, split.validation, np.arange(len(y)))
-    (found,) = protocol.probe.predict(rows, y, [everything], no_news)
+    (found,) = protocol.probe.predict(rows, y, [everything], lambda: None)
     part = np.full(len(y), PARTS.index(None), dtype=np.uint8)
     for number, items in enumerate((split.train, split.validation, split.test)):
         part[items] = number

@@ -89,11 +89,9 @@ def development_part(protocol: Classification, data: Data) -> NDArray[np.int64]:
 
 def hide_labels(data: Data, seen: NDArray[np.int64]) -> Data:
     """Return the same data with the labels of some items only."""
-    y = labels_of(data)
-    kept = np.full_like(y, -1)
-    kept[seen] = y[seen]
-    hidden = copy.copy(data)
-    hidden.y = torch.from_numpy(kept)
+    hidden, y = copy.copy(data), torch.from_numpy(labels_of(data))
+    hidden.y = torch.full_like(y, -1)
+    hidden.y[seen] = y[seen]
     return hidden
 
 
@@ -106,23 +104,12 @@ def validation_protocol(protocol: Classification, data: Data) -> Classification:
         splits = ValidationSplits(min(0.5, protocol.splits.train / _part_fraction(protocol.splits)))
     else:
         splits = ValidationSplits(len(first.train) / (len(first.train) + len(first.validation)))
-    return replace(
-        protocol,
-        name=f"{protocol.name} validation",
-        description="validation parts of a development part, whose labels alone are seen",
-        repeats=repeats,
-        splits=splits,
-    )
+    return replace(protocol, name=f"{protocol.name} validation", description="", repeats=repeats, splits=splits)
 
 
 def unseen_protocol(protocol: Classification, data: Data) -> Classification | None:
     """Return the protocol without the test items whose labels were seen; ``None`` if there are no such items."""
-    unseen = replace(
-        protocol,
-        name=f"{protocol.name} unseen",
-        description=f"{protocol.description}; without test items of the development part",
-        splits=UnseenSplits(protocol),
-    )
+    unseen = replace(protocol, name=f"{protocol.name} unseen", description="", splits=UnseenSplits(protocol))
     pairs = zip(protocol.draw(data), unseen.draw(data), strict=True)
     return None if all(len(before.test) == len(after.test) for before, after in pairs) else unseen
 

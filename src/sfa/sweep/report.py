@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 from sfa.atomic import write_text
@@ -90,7 +91,10 @@ def make_report(
             callback.on_report_end(arm, seed, failure)
     chosen = {place: run for place, run in runs.items() if place[1] in fresh}
     names = tuple(protocol.name for protocol in protocols)
-    table = {(name, arm): _summarize(search, name, arm, chosen) for name in names for arm in search.arms}
+    table, first = {}, next(iter(search.arms))
+    for name, arm in product(names, search.arms):
+        baseline = {} if arm == first else _scores_of(chosen, name, first)
+        table[name, arm] = summarize_seeds(_scores_of(chosen, name, arm), baseline, METRIC)
     failures = {f"{arm} seed {seed}".strip(): run["failure"] for (arm, seed), run in chosen.items() if run["failure"]}
     results = [
         {"protocol": protocol, "arm": arm, "metric": METRIC, **asdict(summary)}
@@ -130,18 +134,10 @@ def _freeze_choice(search: Search) -> tuple[dict[str, Record], dict[str, Any]]:
     return winners, content
 
 
-def _summarize(search: Search, protocol: str, arm: str, runs: Mapping[tuple[str, int], Mapping[str, Any]]) -> Summary:
-    """Pool the scores of an arm, and compare them with those of the first arm, of the same seeds."""
-    first = next(iter(search.arms))
-    ours, theirs = (
-        {
-            seed: Score(own, protocol, {METRIC: tuple(run["scores"][protocol])})
-            for (own, seed), run in runs.items()
-            if own == wanted and protocol in run["scores"]
-        }
-        for wanted in (arm, first)
-    )
-    return summarize_seeds(ours, {} if arm == first else theirs, METRIC)
+def _scores_of(runs: Mapping[tuple[str, int], Mapping[str, Any]], protocol: str, arm: str) -> dict[int, Score]:
+    """Return the scores of an arm under a protocol, by seed."""
+    found = {seed: run["scores"] for (own, seed), run in runs.items() if own == arm and protocol in run["scores"]}
+    return {seed: Score(arm, protocol, {METRIC: tuple(scores[protocol])}) for seed, scores in found.items()}
 
 
 def summarize_seeds(

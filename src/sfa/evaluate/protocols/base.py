@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 from weakref import ref
@@ -67,7 +67,7 @@ class Protocol(ABC):
 
         Labels of ``-1`` are unknown and left out. ``on_split`` is called after each split or run.
         """
-        score = self.measure(embedding, data, on_split or no_news)
+        score = self.measure(embedding, data, on_split or (lambda: None))
         return replace(score, name=name, splits=self.digest(data))
 
     @abstractmethod
@@ -196,19 +196,16 @@ class Clustering(UnsupervisedProtocol):
     solver: Literal["scikit-learn"] = "scikit-learn"  # is part of the digest
 
     def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
+        rows = (unit_rows(z) if self.unit_rows else z).numpy()
+        kmeans = KMeans(len(np.unique(y)), n_init=1, random_state=np.random.RandomState(self.seed))
+        metrics = {"nmi": normalized_mutual_info_score, "ari": adjusted_rand_score, "accuracy": assignment_accuracy}
         found = []
-        for clusters in self.clusters(z, len(np.unique(y))):
-            metrics = (normalized_mutual_info_score, adjusted_rand_score, assignment_accuracy)
-            found.append([100 * float(metric(y, clusters)) for metric in metrics])
-            on_split()
-        return dict(zip(("nmi", "ari", "accuracy"), zip(*found, strict=True), strict=True))
-
-    def clusters(self, z: Tensor, count: int) -> Iterator[Labels]:
-        """Yield the cluster of each row ``(n,)``, run by run."""
-        rows, starts = (unit_rows(z) if self.unit_rows else z).numpy(), np.random.RandomState(self.seed)
         for _ in range(self.repeats):
             with ignore_warnings(), threadpool_limits(1):  # the sums of several threads differ in their last digits
-                yield KMeans(count, n_init=1, random_state=starts).fit_predict(rows)
+                clusters = kmeans.fit_predict(rows)
+            found.append([100 * float(metric(y, clusters)) for metric in metrics.values()])
+            on_split()
+        return dict(zip(metrics, zip(*found, strict=True), strict=True))
 
 
 def assignment_accuracy(classes: Labels, clusters: Labels) -> float:
@@ -247,7 +244,3 @@ def possible(data: Data) -> tuple[list[Protocol], dict[str, str]]:
         except InputError as error:
             refused[name] = str(error)
     return allowed, refused
-
-
-def no_news() -> None:
-    """Do nothing after a split."""
