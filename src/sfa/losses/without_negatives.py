@@ -93,8 +93,7 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
 
     .. math:: \frac{1}{n} \sum_i \Big( 2 - 2\, \frac{q_i^\top z_i}{\lVert q_i \rVert \lVert z_i \rVert} \Big),
 
-    which is the squared distance of the two directions. A method adds it with the views exchanged. The cosine of a row
-    that is zero counts as 0.
+    the squared distance of two directions; the cosine of a row of zeros counts as 0. Add it with the views exchanged.
     """
     n = distributed.count_rows(q, across_processes)
     check_one_shape("Predictions and targets", q, z, rows=n)
