@@ -1,5 +1,6 @@
 """Power iteration beyond Algorithm 1: on large maps, of several directions, in many passes, across processes."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -46,11 +47,12 @@ def make_passes(
 
     With ``on_gram`` a step is a product with the Gram matrix instead: for a constant map and starts of one column.
     """
-    dtype, turn = h.dtype, turn_across_processes if spread else turn_block
+    dtype = h.dtype
+    turn: Callable[[Tensor, Tensor, int, RankOneProduct], Tensor] = turn_across_processes if spread else turn_block
     if on_gram:
-        h, turn = gram_matrix(h, spread=spread)[0], turn_on_gram
+        turn, (h, _) = turn_on_gram, gram_matrix(h, spread=spread)
         columns = torch.cat(starts, dim=-1)
-        starts = unit((distributed.broadcast(columns) if spread else columns).double()).split(1, dim=-1)
+        starts = torch.split(unit((distributed.broadcast(columns) if spread else columns).double()), 1, dim=-1)
     product = RankOneProduct(h.new_empty(*h.shape[:-2], h.shape[-1], 0), h.new_empty(*h.shape[:-2], 0, 0))
     for r in starts:
         product = product.followed_by(turn(h, r, iterations, product), strength)
