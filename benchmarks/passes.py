@@ -16,7 +16,7 @@ from timing import side_by_side
 from torch import Tensor
 
 from sfa.spectral import power_iteration, soft_clip
-from sfa.spectral.passes import RankOneProduct, gram_pays, passes_in_turn, passes_on_gram, subtract_projection
+from sfa.spectral.passes import RankOneProduct, gram_pays, make_passes, subtract_projection
 
 
 def both_ways(product: RankOneProduct, h: Tensor, gradient: Tensor) -> None:
@@ -42,11 +42,10 @@ def main() -> None:
             h, gradient = torch.randn(asked.rows, width, requires_grad=True), torch.randn(asked.rows, width)
             starts, map_ = torch.randn(width, passes), h.detach()
 
-            def at_once(h: Tensor = h, m: Tensor = map_, starts: Tensor = starts, g: Tensor = gradient) -> None:
-                both_ways(passes_on_gram(m, starts, 1, 0.1), h, g)
-
-            def in_turn(h: Tensor = h, m: Tensor = map_, starts: Tensor = starts, g: Tensor = gradient) -> None:
-                both_ways(passes_in_turn(m, list(torch.split(starts, 1, dim=-1)), 1, 0.1), h, g)
+            def all_passes(
+                on_gram: bool, h: Tensor = h, m: Tensor = map_, s: Tensor = starts, g: Tensor = gradient
+            ) -> None:
+                both_ways(make_passes(m, s.split(1, dim=-1), 1, 0.1, on_gram=on_gram), h, g)
 
             def layer(passes: int, h: Tensor = h, g: Tensor = gradient) -> None:
                 h.grad = None
@@ -56,8 +55,8 @@ def main() -> None:
                 h.grad = None
                 soft_clip(h).backward(g)
 
-            things = {"gram": at_once, "map": in_turn, "layer": partial(layer, passes), "one": partial(layer, 1)}
-            things["closed"] = closed
+            things = {"gram": partial(all_passes, True), "map": partial(all_passes, False)}
+            things |= {"layer": partial(layer, passes), "one": partial(layer, 1), "closed": closed}
             times = side_by_side(things, asked.rounds)
             taken = "Gram" if gram_pays(asked.rows, width, 1, passes) else "one by one"
             ratios = times["gram"] / times["map"], times["layer"] / times["one"], times["layer"] / times["closed"]

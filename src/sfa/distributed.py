@@ -47,17 +47,17 @@ class _AllReduceSum(torch.autograd.Function):
         return all_reduce_sum(grads[0])
 
 
-def all_reduce_sum(x: Tensor) -> Tensor:
+def all_reduce_sum(x: Tensor, across_processes: bool = True) -> Tensor:
     """Sum a tensor that has one shape on all processes, in float32 if it has half precision.
 
     Backward sums the gradients of all processes, which must all run it, and can itself be differentiated.
     """
-    return x if world_size() == 1 else _AllReduceSum.apply(x)  # type: ignore[no-untyped-call]
+    return _AllReduceSum.apply(x) if across_processes and world_size() > 1 else x  # type: ignore[no-untyped-call]
 
 
-def count_rows(x: Tensor) -> int:
+def count_rows(x: Tensor, across_processes: bool = True) -> int:
     """Count the rows, ``x.shape[0]``, of all processes together."""
-    return int(all_reduce_sum(torch.tensor(x.shape[0], device=x.device)))
+    return int(all_reduce_sum(torch.tensor(x.shape[0], device=x.device))) if across_processes else x.shape[0]
 
 
 @torch.no_grad()

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.spectral import power_iteration
-from sfa.spectral.passes import gram_pays, passes_in_turn, passes_on_gram, subtract_projection
+from sfa.spectral.passes import gram_pays, make_passes, subtract_projection
 from tests.cases import each
 
 
@@ -35,10 +35,8 @@ def test_against_the_definition(shape: tuple[int, ...], passes: int, iterations:
     if strength == 1.0:
         starts = starts[..., :2]  # of what is deleted for good only rounding would be left
     expected = h @ product(h, starts, iterations, strength)
-    for found in (
-        passes_on_gram(h, starts, iterations, strength),
-        passes_in_turn(h, list(torch.split(starts, 1, dim=-1)), iterations, strength),
-    ):
+    for on_gram in (True, False):
+        found = make_passes(h, starts.split(1, dim=-1), iterations, strength, on_gram=on_gram)
         torch.testing.assert_close(subtract_projection(h, *found, is_constant=True), expected, rtol=1e-8, atol=1e-8)
 
 

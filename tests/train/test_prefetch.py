@@ -13,7 +13,9 @@ from torch_geometric.data import Data
 
 from sfa.sampling import RandomWalks
 from sfa.train import BatchPlan, loop, train
-from sfa.train.batch_plan import parts_of_step, prefetch
+from sfa.train.batch_plan import prefetch
+from sfa.train.callbacks import TrainingState
+from sfa.train.loop import add_gradient, make_fabric
 
 
 class Recorder(torch.nn.Module):
@@ -97,10 +99,15 @@ def test_the_parts_of_a_step_end_with_its_last(planted: Data) -> None:
     steps = BatchPlan(planted, partial(RandomWalks, batch_size=30), seed=0, accumulate=2)
     plan = steps.plan(0)
     parts = steps.rest(0, plan, 1)
+    method, fabric = Recorder(), make_fabric("cpu")
+    optimizer = torch.optim.SGD(method.parameters())
+    model, _ = fabric.setup(method, optimizer)
+    state = TrainingState(method, optimizer, planted, 1, [])
     for step in range(1, len(plan)):
-        expected = list(steps.parts(0, step, plan[step]))
-        for a, b in zip(parts_of_step(parts), expected, strict=True):
-            assert torch.equal(a.batch.nodes, b.batch.nodes)
+        method.seen.clear()
+        add_gradient(fabric, model, parts, torch.Generator(), state)
+        for (nodes, _, _), part in zip(method.seen, steps.parts(0, step, plan[step]), strict=True):
+            assert torch.equal(nodes, part.batch.nodes)
     assert next(parts, None) is None
 
 

@@ -22,8 +22,7 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
             + \mathbb{E}_{-}\big[ \operatorname{sp}(s) \big] \Big), \qquad \operatorname{sp}(s) = \log(1 + e^s)
 
     With as many pairs of either kind this is the binary cross-entropy of `"Deep Graph Infomax"
-    <https://arxiv.org/abs/1809.10341>`_. MVGRL and InfoGraph minimize :math:`2 L - 2 \log 2`, the estimate of `"f-GAN"
-    <https://arxiv.org/abs/1606.00709>`_ with its sign changed. Scores that are all 0 cost :math:`\log 2`.
+    <https://arxiv.org/abs/1809.10341>`_. MVGRL and InfoGraph minimize :math:`2 L - 2 \log 2`.
     """
     if positive.numel() == 0 or negative.numel() == 0:
         counts = f"{positive.numel()} positive and {negative.numel()} negative ones"
@@ -105,8 +104,7 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
         \tfrac{1}{2} \Big( \operatorname*{mean}_{A_{ij} = 1} -\log \sigma(z_i^\top z_j)
             + \operatorname*{mean}_{A_{ij} = 0} -\log \sigma(-z_i^\top z_j) \Big)
 
-    of latent variables ``z`` ``(n, d)``, all ``edges`` ``(2, m)`` and a uniform sample of the ``non_edges`` ``(2, k)``:
-    up to its scale an unbiased estimate of the authors' over all entries, where ones and zeros weigh the same together.
+    of latent variables ``z`` ``(n, d)``, all ``edges`` ``(2, m)`` and a uniform sample of the ``non_edges`` ``(2, k)``.
     """
     if z.dim() != 2 or edges.shape != (2, edges.shape[-1]) or edges.shape[1] == 0 or non_edges.shape[0] != 2:
         shapes = f"{tuple(z.shape)}, {tuple(edges.shape)} and {tuple(non_edges.shape)}"
@@ -131,8 +129,7 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
             + K\, \mathbb{E}_{x \sim p_n} \log \sigma(-u_x^\top v_i) \Big), \qquad
         P = \{(i, j) : 0 < |i - j| \le w\},
 
-    where ``i`` and ``j`` are positions on the same walk, ``v`` the center and ``u`` the context embedding of the node
-    there. Windows are compared in blocks, so that memory is linear in the positions.
+    where ``i`` and ``j`` are positions on the same walk. Memory is linear in the positions.
 
     Args:
         centres, contexts: ``v`` and ``u`` of the same positions, ``(walks, length, d)`` with ``length`` ≥ 2.
@@ -192,9 +189,6 @@ def multiplet(
         structural: ``h⁺``, the same nodes after propagation.
         neighbour: ``h̃⁺``, means over some of their neighbors.
         shuffles: ``(k, n)``; row ``j`` says which anchor is the ``j``-th negative of each node.
-        alpha: The least margin.
-        beta: How far negatives may lie beyond it.
-        weights: ``ω₁``, ``ω₂`` and ``ω₃``.
     """
     check_one_shape("Anchors and positives", anchor, structural, neighbour, rows=len(anchor), at_least=2)
     if shuffles.dim() != 2 or len(shuffles) < 1 or shuffles.shape[1] != len(anchor):
@@ -202,7 +196,7 @@ def multiplet(
     if form not in get_args(Form):
         raise unknown_name("form", form, get_args(Form))
     squared = form == "paper"
-    to_structural, to_neighbor = distances(anchor, structural, squared), distances(anchor, neighbour, squared)
+    to_structural, to_neighbor = (distances(anchor, positive, squared) for positive in (structural, neighbour))
     to_negatives = torch.stack([distances(anchor, anchor[rows], squared) for rows in shuffles])  # (k, n)
     structural_loss = (to_structural - to_negatives + alpha).clamp_min(0).mean()
     neighbor_loss = (to_neighbor - to_negatives + alpha).clamp_min(0).mean()

@@ -45,17 +45,16 @@ def nt_xent(
         \ell(z_i) = -\frac{z_i^\top z_i^+}{\tau} + \log\Big(
             \sum_j e^{z_i^\top z_j^{\beta} / \tau} + \sum_{j \neq i} e^{z_i^\top z_j^{\alpha} / \tau} \Big)
 
-    Both directions and both sums are one symmetric matrix of similarities of all ``2 n`` rows. One triangle of it is
-    computed, tile by tile: the result is exact, and memory grows with ``n d``. It is differentiable once.
+    One triangle of the symmetric matrix of similarities of all ``2 n`` rows is computed, tile by tile: the result is
+    exact, and memory grows with ``n d``. It is differentiable once.
 
     Args:
         z_alpha, z_beta: Projections ``(n, d)`` of the same nodes in both views; rows are normalized here.
         intraview: Keep the second sum, the negatives from the anchor's own view (Eq. 2); COSTA's code does without.
         not_negatives: ``(2, p)`` pairs of different rows that are no negatives of each other, in either view and in
             either direction: known neighbors, say, or rows of one class.
-        precision: ``bfloat16`` computes similarities of differences from the mean row in bfloat16, all else in float32,
-            for temperatures from 0.2 on. ``auto`` does so where it is faster: for float32 views of 512 rows and 64
-            columns or more, on a device that has such products. ``full`` is the precision of the views.
+        precision: ``full`` is that of the views. ``bfloat16`` computes similarities of differences from the mean row in
+            bfloat16, for temperatures from 0.2 on. ``auto`` does so for large float32 views where it is faster.
         keep_bytes: Tiles kept from forward for backward, in bytes; others are computed twice.
     """
     _check(z_alpha, z_beta, tau, not_negatives, precision)
@@ -69,7 +68,7 @@ def nt_xent(
     options = {"kind": kind, "intraview": intraview, "without": pairs, "keep_bytes": keep_bytes}
     with torch.autocast(z_alpha.device.type, enabled=False):
         loss: Tensor = _NTXent.apply(z_alpha, z_beta, tau, dtype, across_processes, options)  # type: ignore[no-untyped-call]
-        return (all_reduce_sum(loss) if across_processes else loss).to(given)
+        return all_reduce_sum(loss, across_processes).to(given)
 
 
 class _NTXent(torch.autograd.Function):
@@ -100,9 +99,7 @@ class _NTXent(torch.autograd.Function):
                 options["without"] = options["without"] + first
         kind = options.pop("kind")
         ctx.similarities = kind(everyone, own=own, **options)
-        partition = ctx.similarities.row_sums()  # R, (2 n,)
-        if spread:
-            partition = all_reduce_sum(partition)
+        partition = all_reduce_sum(ctx.similarities.row_sums(), spread)  # R, (2 n,)
         ctx.save_for_backward(x, factor, partition)
         ctx.tau, ctx.total, ctx.dtypes = tau, len(everyone) // 2, (z_alpha.dtype, z_beta.dtype)
         positive = torch.linalg.vecdot(x[:n], x[n:]).sum()
@@ -197,15 +194,13 @@ def info_nce(
         L = \frac1n \sum_i \Big( -\frac{a_i^\top p_i}{\tau} + \log \Big( e^{a_i^\top p_i / \tau}
             + \sum_{j \neq i} e^{a_i^\top n_j / \tau} \Big) \Big)
 
-    with rows of length 1. :func:`~sfa.losses.nt_xent` has both kinds of negatives and the mean of both directions, and
-    is faster where that is wanted; here one side can be a target that learns nothing. Similarities are computed some
-    rows at a time, and again in backward: the loss is exact, and memory grows with ``n d``.
+    with rows of length 1. Here one side can be a target that learns nothing; for the mean of both directions
+    :func:`~sfa.losses.nt_xent` is faster. The loss is exact, and memory grows with ``n d``.
 
     Args:
         anchors, positives: Rows ``(n, d)`` of the same items; normalized here and divided by the temperature ``tau``.
         negatives: The ``positives`` of other anchors, or the other ``anchors``.
-        positive_in_denominator: Keep the first term under the logarithm. Without it, as in the code of GraphCL, the
-            loss can fall below 0, and its pull at a positive does not fade once that is found.
+        positive_in_denominator: Keep the first term under the logarithm. GraphCL's code does without, below 0 too.
         of_each: Return the loss of each anchor, ``(n,)``, instead of their mean.
     """
     check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors))
@@ -226,7 +221,7 @@ def info_nce(
 
 
 def _unit_rows(z: Tensor) -> Tensor:
-    """Return rows of length one; those of length zero, of empty graphs say, as they are, with a finite gradient."""
+    """Return rows of length one, but those of length zero, of empty graphs say, as they are."""
     length: Tensor = torch.linalg.vector_norm(z, dim=1, keepdim=True)
     return z / length.where(length > 0, 1)
 

@@ -132,8 +132,7 @@ class CenteredSimilarities(Similarities):
     At the start of training all rows point nearly the same way, and their differences are smaller than the rounding of
     bfloat16. So the mean is split off: with :math:`x = \mu + d` and :math:`s_i = e^{d_i^\top \mu + \mu^\top \mu / 2}`,
 
-    .. math::
-        E_{ij} = e^{x_i^\top x_j} = s_i s_j (1 + F_{ij}).
+    .. math:: E_{ij} = e^{x_i^\top x_j} = s_i s_j (1 + F_{ij}).
 
     Only :math:`D` and products of :math:`F` with :math:`d` are computed in bfloat16, all else in float32.
     """

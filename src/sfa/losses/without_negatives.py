@@ -32,7 +32,7 @@ def barlow_twins(
     added to the standard deviations, so that a constant column stays finite.
     """
     alpha, beta, n = _standardize(z_alpha, z_beta, eps, across_processes)
-    correlation = _mean(alpha.mT @ beta, n, across_processes)  # (d, d)
+    correlation = distributed.all_reduce_sum(alpha.mT @ beta, across_processes) / n  # (d, d)
     diagonal = correlation.diagonal()
     invariance = (1 - diagonal).square().sum()
     redundancy = correlation.square().sum() - diagonal.square().sum()
@@ -52,23 +52,18 @@ def cca(
             \| \tilde Z_\alpha^\top \tilde Z_\alpha - I \|_F^2 + \| \tilde Z_\beta^\top \tilde Z_\beta - I \|_F^2 \big),
         \qquad \tilde Z = \frac{Z - \mu}{\sigma \sqrt n},
 
-    with mean :math:`\mu` and unbiased deviation :math:`\sigma` of every column. The authors' code has
-    :math:`-\operatorname{tr} \tilde Z_\alpha^\top \tilde Z_\beta` as its first term, half of this one but for a
-    constant: their weight ``λ`` of 1e-3 is a ``decorrelation`` of 2e-3 here. The rest is as in :func:`barlow_twins`.
+    with mean :math:`\mu` and unbiased deviation :math:`\sigma` of every column. The first term of the authors' code is
+    half of this one: their ``λ`` of 1e-3 is a ``decorrelation`` of 2e-3. The rest is as in :func:`barlow_twins`.
     """
     alpha, beta, n = _standardize(z_alpha, z_beta, eps, across_processes)
-    invariance = _mean((alpha - beta).square().sum(), n, across_processes)
+    invariance = distributed.all_reduce_sum((alpha - beta).square().sum(), across_processes) / n
     identity = torch.eye(alpha.shape[1], dtype=alpha.dtype, device=alpha.device)
-    redundancy = sum((_mean(z.mT @ z, n, across_processes) - identity).square().sum() for z in (alpha, beta))
-    return invariance + decorrelation * redundancy
-
-
-def _mean(total: Tensor, n: int, across_processes: bool) -> Tensor:
-    return (distributed.all_reduce_sum(total) if across_processes else total) / n
+    correlations = [distributed.all_reduce_sum(z.mT @ z, across_processes) / n for z in (alpha, beta)]
+    return invariance + decorrelation * sum((c - identity).square().sum() for c in correlations)
 
 
 def _standardize(z_alpha: Tensor, z_beta: Tensor, eps: float, across_processes: bool) -> tuple[Tensor, Tensor, int]:
-    """Return two views with columns of mean 0 and unbiased deviation 1 over the batch of ``n`` rows, and ``n``."""
+    """Give the columns of two views mean 0 and unbiased deviation 1 over the batch, and count its rows."""
     spread = across_processes and distributed.world_size() > 1
     check_one_shape("Two views", z_alpha, z_beta, rows=2 if spread else len(z_alpha), at_least=2)
     n = distributed.count_rows(z_alpha) if spread else len(z_alpha)
@@ -96,16 +91,14 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
     From `"Bootstrap Your Own Latent" <https://arxiv.org/abs/2006.07733>`_ (BYOL) and, without the 2, `"Large-Scale
     Representation Learning on Graphs via Bootstrapping" <https://arxiv.org/abs/2102.06514>`_ (BGRL).
 
-    .. math::
-        \frac{1}{n} \sum_i \Big( 2 - 2\, \frac{q_i^\top z_i}{\lVert q_i \rVert \lVert z_i \rVert} \Big),
+    .. math:: \frac{1}{n} \sum_i \Big( 2 - 2\, \frac{q_i^\top z_i}{\lVert q_i \rVert \lVert z_i \rVert} \Big),
 
-    which is the squared distance of the two directions, from 0 to 4. It is one direction of two: a method adds it with
-    the views exchanged. A row that is zero has no direction, and its cosine counts as 0.
+    the squared distance of two directions; the cosine of a row of zeros counts as 0. Add it with the views exchanged.
     """
-    n = distributed.count_rows(q) if across_processes else len(q)
+    n = distributed.count_rows(q, across_processes)
     check_one_shape("Predictions and targets", q, z, rows=n)
     cosines = (_directions(q) * _directions(z)).sum()
-    return 2 - 2 * (distributed.all_reduce_sum(cosines) if across_processes else cosines) / n
+    return 2 - 2 * distributed.all_reduce_sum(cosines, across_processes) / n
 
 
 def _directions(rows: Tensor) -> Tensor:
@@ -138,12 +131,12 @@ def swapped_prediction(
 
     for scores ``s`` ``(B, K)`` of each row with each prototype, and assignments ``q`` ``(B, K)`` (:func:`sinkhorn`).
     """
-    n = distributed.count_rows(scores_alpha) if across_processes else len(scores_alpha)
-    what = "Scores and assignments of both views"
-    check_one_shape(what, scores_alpha, scores_beta, q_alpha, q_beta, rows=n, dims="B, K")
+    n = distributed.count_rows(scores_alpha, across_processes)
+    tables = scores_alpha, scores_beta, q_alpha, q_beta
+    check_one_shape("Scores and assignments of both views", *tables, rows=n, dims="B, K")
     check_number("tau", tau, above=0)
     total = _cross_entropy(scores_alpha, q_beta, tau) + _cross_entropy(scores_beta, q_alpha, tau)
-    return (distributed.all_reduce_sum(total) if across_processes else total) / (2 * n)
+    return distributed.all_reduce_sum(total, across_processes) / (2 * n)
 
 
 def _cross_entropy(scores: Tensor, q: Tensor, tau: float) -> Tensor:
@@ -162,12 +155,10 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
         \mathcal{Q} = \Big\{ Q \geq 0 : \ \sum_k Q_{ik} = 1, \ \sum_i Q_{ik} = \tfrac{B}{K} \Big\},
 
     for ``scores`` ``S`` ``(B, K)``, which is :math:`\operatorname{diag}(a)\, e^{S / \epsilon} \operatorname{diag}(b)`.
-    An iteration scales the columns to equal sums and then the rows to sums of 1, so that rows are distributions however
-    few there are; SwAV stops after 3. They are finite for finite scores, in float32 at least and without gradient; one
-    score that is not makes all of them NaN. With ``epsilon`` near 0 each row has one prototype.
+    An iteration scales the columns to equal sums and then the rows to sums of 1; SwAV stops after 3. The assignments
+    are in float32 at least and without gradient. With ``epsilon`` near 0 each row has one prototype.
     """
-    across = across_processes and distributed.world_size() > 1
-    rows = distributed.count_rows(scores) if across else len(scores)
+    rows = distributed.count_rows(scores, across_processes)
     if scores.dim() != 2 or rows < 1 or scores.shape[1] < 1 or not scores.is_floating_point():
         shape = f"{scores.dtype} {tuple(scores.shape)} with {rows} rows in all"
         raise InputError(f"Scores are numbers (B, K) with B ≥ 1 and K ≥ 1, not {shape}.")
@@ -176,17 +167,12 @@ def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, acro
     s = scores.to(torch.promote_types(scores.dtype, torch.float32))
     # A shift of a column has no effect, as its sum is scaled next. With a maximum of 0 that sum is 1 at least.
     largest = s.amax(0, keepdim=True) if len(s) else s
-    if across:
+    if across_processes:
         largest = distributed.gather_rows(largest)[0].amax(0, keepdim=True)
     x = ((s - largest) / epsilon).clamp_(min=torch.finfo(s.dtype).min)
     # From here on a column sums to 1 / K or more, and a row to 1 / B, before it is scaled: nothing can vanish.
-    q = (x - _column_sums(x.exp(), across).log()).softmax(1)
+    q = (x - distributed.all_reduce_sum(x.exp().sum(0, keepdim=True), across_processes).log()).softmax(1)
     for _ in range(iterations - 1):
-        q /= _column_sums(q, across)
+        q /= distributed.all_reduce_sum(q.sum(0, keepdim=True), across_processes)
         q /= q.sum(1, keepdim=True)
     return q
-
-
-def _column_sums(q: Tensor, across: bool) -> Tensor:
-    own = q.sum(0, keepdim=True)
-    return distributed.all_reduce_sum(own) if across else own

@@ -65,9 +65,7 @@ def gram_matrix(h: Tensor, *, spread: bool) -> tuple[Tensor, Tensor]:
     if h.dtype == torch.float64 and not spread:  # squares of other types fit float64
         scale = largest_entry(wide)
         wide = wide / scale
-    gram = wide.mT @ wide
-    if spread:
-        gram = distributed.all_reduce_sum(gram)
+    gram = distributed.all_reduce_sum(wide.mT @ wide, spread)
     size = trace(gram.detach())
     size = torch.where(size > 0, size, 1)
     return gram / size, scale * size.sqrt()

@@ -21,11 +21,10 @@ def add_noise(
 ) -> Tensor:
     r"""Add Gaussian noise to every entry of a feature map: :math:`\mathcal{A}_F` of the paper's ablation study.
 
-    .. math::
-        \widetilde{H} = H + s \operatorname{rms}(H)\, E, \qquad E_{ij} \sim \mathcal{N}(0, 1)
+    .. math:: \widetilde{H} = H + s \operatorname{rms}(H)\, E, \qquad E_{ij} \sim \mathcal{N}(0, 1)
 
-    The root mean square is a constant in backward. In expectation ``H~ᵀH~ = HᵀH + s² ‖H‖²/d · I``. If
-    ``across_processes``, the rows on all processes are one map, and each draws noise of its own from any generator.
+    The root mean square is a constant in backward. If ``across_processes``, the rows on all processes are one map, and
+    each draws noise of its own from any generator.
     """
     check_number("strength", strength)
     if not (across_processes and distributed.world_size() > 1):

@@ -1,5 +1,6 @@
 """Power iteration beyond Algorithm 1: on large maps, of several directions, in many passes, across processes."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -7,6 +8,8 @@ from torch import Tensor
 
 from sfa import distributed
 from sfa.spectral.feature_map import gram_matrix, identity
+
+Tensors = list[Tensor] | tuple[Tensor, ...]
 
 LARGE = 2**23  # entries; smaller maps stay in the cache, or nearly so
 BLOCK = 2**19  # entries of a block of rows, 2 MB in float32
@@ -38,28 +41,22 @@ class RankOneProduct(NamedTuple):
 
 
 def make_passes(
-    h: Tensor, starts: list[Tensor], iterations: int, strength: float, *, is_constant: bool, spread: bool
-) -> tuple[Tensor, Tensor | float]:
-    """Return directions and weights of all passes over ``h`` ``(..., n, d)``, from random starts ``(..., d, q)``.
-
-    The Gram matrix is used where it is faster and no gradient is asked for (``is_constant``).
-    """
-    rows = None if spread else h.shape[-2]
-    if is_constant and starts[0].shape[-1] == 1 and gram_pays(rows, h.shape[-1], iterations, len(starts)):
-        return passes_on_gram(h, torch.cat(starts, dim=-1), iterations, strength, spread=spread)
-    directions, weights = passes_in_turn(h, starts, iterations, strength, spread=spread)
-    return directions, weights if len(starts) > 1 else strength
-
-
-def passes_in_turn(
-    h: Tensor, starts: list[Tensor], iterations: int, strength: float, *, spread: bool = False
+    h: Tensor, starts: Tensors, iterations: int, strength: float, *, on_gram: bool, spread: bool = False
 ) -> RankOneProduct:
-    """Make passes by products with the map itself, ``2 k`` for each."""
-    turn = turn_across_processes if spread else turn_block
+    """Make all passes over ``h`` ``(..., n, d)`` from random starts ``(..., d, q)``, by ``2 k`` products each.
+
+    With ``on_gram`` a step is a product with the Gram matrix instead: for a constant map and starts of one column.
+    """
+    dtype = h.dtype
+    turn: Callable[[Tensor, Tensor, int, RankOneProduct], Tensor] = turn_across_processes if spread else turn_block
+    if on_gram:
+        turn, (h, _) = turn_on_gram, gram_matrix(h, spread=spread)
+        columns = torch.cat(starts, dim=-1)
+        starts = torch.split(unit((distributed.broadcast(columns) if spread else columns).double()), 1, dim=-1)
     product = RankOneProduct(h.new_empty(*h.shape[:-2], h.shape[-1], 0), h.new_empty(*h.shape[:-2], 0, 0))
     for r in starts:
         product = product.followed_by(turn(h, r, iterations, product), strength)
-    return product
+    return product.to(dtype)
 
 
 def gram_pays(rows: int | None, features: int, iterations: int, passes: int) -> bool:
@@ -73,33 +70,6 @@ def gram_pays(rows: int | None, features: int, iterations: int, passes: int) -> 
         return passes > 1 and features <= 5 * steps
     on_gram = rows * features**2 + steps * (7 * features**2 + 1_200_000)
     return on_gram <= steps * (5 * rows * features + 4_000_000)
-
-
-def passes_on_gram(
-    h: Tensor, starts: Tensor, iterations: int, strength: float, *, spread: bool = False
-) -> RankOneProduct:
-    r"""Make ``p`` passes of one direction each on a constant map, from starts ``(..., d, p)``.
-
-    With :math:`G = H^\top H`, pass ``i`` turns its start by :math:`r_i = (W_i^\top G W_i)^k r_i^{(0)}`, normalized, and
-    :math:`W_{i+1} = W_i (I - s\, r_i r_i^\top)`. Kept are ``R`` and ``T`` of :math:`W_i = I - R T R^\top`, of which a
-    pass adds a column each, so that it reads little but ``G``.
-    """
-    gram, _ = gram_matrix(h, spread=spread)
-    if spread:
-        starts = distributed.broadcast(starts)
-    starts = unit(starts.double())
-    r, t = torch.zeros_like(starts), starts.new_zeros(*starts.shape[:-2], starts.shape[-1], starts.shape[-1])
-    for i in range(starts.shape[-1]):
-        done, weights = r[..., :i], t[..., :i, :i]
-        turned = starts[..., i : i + 1]
-        for _ in range(iterations):
-            turned = turned - done @ (weights @ (done.mT @ turned))  # W r
-            turned = gram @ turned
-            turned = unit(turned - done @ (weights.mT @ (done.mT @ turned)))  # Wᵀ G W r
-        t[..., :i, i : i + 1] = -strength * (weights @ (done.mT @ turned))
-        t[..., i, i] = strength
-        r[..., i : i + 1] = turned
-    return RankOneProduct(r, t).to(h.dtype)
 
 
 def unit(vector: Tensor) -> Tensor:
@@ -140,6 +110,13 @@ def turn_block(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -
     for _ in range(iterations):
         r = orthonormal(product.times(h.mT @ orthonormal(h @ product.times(orthonormal(r))), transposed=True))
     return orthonormal(r)
+
+
+def turn_on_gram(gram: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
+    """Do :func:`turn_block` for one column of length 1, given the Gram matrix ``HᵀH`` instead of the map."""
+    for _ in range(iterations):
+        r = unit(product.times(gram @ product.times(r), transposed=True))
+    return r
 
 
 def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:

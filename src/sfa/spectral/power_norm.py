@@ -23,8 +23,7 @@ def maxexp(
         = U \bigl(1 - (1 - \Sigma / \textstyle\sum_j \sigma_j)^{\eta + \Delta\eta}\bigr) V^\top, \qquad
         A = (H^\top H)^{1/2},\ B = A^{-1},\ \Delta\eta \sim \alpha\, \mathcal{N}(0, 1)
 
-    ``η + Δη`` is rounded, 1 at least; a ``noise`` ``α = 0`` is the paper's "w/o noise". Singular values that hold a
-    share of ``1/η`` of the spectrum or more come out above ``1 - 1/e``; the paper flattens the 12 to 15 leading ones.
+    ``η + Δη`` is rounded, 1 at least; a ``noise`` ``α = 0`` is the paper's "w/o noise".
 
     No inverse is taken: with ``X = A / tr A`` and ``R = I - X`` the geometric sum ``p = I + R + … + R^(η-1)`` satisfies
     ``I - R^η = X p``, so ``H B (I - R^η) = H p / tr A``.
@@ -115,8 +114,7 @@ def power_norm(
 def power_norm_star(h: Tensor, beta: float = 0.5, **options: Any) -> Tensor:
     r"""Flatten the spectrum of a feature map by a mixture of roots, and scale it at random (Power Norm.*, Eq. 9).
 
-    .. math::
-        \widetilde{H} = (1 + \Delta\beta^*)\, H \bigl((1-\beta) A^{-1/2} + \beta A^{-1/4}\bigr)
+    .. math:: \widetilde{H} = (1 + \Delta\beta^*)\, H \bigl((1-\beta) A^{-1/2} + \beta A^{-1/4}\bigr)
 
     with ``1 + Δβ*`` clamped to ``[0, 2]``: the reading of the paper's text that puts the noise on the leading singular
     values, as its figure says. The options are those of :func:`power_norm`.

@@ -11,7 +11,7 @@ from sfa.ranges import Count, Natural, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, normal
-from sfa.spectral.passes import is_large, make_passes, subtract_projection, turn_in_blocks, unit
+from sfa.spectral.passes import gram_pays, is_large, make_passes, subtract_projection, turn_in_blocks, unit
 
 
 def algorithm_1(
@@ -81,8 +81,10 @@ def power_iteration(
             return algorithm_1(wide, iterations, strength, detach, generator).to(h.dtype)
         starts = [normal((*h.shape[:-2], h.shape[-1], directions), wide, generator) for _ in range(passes)]
         source = wide.detach() if detach else wide
-        product = make_passes(source, starts, iterations, strength, is_constant=detach, spread=spread)
-        return subtract_projection(wide, *product, is_constant=detach).to(h.dtype)
+        rows = None if spread else h.shape[-2]
+        on_gram = detach and directions == 1 and gram_pays(rows, h.shape[-1], iterations, passes)
+        r, weights = make_passes(source, starts, iterations, strength, on_gram=on_gram, spread=spread)
+        return subtract_projection(wide, r, weights if passes > 1 else strength, is_constant=detach).to(h.dtype)
 
 
 @register("spectral", "sfa")

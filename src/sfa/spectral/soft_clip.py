@@ -23,12 +23,11 @@ STEPS = 24  # Newton's method needs about ln(d) steps to come near the threshold
 def expectation(h: Tensor, iterations: int = 1, *, strength: float = 1.0, passes: int = 1) -> Tensor:
     r"""Subtract from each singular value the fraction that SFA removes on average (Proposition 1).
 
-    .. math::
-        \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
+    .. math:: \mathbb{E}\,\widetilde H = U \operatorname{diag}\big((1 - s\,\lambda_i(k))\,\sigma_i\big) V^\top
 
     with the exact :math:`\lambda_i`, ``passes`` times (:func:`sfa.theory.leveled`). Not in the paper: compare it with
-    :func:`~sfa.spectral.power_iteration`, which has the same arguments, to see what the noise of SFA is worth. It takes
-    an SVD in float64 at each call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
+    :func:`~sfa.spectral.power_iteration` to see what the noise of SFA is worth. It takes an SVD in float64 at each
+    call, and the matrix ``W`` of ``h_tilde = h W`` is a constant in backward.
     """
     check_whole("iterations", iterations, 0)
     check_number("strength", strength, at_most=1)

@@ -42,8 +42,7 @@ def expected_alignment(
 
     As the views draw their directions independently, each :math:`\sigma_i` becomes :math:`(1-\lambda_i)\sigma_i`:
 
-    .. math::
-        \mathcal{L}^*_a = \sum_{i,j} (1-\lambda_i^\alpha)(1-\lambda_j^\beta)\, T_{ij}
+    .. math:: \mathcal{L}^*_a = \sum_{i,j} (1-\lambda_i^\alpha)(1-\lambda_j^\beta)\, T_{ij}
 
     ``iterations`` and ``method`` are those of :func:`~sfa.theory.expectation`.
     """
@@ -64,8 +63,7 @@ def generalization_bound(alignment: float, *, epsilon: float, sigma: float) -> f
         \le \min\Big(1, \tfrac{\sqrt{2 - 2\mathcal{L}_a}}{\varepsilon}, \tfrac{2 - 2\mathcal{L}_a}{\varepsilon^2}\Big)
 
     for the ``alignment`` of views **of length 1** with ``tau = 1``, the distance ``epsilon`` of close views, and the
-    share ``sigma`` of each class that its (σ, δ)-augmentation holds together. The paper prints the square root; its
-    proof gives the smaller term. For its reach see ``docs/theory.md``.
+    share ``sigma`` of each class that its (σ, δ)-augmentation holds together. See ``docs/theory.md``.
     """
     if not abs(alignment) <= 1 + 1e-9:
         raise InputError(f"The alignment of embeddings of length 1 is between -1 and 1, not {alignment}.")
@@ -82,8 +80,7 @@ def elementwise_bound(epsilon: float, gap: float, n: int, d: int | None = None) 
         |\widetilde H_{ij} - H_{ij}| \le \eta = \frac{2 \varepsilon\, \Delta\tilde\sigma_{12}}{n (\pi + 2\varepsilon)}
         \quad\Longrightarrow\quad \lVert V - \widetilde V \rVert_2 \le \varepsilon
 
-    for an ``n × d`` map (square without ``d``) with the ``gap`` :math:`\tilde\sigma_1 - \tilde\sigma_2`: the appendix's
-    form, in the direction that its proof gives. SFA itself is no such small perturbation.
+    for an ``n × d`` map (square without ``d``) with the ``gap`` :math:`\tilde\sigma_1 - \tilde\sigma_2`.
     """
     if not epsilon > 0 or not gap >= 0 or n < 1 or (d is not None and d < 1):
         raise InputError(f"epsilon is above 0, gap not below, n and d at least 1; not {epsilon}, {gap}, {n}, {d}.")

@@ -41,8 +41,7 @@ def checked_spectrum(sigma: ArrayLike) -> Array:
 def log_weights(sigma: Array, iterations: int) -> Array:
     r"""Return the logarithms of :math:`\beta_l = \sigma_l^{4k}`, scaled to a largest of 1; ``-inf`` without weight.
 
-    With ``k = 0`` every value weighs the same, even 0. Only ratios matter, and logarithms keep the ratios of spectra
-    that span sixty decades, raised to the power of 256.
+    With ``k = 0`` every value weighs the same, even 0. Logarithms keep ratios of sixty decades to the power of 256.
     """
     if iterations == 0:
         return np.zeros_like(sigma)

@@ -99,11 +99,3 @@ def prefetch(thread: Executor, items: Iterator[T]) -> Iterator[T]:
     while (item := made.result()) is not None:
         made = thread.submit(next, items, None)
         yield item
-
-
-def parts_of_step(parts: Iterator[Part]) -> Iterator[Part]:
-    """Yield parts up to the last one of a step, and leave those of later steps."""
-    for part in parts:
-        yield part
-        if part.is_last:
-            return

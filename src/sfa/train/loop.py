@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from sfa import distributed
 from sfa.errors import InputError, TrainingError
 from sfa.methods.base import FeatureMaps, TrainingHooks
 from sfa.sampling import Sampler
-from sfa.train.batch_plan import BatchPlan, Part, parts_of_step, prefetch
+from sfa.train.batch_plan import BatchPlan, Part, prefetch
 from sfa.train.callbacks import (
     Callback,
     DiagnosticsCallback,
@@ -138,7 +138,7 @@ def train(
 
                 fabric_optimizer.zero_grad()
                 generator = batches.generator(state.epoch, state.step)
-                state.loss = add_gradient(fabric, model, parts_of_step(parts), generator, state)
+                state.loss = add_gradient(fabric, model, parts, generator, state)
                 require_finite(state.loss, f"The loss is {state.loss}", state.epoch, folder)
                 hooks.after_backward()
                 fabric_optimizer.step()
@@ -158,11 +158,11 @@ def train(
 
 
 def add_gradient(
-    fabric: Fabric, model: Any, parts: Iterable[Part], generator: torch.Generator, state: TrainingState
+    fabric: Fabric, model: Any, parts: Iterator[Part], generator: torch.Generator, state: TrainingState
 ) -> float:
     r"""Add the gradient of a step, and return its loss :math:`\sum_i s_i \mathcal{L}_i` over parts with shares ``s_i``.
 
-    Memory holds one part at a time. Callbacks see its feature maps outside of autocast. Processes meet at the last one.
+    The parts of later steps are left. Callbacks see feature maps outside of autocast. Processes meet at the last part.
     """
     loss, observers = 0.0, [callback for callback in state.callbacks if callback.needs_feature_maps(state)]
     for part in parts:
@@ -173,6 +173,8 @@ def add_gradient(
         loss += part_loss.item()
         for callback, maps in product(observers, seen):
             callback.on_feature_maps(state, maps, part.batch)
+        if part.is_last:
+            break
     return loss
 
 

@@ -19,8 +19,7 @@ def make_optimizer(
     """Make the optimizer of the trained weights of a method.
 
     Weights whose rate stays at its peak (:meth:`~sfa.methods.Method.constant_rate`) are in groups marked ``constant``,
-    after the others. Under LARS those of at most one dimension (biases, and the weights of batch normalization) have
-    neither its adaptive rate nor weight decay.
+    after the others. Under LARS those of at most one dimension, such as biases, have neither its rate nor weight decay.
     """
     if name not in get_args(OptimizerName):
         raise unknown_name("optimizer", name, get_args(OptimizerName))
@@ -71,8 +70,7 @@ class LARS(torch.optim.Optimizer):
     r"""Layer-wise adaptive rate scaling: SGD whose step suits the size of the weights.
 
     From `"Large Batch Training of Convolutional Networks" <https://arxiv.org/abs/1708.03888>`_ (You et al., 2017). For
-    weights :math:`w`, gradient :math:`g`, learning rate :math:`\gamma`, momentum :math:`\mu` and weight decay
-    :math:`\beta`,
+    weights :math:`w`, gradient :math:`g`, rate :math:`\gamma`, momentum :math:`\mu` and weight decay :math:`\beta`,
 
     .. math::
         \lambda = \frac{\eta \lVert w \rVert}{\lVert g \rVert + \beta \lVert w \rVert + \epsilon}, \qquad
