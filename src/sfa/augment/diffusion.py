@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-import numpy as np
 import torch
 from annotated_types import Interval
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.special import ive
 from torch import Tensor
 from torch_geometric.data import Data
@@ -152,7 +151,7 @@ def _kept_rows(
     n = len(adjacency)
     size = min(n, max(1, BLOCK_BYTES // (8 * n)))
     buffers = adjacency.values().new_empty(3, n * size)  # fresh ones would fragment the memory
-    counts, columns, values = [np.zeros(1, np.int64)], [], []
+    blocks = []
     for start in range(0, n, size):
         rows = _rows(adjacency, coefficients, start, min(start + size, n), buffers)
         keep = rows >= least
@@ -161,12 +160,8 @@ def _kept_rows(
         elif top_k < n:
             largest = rows.topk(top_k, dim=1).indices
             keep &= torch.zeros_like(keep).scatter_(1, largest, torch.ones_like(keep))
-        counts.append(keep.sum(1).cpu().numpy())
-        columns.append(keep.nonzero()[:, 1].to(torch.int32).cpu().numpy())
-        values.append(rows[keep].to(dtype).cpu().numpy())
-    rowptr = np.concatenate(counts).cumsum()
-    rowptr = rowptr.astype(np.int32) if rowptr[-1] < 1 << 31 else rowptr
-    return csr_array((np.concatenate(values), np.concatenate(columns), rowptr), shape=(n, n))
+        blocks.append(csr_array(rows.where(keep, 0).to(dtype).cpu().numpy()))
+    return vstack(blocks, format="csr")
 
 
 def _rows(adjacency: Tensor, coefficients: list[float], start: int, stop: int, buffers: Tensor) -> Tensor:

@@ -1,8 +1,6 @@
 """The base classes of samplers, and of samplers whose batches are graphs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
@@ -68,23 +66,18 @@ class GraphSampler(Sampler):
         super().__init__(data, batch_size=batch_size, num_seeds=int(data.num_nodes))
         self._structure = csr_structure(data.edge_index, data.num_nodes)
         self._weight = None if data.edge_weight is None else self._structure.sorted(data.edge_weight)
-        self._table = torch.full((data.num_nodes,), -1)
+        self._table = torch.zeros(data.num_nodes, dtype=torch.int64)
 
-    @contextmanager
-    def _lend_table(self, nodes: list[Tensor]) -> Iterator[Tensor]:
-        """Lend a table ``(n,)`` of -1 to number nodes in; afterwards only the entries of ``nodes`` are cleared."""
-        try:
-            yield self._table
-        finally:
-            self._table[torch.cat(nodes)] = -1
+    def _find(self, wanted: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return where each of the wanted nodes is among some distinct nodes, and whether it is there at all."""
+        self._table[nodes] = torch.arange(len(nodes))  # nothing is cleared: entries of other nodes are found out below
+        place = self._table.index_select(0, wanted).clamp_max(len(nodes) - 1)
+        return place, nodes.index_select(0, place) == wanted
 
     def _induce(self, nodes: Tensor) -> Data:
         """Cut out these ascending nodes, all of them roots, with all edges among them; a hub costs its degree."""
         entries, rowptr = row_entries(self._structure.edge_rowptr, nodes)
-        with self._lend_table([nodes]) as number:
-            number[nodes] = torch.arange(len(nodes))
-            col = number.index_select(0, self._structure.edge_col.index_select(0, entries))
-        inside = col >= 0
+        col, inside = self._find(self._structure.edge_col.index_select(0, entries), nodes)
         row = expand_rowptr(rowptr, len(col))
         weight = None if self._weight is None else self._weight[entries[inside]]
         return self._cut(nodes, torch.stack([row[inside], col[inside]]), weight, roots=len(nodes))

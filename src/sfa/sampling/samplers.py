@@ -70,16 +70,15 @@ class Neighbors(GraphSampler):
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         hops, sampled = [seeds], []
-        with self._lend_table(hops) as number:
-            number[seeds] = torch.arange(len(seeds))
-            for fanout in self.fanouts:
-                source, entry = sample_entries(self._structure.edge_rowptr, hops[-1], fanout, generator)
-                target = self._structure.edge_col.index_select(0, entry)
-                hops.append(torch.unique(target[number.index_select(0, target) < 0]))
-                number[hops[-1]] = torch.arange(len(hops[-1])) + sum(map(len, hops[:-1]))
-                sampled.append(torch.stack([source, target, entry]))
-            source, target, entry = torch.cat(sampled, dim=1)
-            nodes, row, col = torch.cat(hops), number.index_select(0, source), number.index_select(0, target)
+        for fanout in self.fanouts:
+            source, entry = sample_entries(self._structure.edge_rowptr, hops[-1], fanout, generator)
+            target = self._structure.edge_col.index_select(0, entry)
+            _, is_known = self._find(target, torch.cat(hops))
+            hops.append(torch.unique(target[~is_known]))
+            sampled.append(torch.stack([source, target, entry]))
+        source, target, entry = torch.cat(sampled, dim=1)
+        nodes = torch.cat(hops)
+        row, col = (self._find(ends, nodes)[0] for ends in (source, target))
         edge_index, given = sort_edges(torch.cat([row, col]), torch.cat([col, row]), len(nodes))
         if self._weight is None:
             return self._cut(nodes, edge_index, None, roots=len(seeds))
