@@ -99,7 +99,7 @@ class TestEdgeWeights:
         s_col = [math.log(degrees[b]) for _, b in graph.edge_index.T.tolist()]
         s_max, s_mean = max(s_col), sum(s_col) / len(s_col)
         weights = [(s_max - s) / (s_max - s_mean) for s in s_col]
-        phi = CENTRALITIES["degree"](graph.edge_index, 60, None)
+        phi = CENTRALITIES["degree"](graph)
         assert edge_weights(graph.edge_index, phi, "sink").tolist() == pytest.approx(weights, abs=1e-6)
         mean = sum(weights) / len(weights)
         rates = [min(weight / mean * 0.4, 0.7) for weight in weights]
@@ -110,7 +110,7 @@ class TestEdgeWeights:
     def test_of_the_sink_differ_between_the_directions(self) -> None:
         """Of a star, the edges to the hub never go, and those to the leaves always do at twice the mean rate."""
         star = make(nx.star_graph(5))
-        phi = CENTRALITIES["degree"](star.edge_index, 6, None)
+        phi = CENTRALITIES["degree"](star)
         to_hub = star.edge_index[1] == 0
         weights = edge_weights(star.edge_index, phi, "sink")
         assert weights[to_hub].tolist() == [0] * 5
@@ -218,7 +218,7 @@ def test_the_rates_equal_the_formula(centrality: Centrality, importance: Importa
 @IMPORTANCES
 def test_edges_and_features_go_at_their_rates(graph: Data, importance: Importance) -> None:
     generator, augmentation = seeded(7), AdaptiveDrop((0.1, 0.4), (0.2, 0.3), importance=importance)
-    phi = CENTRALITIES["degree"](graph.edge_index, 60, None)
+    phi = CENTRALITIES["degree"](graph)
     edges, features = torch.zeros(graph.num_edges), torch.zeros(graph.num_features)
     for _ in range(400):
         beta = augmentation.view(graph, generator, 1)

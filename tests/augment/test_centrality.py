@@ -9,8 +9,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch_geometric.data import Data
 
-from sfa.augment.adaptive import CENTRALITIES, degree, eigenvector_centrality, pagerank
+from sfa.augment import adaptive
+from sfa.augment.adaptive import CENTRALITIES
+
+
+def degree(edges: Tensor, nodes: int, weight: Tensor | None = None) -> Tensor:
+    return adaptive.degree(Data(edge_index=edges, num_nodes=nodes, edge_weight=weight))
+
+
+def pagerank(edges: Tensor, nodes: int, weight: Tensor | None = None, **options: float) -> Tensor:
+    return adaptive.pagerank(Data(edge_index=edges, num_nodes=nodes, edge_weight=weight), **options)
+
+
+def eigenvector_centrality(edges: Tensor, nodes: int, weight: Tensor | None = None, **options: int) -> Tensor:
+    return adaptive.eigenvector_centrality(Data(edge_index=edges, num_nodes=nodes, edge_weight=weight), **options)
 
 
 def edges_of(graph: nx.Graph) -> tuple[Tensor, int, Tensor]:
@@ -143,7 +157,10 @@ def test_a_graph_without_edges_has_equal_nodes(weight: Tensor | None) -> None:
     assert degree(none, 4, weight).tolist() == [0] * 4
     assert pagerank(none, 4, weight).tolist() == pytest.approx([1 / 4] * 4)
     assert eigenvector_centrality(none, 4, weight).tolist() == pytest.approx([1 / 2] * 4)
-    assert all(len(centrality(none, 0, weight)) == 0 for centrality in CENTRALITIES.values())
+    assert all(
+        len(centrality(Data(edge_index=none, num_nodes=0, edge_weight=weight))) == 0
+        for centrality in CENTRALITIES.values()
+    )
 
 
 def test_edges_of_weight_zero_do_not_count() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from scipy.stats import chisquare
@@ -9,8 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected, to_undirected
 
-from sfa.augment import Augmentation, DropEdges, ShuffleFeatures, UniformDrop
-from sfa.augment.node import mask_features, random_view, remove_edges
+from sfa.augment import Augmentation, DropEdges, ShuffleFeatures, UniformDrop, node
+from sfa.augment.node import mask_features, random_view
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
 
@@ -23,6 +25,12 @@ def seeded(seed: int = 0) -> torch.Generator:
 def edges() -> Tensor:
     edges = to_undirected(torch.randint(0, 300, (2, 4000), generator=seeded()))
     return edges[:, edges[0] != edges[1]]
+
+
+def remove_edges(
+    edges: Tensor, nodes: int, rate: float | Tensor, *, edge_weight: Tensor | None = None, **options: Any
+) -> Tensor | None:
+    return node.remove_edges(Data(edge_index=edges, edge_weight=edge_weight, num_nodes=nodes), rate, **options)
 
 
 def as_set(edge_index: Tensor) -> set[tuple[int, int]]:

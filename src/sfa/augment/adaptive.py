@@ -33,11 +33,10 @@ class AdaptiveDrop(Augmentation):
     .. math::
         p = \min\Big( \frac{s_{\max} - s}{s_{\max} - \bar s}\; p_e,\; p_\tau \Big),
 
-    so that the rate :math:`p_e` is the mean before the cut-off; see :func:`edge_weights` and :func:`feature_weights`
-    for ``s``. Defaults are the authors' for WikiCS.
+    with ``s`` of :func:`edge_weights` and :func:`feature_weights`. Defaults are the authors' for WikiCS.
 
     Args:
-        edge_drop: :math:`p_e` of the edges, in view alpha and beta.
+        edge_drop: :math:`p_e` of the edges, their mean rate before the cut-off, in view alpha and beta.
         feature_drop: :math:`p_e` of the feature columns, in view alpha and beta.
         centrality: Importance of a node: ``degree``, ``pagerank`` or ``eigenvector``.
         cut_off: :math:`p_\tau`, the highest rate; the authors' is 0.7.
@@ -123,15 +122,16 @@ _WEIGHTS: WeakTensorCache[tuple[Tensor, Tensor]] = WeakTensorCache()
 
 def _weights_of(data: Data, centrality: Centrality, importance: Importance) -> tuple[Tensor, Tensor]:
     """Compute the weights of a graph's edges and features in float32, once while its tensors stay as they are."""
-    x, edge_index, edge_weight, nodes = data.x, data.edge_index, data.edge_weight, int(data.num_nodes)
+    nodes = int(data.num_nodes)
 
     def make() -> tuple[Tensor, Tensor]:
-        phi = CENTRALITIES[centrality](edge_index, nodes, edge_weight)
+        phi = CENTRALITIES[centrality](data)
         if centrality == "pagerank":
             phi = phi * nodes  # of mean 1, as in the authors' code: log(1 + φ) needs a scale
-        return edge_weights(edge_index, phi, importance).float(), feature_weights(x, phi).float()
+        return edge_weights(data.edge_index, phi, importance).float(), feature_weights(data.x, phi).float()
 
-    return _WEIGHTS.get(edge_index, make, made_of=(centrality, importance, nodes, _state(x), _state(edge_weight)))
+    made_of = (centrality, importance, nodes, _state(data.x), _state(data.edge_weight))
+    return _WEIGHTS.get(data.edge_index, make, made_of=made_of)
 
 
 def _state(tensor: Tensor | None) -> object:
@@ -141,52 +141,44 @@ def _state(tensor: Tensor | None) -> object:
     return object() if tensor.is_inference() else (WeakIdRef(tensor), tensor._version)  # the former counts no changes
 
 
-def degree(edge_index: Tensor, num_nodes: int, weight: Tensor | None = None) -> Tensor:
-    """Count the edges at each node, or sum their weights, in float64; 0 for an isolated node.
-
-    For all centralities ``edge_index`` ``(2, m)`` has every undirected edge in both directions, and no duplicate.
-    """
-    adjacency = _adjacency(edge_index, num_nodes, weight)
+def degree(graph: Data) -> Tensor:
+    """Count the edges at each node, or sum their weights, in float64; 0 for an isolated node."""
+    adjacency = _adjacency(graph, _weights(graph))
     return torch.segment_reduce(adjacency.values(), "sum", offsets=adjacency.crow_indices(), initial=0)
 
 
-def pagerank(
-    edge_index: Tensor, num_nodes: int, weight: Tensor | None = None, damping: float = 0.85, tolerance: float = 1e-10
-) -> Tensor:
+def pagerank(graph: Data, damping: float = 0.85, tolerance: float = 1e-10) -> Tensor:
     r"""Compute PageRank (Page et al., 1999): :math:`p = \alpha A D^{-1} p + (1 - \alpha + \alpha\, p_0) / n`, of sum 1.
 
     The damping :math:`\alpha` is the probability of following an edge, and :math:`p_0` the sum over isolated nodes.
     The error shrinks by :math:`\alpha` in each step; the last is where its sum is certain to be below the tolerance.
     """
-    if num_nodes == 0:
-        return torch.empty(0, dtype=torch.float64, device=edge_index.device)
-    adjacency = _adjacency(edge_index, num_nodes, weight)
-    sums = degree(edge_index, num_nodes, weight)
+    adjacency, sums = _adjacency(graph, _weights(graph)), degree(graph)
+    if len(sums) == 0:
+        return sums
     isolated = sums == 0
-    p = torch.full_like(sums, 1 / num_nodes)
+    p = torch.full_like(sums, 1 / len(sums))
     for _ in range(math.ceil(math.log(tolerance / 2) / math.log(damping))):  # the error is 2 at most at first
         followed = (adjacency @ (p / sums.where(~isolated, 1))[:, None])[:, 0]
-        anywhere = (1 - damping + damping * p[isolated].sum()) / num_nodes
+        anywhere = (1 - damping + damping * p[isolated].sum()) / len(sums)
         p, before = damping * followed + anywhere, p
         if float((p - before).abs().sum()) * damping <= tolerance * (1 - damping):
             break
     return p
 
 
-def eigenvector_centrality(
-    edge_index: Tensor, num_nodes: int, weight: Tensor | None = None, tolerance: float = 1e-10, iterations: int = 10_000
-) -> Tensor:
+def eigenvector_centrality(graph: Data, tolerance: float = 1e-10, iterations: int = 10_000) -> Tensor:
     r"""Compute the leading eigenvector of the adjacency (Bonacich, 1972), :math:`A c = \lambda_{\max} c`, of length 1.
 
     Power iteration on :math:`A / \bar w + I`, whose shift makes it converge on bipartite graphs too, ends when a step
     changes no entry by more than the tolerance. Of a disconnected graph the component of the largest eigenvalue has all
     the centrality; without any edge all nodes are alike.
     """
-    c = torch.full((num_nodes,), 1 / math.sqrt(max(1, num_nodes)), dtype=torch.float64, device=edge_index.device)
-    weight = _weights(edge_index, weight)
+    n, weight = graph.num_nodes, _weights(graph)
+    c = weight.new_full((n,), 1 / math.sqrt(max(1, n)))
     if not bool((weight > 0).any()):
         return c
-    adjacency = _adjacency(edge_index, num_nodes, weight / weight.mean())
+    adjacency = _adjacency(graph, weight / weight.mean())
     for _ in range(iterations):
         following = c + (adjacency @ c[:, None])[:, 0]
         c, before = following / torch.linalg.vector_norm(following), c
@@ -195,20 +187,21 @@ def eigenvector_centrality(
     return c
 
 
-CENTRALITIES: dict[Centrality, Callable[[Tensor, int, Tensor | None], Tensor]] = {
+CENTRALITIES: dict[Centrality, Callable[[Data], Tensor]] = {
     "degree": degree,
     "pagerank": pagerank,
     "eigenvector": eigenvector_centrality,
 }
 
 
-def _weights(edge_index: Tensor, weight: Tensor | None) -> Tensor:
-    if weight is None:
-        return torch.ones(edge_index.shape[1], dtype=torch.float64, device=edge_index.device)
-    return weight.detach().double()
+def _weights(graph: Data) -> Tensor:
+    if graph.edge_weight is None:
+        return torch.ones(graph.num_edges, dtype=torch.float64, device=graph.edge_index.device)
+    weight: Tensor = graph.edge_weight.detach().double()
+    return weight
 
 
-def _adjacency(edge_index: Tensor, num_nodes: int, weight: Tensor | None) -> Tensor:
-    structure = csr_structure(edge_index, num_nodes)
-    values = structure.sorted(_weights(edge_index, weight))
-    return csr_matrix(structure.edge_rowptr, structure.edge_col, values, (num_nodes, num_nodes))
+def _adjacency(graph: Data, weight: Tensor) -> Tensor:
+    structure = csr_structure(graph.edge_index, graph.num_nodes)
+    shape = (structure.num_nodes, structure.num_nodes)
+    return csr_matrix(structure.edge_rowptr, structure.edge_col, structure.sorted(weight), shape)

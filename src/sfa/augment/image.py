@@ -110,9 +110,8 @@ class ImageViews(Augmentation):
 def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator | None = None) -> Tensor:
     """Make a view of each image: crop, color jitter, grayscale, blur, solarization and flip, in this order.
 
-    It follows torchvision; see :mod:`sfa.augment.image_ops`. Images are floating point ``(B, C, H, W)`` in ``[0, 1]``,
-    of one channel or three, and so are the views, in channels_last and without gradient. Each image takes a row of
-    random numbers, always as many, so that its view does not depend on the rest of the batch.
+    Images are floating point ``(B, C, H, W)`` in ``[0, 1]``, of one channel or three, and so are the views, in
+    channels_last and without gradient. Each image takes as many random numbers, whatever the rest of the batch.
     """
     if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
         given = f"{images.dtype} {tuple(images.shape)}"

@@ -96,41 +96,35 @@ def random_view(
     if mask is not None:
         before = data.get("feature_mask")
         view.feature_mask = mask if before is None else mask & before.bool()
-    options = {"edge_weight": data.edge_weight, "generator": generator, "directed": directed}
-    view.edge_weight = remove_edges(data.edge_index, data.num_nodes, edge_drop, **options)
+    view.edge_weight = remove_edges(data, edge_drop, generator, directed=directed)
     if directed:
         view.directed = True
     return view
 
 
 def remove_edges(
-    edge_index: Tensor,
-    num_nodes: int,
-    rate: Rate,
-    *,
-    edge_weight: Tensor | None = None,
-    generator: torch.Generator | None = None,
-    directed: bool = False,
+    data: Data, rate: Rate, generator: torch.Generator | None = None, *, directed: bool = False
 ) -> Tensor | None:
-    """Return weights ``(m,)`` of the edges, 1 if not given, with 0 for those that are removed.
+    """Return the weights ``(m,)`` of a graph's edges, 1 if it has none, with 0 for those that are removed.
 
     The rate is one for all, or one for each edge, ``(m,)``; at rate 0 the result is ``edge_weight`` itself. The two
     directions of an edge have the same rate and go or stay together, unless ``directed``.
     """
-    check_rate("edge_drop", rate, edge_index.shape[1])
+    check_rate("edge_drop", rate, data.num_edges)
+    weight, device = data.edge_weight, data.edge_index.device
     if _is_zero(rate):
-        return edge_weight
+        return weight
     if directed:
-        kept = torch.rand(edge_index.shape[1], generator=generator, device=edge_index.device) >= rate
+        kept = torch.rand(data.num_edges, generator=generator, device=device) >= rate
     else:
-        edge_of, edges = csr_structure(edge_index, num_nodes).undirected
+        edge_of, edges = csr_structure(data.edge_index, data.num_nodes).undirected
         if isinstance(rate, Tensor):
             of_each = rate
             rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)
             if not torch.equal(rate[edge_of], of_each):
                 raise InputError("The rates of removal are not the same in both directions of every edge.")
-        kept = (torch.rand(edges, generator=generator, device=edge_index.device) >= rate)[edge_of]
-    return kept.to(torch.get_default_dtype()) if edge_weight is None else edge_weight * kept
+        kept = (torch.rand(edges, generator=generator, device=device) >= rate)[edge_of]
+    return kept.to(torch.get_default_dtype()) if weight is None else weight * kept
 
 
 def mask_features(

@@ -97,8 +97,8 @@ class BGRL(BootstrappedMethod):
     """Predict, from one view, the embedding of the other by a slowly following copy of the encoder; no negatives.
 
     From `"Large-Scale Representation Learning on Graphs via Bootstrapping" <https://arxiv.org/abs/2102.06514>`_
-    (Thakoor et al., 2022). The loss is that of :class:`BootstrappedMethod`. The target starts as a
-    copy of the online encoder, where the authors' code draws it anew. Defaults are the authors' for WikiCS.
+    (Thakoor et al., 2022). The target starts as a copy of the online encoder, where the authors' code draws it anew.
+    Defaults are the authors' for WikiCS.
 
     Args:
         prediction: Hidden width of the predictor.

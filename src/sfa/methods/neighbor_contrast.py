@@ -36,13 +36,11 @@ SIGNIFICANT = 1e-3
 class NeighborContrast(Method):
     r"""Contrast each node with nodes nearby; embed by the trained encoder and, beside it, without training.
 
-    The default for the nodes of a graph. Nobody has published exactly this. Training is a variant of `"Single-View
-    Graph Contrastive Learning with Soft Neighborhood Awareness" <https://arxiv.org/abs/2412.09261>`_ (Sun et al., AAAI
-    2025; here :class:`SIGNA`): a batch of nodes, for each of them one positive, which is the node itself under other
-    dropout or the end of a short random walk, the other nodes as negatives, and the loss
-    :func:`~sfa.losses.normalized_jensen_shannon`. The encoder is an MLP on features that are weighted as in
-    :class:`Propagate`, so a step costs the same in any graph. With its output :math:`Z`, the embedding :math:`P` of
-    :class:`Propagate`, and each block with unit rows, the embedding is
+    The default for the nodes of a graph. Nobody has published exactly this. Training is a variant of :class:`SIGNA`
+    (Sun et al., 2025): a batch of nodes, for each of them one positive, which is the node itself under other dropout or
+    the end of a short random walk, the other nodes as negatives, and SIGNA's loss. The encoder is an MLP on features
+    that are weighted as in :class:`Propagate`, so a step costs the same in any graph. With its output :math:`Z`, the
+    embedding :math:`P` of :class:`Propagate`, and each block with unit rows, the embedding is
 
     .. math::
         [Z,\; \hat A Z,\; \dots,\; \hat A^h Z,\; \mathrm{PPR}_\alpha Z,\; w P] \; V
@@ -160,10 +158,8 @@ class NeighborContrast(Method):
         seeds = data.get("seeds", torch.arange(data.num_nodes, device=data.edge_index.device))
         rows = torch.cat([seeds, self.positives(data, seeds, generator)])
         device = self.directions.device
-        use_bfloat16 = torch.is_autocast_enabled(device.type) or (
-            self.precision == "auto" and has_fast_bfloat16(device)
-        )
-        with torch.autocast(device.type, torch.bfloat16, enabled=use_bfloat16):
+        is_faster = self.precision == "auto" and has_fast_bfloat16(device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=is_faster or torch.is_autocast_enabled(device.type)):
             if getattr(self.encoder, "uses_edges", True):
                 h = self.encoder(self.weighted(data), generator)[rows]
             else:

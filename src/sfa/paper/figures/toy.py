@@ -8,6 +8,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from torch_geometric.data import Data
 
 from sfa.augment.node import mask_features, remove_edges
 from sfa.paper.figures import make_panels, paper_figure
@@ -221,7 +222,7 @@ def _draw_pipeline(panel: Axes) -> None:
     both_ways = torch.from_numpy(np.concatenate([EDGES, EDGES[:, ::-1]]).T.copy())
     _draw_graph(panel, 0.0, 1.7, [True] * len(EDGES), [True] * FEATURES, "graph $G$", "black")
     for height, name, color in ((2.55, "\\alpha", CATEGORIES[0]), (0.85, "\\beta", CATEGORIES[1])):
-        edges = remove_edges(both_ways, len(NODES), DROP, generator=generator)
+        edges = remove_edges(Data(edge_index=both_ways, num_nodes=len(NODES)), DROP, generator)
         features = mask_features(FEATURES, DROP, generator=generator)
         _arrow(panel, (1.05, 1.7), (2.15, height))
         _draw_graph(panel, 2.2, height, edges, features, f"$G^{name}$", color)
