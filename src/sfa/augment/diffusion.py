@@ -67,12 +67,11 @@ class Diffusion(Augmentation):
 
     def diffuse(self, data: Data, *, into: Data | None = None) -> Data:
         """Return a copy of the graph, or of the view ``into``, with the graph's diffusion as its ``propagation``."""
-        view = copy.copy(data if into is None else into)
         if self.diffusion == "ppr":
-            view.propagation = personalized_pagerank(data, alpha=self.alpha, tolerance=self.tolerance, top_k=self.top_k)
+            matrix = personalized_pagerank(data, alpha=self.alpha, tolerance=self.tolerance, top_k=self.top_k)
         else:
-            view.propagation = heat_kernel(data, t=self.t, tolerance=self.tolerance, top_k=self.top_k)
-        return view
+            matrix = heat_kernel(data, t=self.t, tolerance=self.tolerance, top_k=self.top_k)
+        return copy.copy(data if into is None else into).update({"propagation": matrix})
 
 
 def require_diffusion(augmentation: object, encoder: object, method: str) -> Diffusion:

@@ -77,9 +77,8 @@ class ShuffleFeatures(Augmentation):
     def view(self, data: Data, generator: torch.Generator | None = None, index: int = 0) -> Data:
         if index == 0:
             return data
-        corrupted = copy.copy(data)
-        corrupted.x = take_rows(data.x, torch.randperm(len(data.x), generator=generator, device=data.x.device))
-        return corrupted
+        order = torch.randperm(len(data.x), generator=generator, device=data.x.device)
+        return copy.copy(data).update({"x": take_rows(data.x, order)})
 
 
 def random_view(
@@ -111,8 +110,9 @@ def remove_edges(
     directions of an edge have the same rate and go or stay together, unless ``directed``.
     """
     check_rate("edge_drop", rate, data.num_edges)
-    weight, device = data.edge_weight, data.edge_index.device
-    if _is_zero(rate):
+    weight: Tensor | None = data.edge_weight
+    device = data.edge_index.device
+    if not torch.as_tensor(rate).any():
         return weight
     if directed:
         kept = torch.rand(data.num_edges, generator=generator, device=device) >= rate
@@ -132,10 +132,6 @@ def mask_features(
 ) -> Tensor | None:
     """Draw a mask ``(features,)``, False with probability ``rate``, one for all or for each; None if all are 0."""
     check_rate("feature_drop", rate, features)
-    if _is_zero(rate):
+    if not torch.as_tensor(rate).any():
         return None
     return torch.rand(features, generator=generator, device=device) >= rate
-
-
-def _is_zero(rate: Rate) -> bool:
-    return not bool((rate > 0).any()) if isinstance(rate, Tensor) else rate == 0

@@ -28,8 +28,7 @@ class LPInfo(GraphCL):
 
     From `"Bringing Your Own View: Graph Contrastive Learning without Prefabricated Data Augmentations"
     <https://arxiv.org/abs/2201.01702>`_ (You et al., 2022). The encoder minimizes the loss of
-    :class:`~sfa.methods.GraphCL` between both views, and each generator
-    (:class:`ViewGenerator`)
+    :class:`~sfa.methods.GraphCL` between both views, and each generator (:class:`ViewGenerator`)
 
     .. math::
         \frac1b \sum_g \big( r_g\, \mathcal{R}_g + \beta\, \mathcal{D}_g \big), \qquad

@@ -170,9 +170,7 @@ class NeighborContrast(Method):
 
     def weighted(self, data: Data) -> Data:
         """Return the graph with weighted features."""
-        data = copy.copy(data)
-        data.x = self.closed_form.weigh(data.x)
-        return data
+        return copy.copy(data).update({"x": self.closed_form.weigh(data.x)})
 
     def blocks(self, data: Data) -> Iterator[Tensor]:
         """Yield the parts of the embeddings ``(n, ·)``, one after another, before they are reduced."""

@@ -193,9 +193,7 @@ class Starts(GraphSampler):
         super().__init__(data, batch_size=batch_size)
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
-        batch = copy.copy(self.data)
-        batch.seeds = seeds
-        return batch
+        return copy.copy(self.data).update({"seeds": seeds})
 
 
 @register("sampler", "random-nodes")
@@ -262,8 +260,5 @@ class Images(Sampler):
 
     def subgraph(self, seeds: Tensor, generator: torch.Generator) -> Data:
         """Return these images and their labels, in the order of the seeds; ``images`` are their numbers in the set."""
-        images = self._numbers[seeds]
-        batch = Data(x=take_rows(self.data.x, images), images=images)
-        if self.data.get("y") is not None:
-            batch.y = self.data.y[images]
-        return batch
+        images, y = self._numbers[seeds], self.data.get("y")
+        return Data(x=take_rows(self.data.x, images), y=None if y is None else y[images], images=images)
