@@ -15,6 +15,7 @@ from sfa.losses import normalized_jensen_shannon
 from sfa.matrices import singular_directions, unit_rows
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.methods.propagate import Propagate, page_rank
+from sfa.methods.signa import SIGNA
 from sfa.modes import full_precision, has_fast_bfloat16
 from sfa.nn.heads import projection_head
 from sfa.nn.sparse import propagation_of
@@ -67,15 +68,7 @@ class NeighborContrast(Method):
     """
 
     defaults = {
-        "encoder": {
-            "name": "mlp",
-            "hidden": 512,
-            "inner": 1024,
-            "dropout": 0.4,
-            "activation": "prelu",
-            "layer_norm": True,
-            "activate_last": True,
-        },
+        "encoder": SIGNA.defaults["encoder"],
         "spectral": "none",
         "sampler": {"name": "random-nodes", "batch_size": 1024, "steps": 30},
         "training": {"epochs": 80, "optimizer": "adamw", "lr": 1e-3, "weight_decay": 0.0, "patience": None},

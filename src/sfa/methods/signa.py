@@ -7,12 +7,10 @@ from torch_geometric.data import Data
 from sfa.graph.structure import take_rows
 from sfa.graph.walks import Transitions, draw_uniform
 from sfa.losses import normalized_jensen_shannon
-from sfa.matrices import unit_rows
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.modes import full_precision
 from sfa.nn.heads import projection_head
-from sfa.nn.sparse import propagation_of
-from sfa.postprocess import propagate
+from sfa.postprocess import Propagate
 from sfa.ranges import Count, Natural, Share
 from sfa.registry import register
 from sfa.tasks import num_seed_nodes
@@ -82,10 +80,5 @@ class SIGNA(Method):
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
         """Compute ``(n, (hops + 1) width)``."""
-        blocks: list[Tensor] = [self.encoder.embed(data)]
-        if self.hops == 0:
-            return blocks[0]
-        adjacency = propagation_of(data, blocks[0].dtype)
-        for _ in range(self.hops):
-            blocks.append(propagate(blocks[-1], adjacency))
-        return torch.cat([unit_rows(z) for z in blocks], dim=1)
+        z: Tensor = self.encoder.embed(data)
+        return z if self.hops == 0 else Propagate(self.hops, concat=True)(z, data)
