@@ -38,8 +38,7 @@ def label_of(section: Any) -> Any:
 def class_of_method(name: str) -> type[Method]:
     """Return the class of a method by its name; ``<name>`` is that of a method that was given as an object."""
     found: type[Method] = resolve("method", name.strip("<>"))
-    if not (inspect.isclass(found) and issubclass(found, Method)):
-        raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
+    check_part(found, "method", name)
     parameters = inspect.signature(found).parameters
     first = "num_nodes" if found.transductive else "encoder" if found.learns else "in_features"
     needed = [first, *(["augmentation"] if found.takes_augmentation else []), "spectral"]
@@ -70,25 +69,23 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
         warmup, epochs = usual_training.get("warmup", 0), usual_training.get("epochs", 0)
         warmup = stretched_warmup(warmup, epochs, training.get("epochs"))
         training = {**usual_training, "warmup": warmup, **training}
+    spectral = given.get("spectral", settings.get("spectral", {})) if method_class.learns else "none"
     sections = {
-        "encoder": None,
-        "augmentation": None,
-        "spectral": _spectral_section(
-            given.get("spectral", settings.get("spectral", {})) if method_class.learns else "none", method_class.task
-        ),
+        "spectral": _spectral_section(spectral, method_class.task),
         "postprocess": [named(one, "postprocess", {}, None) for one in as_list(given.get("postprocess"))],
         "sampler": sampler,
         "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
         "training": training,
     }
     no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
-    no_encoder = no_encoder if method_class.learns else "learns nothing and has no encoder"
-    no_views = None if method_class.takes_augmentation else "makes no views of its data"
-    for kind, reason in (("encoder", no_encoder), ("augmentation", no_views)):
-        if reason is None:
-            sections[kind] = _part_section(kind, given.get(kind), settings[kind])
-        elif given.get(kind) not in (None, "none"):
+    reasons = {
+        "encoder": no_encoder if method_class.learns else "learns nothing and has no encoder",
+        "augmentation": None if method_class.takes_augmentation else "makes no views of its data",
+    }
+    for kind, reason in reasons.items():
+        if reason is not None and given.get(kind) not in (None, "none"):
             raise InputError(f"{name} {reason}: leave out {kind}.")
+        sections[kind] = _part_section(kind, given.get(kind), settings[kind]) if reason is None else None
     return sections
 
 

@@ -21,7 +21,7 @@ from sfa.run import Recipe, load_recipe
 from sfa.run.display import Display, counted
 from sfa.run.run import describe
 from sfa.run.source import Source, require_same_data
-from sfa.run.train_recipe import start_run, train_in
+from sfa.run.train_recipe import train_in
 from sfa.train import Interrupted, RunFolder, load_tensors
 from sfa.train.run_folder import read_runs
 
@@ -184,10 +184,8 @@ def train_runs(datasets: Iterable[str], *, data_root: Path | None, device: str, 
         display.say(f"{counted(len(left), 'run')} to train in {FOLDER}, about {duration(seconds)}: {names}.")
     for _, path, recipe, source, data in left:
         try:
-            if path.exists():
-                train_in(RunFolder.open(path), recipe, data, device=device, resume=True, display=display)
-            else:
-                start_run(path, recipe, data, source, device=device, display=display)
+            new = None if path.exists() else source
+            train_in(path, recipe, data, source=new, device=device, display=display)
         except Interrupted as error:
             raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
     return [path for path, *_ in runs]
