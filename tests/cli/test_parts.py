@@ -199,7 +199,7 @@ def test_a_method_in_a_file_and_one_with_an_option_of_its_own(
     [
         (["--method", "grcae"], "Unknown method 'grcae': did you mean 'grace'?"),
         (["--method", "my_module:Mine"], "Unknown method of my_module 'Mine'"),
-        (["--method", "my_module:Linear"], "The method my_module:Linear is no subclass of sfa.methods.Method"),
+        (["--method", "my_module:Linear"], "The method 'my_module:Linear' is no subclass of sfa.methods.Method"),
         (["--method", "my_module:NUMBER"], "The method 'my_module:NUMBER' is no subclass"),
         (["--method", "my_missing:Mine"], "The method my_missing:Mine cannot be imported: ModuleNotFoundError"),
         (["--method", "missing.py:Mine"], "There is no file"),

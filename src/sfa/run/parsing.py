@@ -38,7 +38,8 @@ def label_of(section: Any) -> Any:
 def class_of_method(name: str) -> type[Method]:
     """Return the class of a method by its name; ``<name>`` is that of a method that was given as an object."""
     found: type[Method] = resolve("method", name.strip("<>"))
-    check_part(found, "method", name)
+    if not (inspect.isclass(found) and issubclass(found, Method)):
+        raise InputError(f"The method {name!r} is no subclass of sfa.methods.Method.")
     parameters = inspect.signature(found).parameters
     first = "num_nodes" if found.transductive else "encoder" if found.learns else "in_features"
     needed = [first, *(["augmentation"] if found.takes_augmentation else []), "spectral"]
