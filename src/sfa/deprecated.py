@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -58,14 +59,11 @@ def find_old_name(module: str, name: str, renamed: Mapping[str, Any]) -> Any:
     return renamed[name]
 
 
-class OldModules:
+class OldModules(MetaPathFinder, Loader):
     """Import an old module as one whose names are looked up where they are now."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self, is_package=True) if name in MODULES else None  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to Python to make the module."""
+        return ModuleSpec(name, self, is_package=True) if name in MODULES else None
 
     def exec_module(self, module: ModuleType) -> None:
         """Let the module look names up where they are now, and warn."""

@@ -1,7 +1,7 @@
 """Figures of embeddings, and the style of all figures."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,11 @@ _SETTINGS: Any = {
     "svg.hashsalt": "sfa",
 }
 
+style = partial(mpl.rc_context, _SETTINGS)
+"""Draw with the settings of the project: ``with style()``, or ``@style()`` for functions that return a ``Figure``."""
+
 _METADATA: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 """Formats of figures, and the metadata that keep the time of writing out of them."""
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Draw inside with the settings of the project; also a decorator of functions that return a ``Figure``."""
-    with mpl.rc_context(_SETTINGS):
-        yield
 
 
 def color_of(number: int) -> str:

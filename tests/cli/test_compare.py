@@ -73,7 +73,7 @@ def test_kept_scores_are_used_again_and_only_if_they_fit(
     assert run_sfa("compare", *runs, "-q", protocol="clustering").code == 0
     first = json.loads((runs[0] / "scores-clustering.json").read_text())
     with monkeypatch.context() as patch:
-        patch.setattr("sfa.run.score_cache.score_run", None)
+        patch.setattr("sfa.run.score_cache.score_all", None)
         again = run_sfa("compare", *runs, "-q", "--json", protocol="clustering")
         assert again.code == 0, "nothing is scored"
         assert json.loads(again.out)["baseline"]["score"] == first["scores"][-1]

@@ -148,8 +148,8 @@ def test_made_features_are_not_taken_for_own_ones(run_sfa: RunSfa, molecules_fil
     assert "No node features in this set: degree features, 33 columns" in result.err
     refused = run_sfa("embed", tmp_path / "run", data=tmp_path / "own.npz", out=tmp_path / "z.csv")
     assert refused.code == 2
-    assert "own has features of its own; the run in" in refused.err
-    assert "was trained on degree features made for it" in refused.err
+    assert "The nodes of own have features of their own; the run in" in refused.err
+    assert "was trained on degree features made for them" in refused.err
     assert not (tmp_path / "z.csv").exists()
     assert run_sfa("embed", tmp_path / "run", data=tmp_path / "bare.npz", out=tmp_path / "z.csv").code == 0
 

@@ -199,7 +199,7 @@ def test_made_features_and_own_ones_are_not_mixed(molecule_list: list[Data], fit
         fitted.transform(bare(molecule_list))
     made = GraphEmbedder(**SMALL).fit(bare(molecule_list))
     wide = [Data(x=torch.ones(graph.num_nodes, 33), edge_index=graph.edge_index) for graph in molecule_list]
-    with pytest.raises(InputError, match="graphs with degree features"):
+    with pytest.raises(InputError, match="fitted to degree features"):
         made.transform(wide)
     np.testing.assert_array_equal(made.transform(as_graphs(bare(molecule_list))), made.embedding_)
     with pytest.raises(InputError, match="degree:4"):
@@ -325,7 +325,7 @@ def test_save_and_load(molecule_list: list[Data], fitted: GraphEmbedder, tmp_pat
     np.testing.assert_array_equal(loaded.transform(molecule_list), fitted.embedding_)
     assert (loaded.recipe_, loaded.n_features_in_, loaded.features_of_) == (fitted.recipe_, 4, None)
     np.testing.assert_array_equal(clone(loaded).fit_transform(molecule_list), fitted.embedding_)
-    with pytest.raises(InputError, match="node features of their own"):
+    with pytest.raises(InputError, match="fitted to features of their own"):
         loaded.transform(bare(molecule_list))
 
 

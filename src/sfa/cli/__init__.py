@@ -26,10 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if debug:
             raise
-        _fail(sentence_of(error), error.exit_code if isinstance(error, SfaError) else 1)
-
-
-def _fail(sentence: str, exit_code: int) -> None:
-    rank = os.environ.get("RANK", "0") if "TORCHELASTIC_RUN_ID" in os.environ else "0"
-    print(f"sfa: {sentence}" if rank == "0" else f"sfa (process {rank}): {sentence}", file=sys.stderr)
-    raise SystemExit(exit_code)
+        rank = os.environ.get("RANK", "0") if "TORCHELASTIC_RUN_ID" in os.environ else "0"
+        process = "" if rank == "0" else f" (process {rank})"
+        print(f"sfa{process}: {sentence_of(error)}", file=sys.stderr)
+        raise SystemExit(error.exit_code if isinstance(error, SfaError) else 1) from error

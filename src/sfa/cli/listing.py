@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import distributions
 from importlib.resources import files
 from importlib.util import find_spec
@@ -113,8 +113,7 @@ def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False)
     elif kind == "ranges":
         from sfa.sweep import shipped_ranges
 
-        for method, ranges in shipped_ranges().items():
-            yield method, ", ".join(map(str, ranges))
+        yield from ((method, ", ".join(map(str, ranges))) for method, ranges in shipped_ranges().items())
     elif kind == "datasets":
         from sfa.data import names
 
@@ -122,30 +121,23 @@ def make_rows(kind: str, data_root: Path | None = None, *, stored: bool = False)
             task = "–" if dataset.task is None else f"{dataset.task}s"
             facts = (dataset.loader, dataset.bundled, dataset.downloaded, list(dataset.places))
             yield dataset.name, task, dataset.description, facts if stored else availability(facts, data_root)
-    else:
-        yield from _part_rows(kind, registry.registered(_singular(kind)))
-
-
-def _part_rows(kind: str, parts: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    if kind == "methods":
+    elif kind == "methods":
         from sfa.methods import available_methods
 
-        parts = available_methods()
+        yield from ((name, f"{part.task}s", _summary(part)) for name, part in available_methods().items())
     elif kind == "spectral":
         from sfa.run.parsing import GENTLE
 
-        yield "none", "The plain method: no spectral map."
         gentle = ", ".join(f"{key}={value}" for key, value in GENTLE.items() if key != "name")
+        yield "none", "The plain method: no spectral map."
         yield "gentle", "Short for sfa in many gentle passes, the default for the nodes of a graph.", gentle
-    for name, part in parts.items():
-        if kind == "methods":
-            yield name, f"{part.task}s", _summary(part)
-        elif kind == "spectral":
-            if name != "none":
-                yield name, _summary(part), _defaults(part)
-        elif kind == "figures":
+        parts = registry.registered(kind).items()
+        yield from ((name, _summary(part), _defaults(part)) for name, part in parts if name != "none")
+    elif kind == "figures":
+        for name, part in registry.registered("figure").items():
             yield name, part.number or "–", part.description, part.takes
-        else:
+    else:
+        for name, part in registry.registered(_singular(kind)).items():
             yield name, part.description if kind in ("protocols", "studies") else _summary(part)
 
 

@@ -62,7 +62,7 @@ def train(
     """
     options = {**locals()}  # every option is a keyword argument of the same name
     from sfa.run import train_run
-    from sfa.run.recipe_choice import parse_assignments
+    from sfa.run.recipe import parse_assignments
 
     options |= {"set": parse_assignments(options.pop("set_") or []), "progress": not options.pop("quiet")}
     run = train_run(**options | {"log": log or [], "online_probe": online_probe or None})

@@ -65,7 +65,7 @@ def sweep(
     from sfa.cli import sweep_output
     from sfa.errors import InputError
     from sfa.run.display import Display
-    from sfa.run.recipe_choice import parse_assignments
+    from sfa.run.recipe import parse_assignments
     from sfa.sweep import fresh_seeds, open_search, reopen_search
 
     display, strict = Display(quiet), bool(context.obj and context.obj["debug"])

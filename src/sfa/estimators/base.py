@@ -25,8 +25,9 @@ from sfa.methods import Method
 from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
 from sfa.run.parsing import class_of_method, with_required_options
-from sfa.run.recipe_choice import as_changes
+from sfa.run.recipe import as_changes
 from sfa.run.sections import names_of
+from sfa.run.source import require_same_features
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
@@ -95,14 +96,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
         data = self._read(X)
-        if "features_of" in self.kept:
-            kinds = getattr(data, "features_of", None), self.features_of_
-            here, then = (f"{kind} features made for them" if kind else "node features of their own" for kind in kinds)
-            if here != then:
-                raise InputError(f"These graphs have {here}; this embedder was fitted to graphs with {then}.")
-        if (width := data.num_features) != self.n_features_in_:
-            found = f"Channels of these images: {width}" if self.task == "image" else f"The nodes have {width} features"
-            raise InputError(f"{found}; this embedder was fitted to {self.n_features_in_}.")
+        features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
+        require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
         return self._embed(self.recipe_.prepare(data))
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
@@ -146,7 +141,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         recipe = Recipe.parse(meta["recipe"])
         task = class_of_method(recipe.method["name"]).task
         if task != cls.task:
-            raise InputError(f"{path} was saved by a fitted {_embedder(task)}: load it with {_embedder(task)}.load.")
+            embedder = f"sfa.{task.capitalize()}Embedder"
+            raise InputError(f"{path} was saved by a fitted {embedder}: load it with {embedder}.load.")
         if not all(isinstance(meta.get(key), kind) for key, kind in {"in_features": int, **cls.kept}.items()):
             raise not_an_embedder
         for kind in parts:
@@ -158,19 +154,19 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         except RuntimeError as error:
             asks = f"of this {' and '.join(parts)}" if parts else "that its recipe asks for"
             raise InputError(f"{path} does not hold the weights {asks}.") from error
-        embedder = cls.from_recipe(meta["recipe"])
+        loaded = cls.from_recipe(meta["recipe"])
         if "method" in parts:  # which has its own parts
-            embedder.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
-        embedder.set_params(**given)
-        embedder.node_features = meta.get("node_features")
-        embedder._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
-        return embedder
+            loaded.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
+        loaded.set_params(**given)
+        loaded.node_features = meta.get("node_features")
+        loaded._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
+        return loaded
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
         """Return the recipe of the arguments, and those parts of it that were given as objects."""
         keywords = ("hidden", "tau", "iterations", "epochs", "lr", "batch_size")
         given, options = as_changes({}, {key: getattr(self, key) for key in keywords}), dict(self.options or {})
-        if self.spectral is None or self._is_spectral("none"):
+        if self.spectral is None or (isinstance(self.spectral, str) and self.spectral == "none"):
             for changes in (given, options):
                 for key in [key for key in changes if key.startswith("spectral.")]:
                     del changes[key]
@@ -187,9 +183,6 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return recipe.updated({**sections, **options}).updated(given), parts
         return recipe.updated({**sections, **options, **given}), parts
 
-    def _is_spectral(self, name: str) -> bool:
-        return isinstance(self.spectral, str) and self.spectral == name
-
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the named sections of the recipe, and the parts that are objects: those are not in a recipe."""
         method: Any = self.method
@@ -198,8 +191,10 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 kinds = "a name, a subclass of sfa.methods.Method or an object of one"
                 raise InputError(f"A method is {kinds}, not {method!r}.")
             given = {"method": method, **{kind: getattr(self, kind) for kind in KINDS}}
-            if self.spectral is None or self._is_spectral("auto"):
-                given["spectral"] = "none" if self.spectral is None else None
+            if self.spectral is None:
+                given["spectral"] = "none"
+            elif isinstance(self.spectral, str) and self.spectral == "auto":
+                del given["spectral"]
             return split_parts({kind: part for kind, part in given.items() if part is not None})
         defaults = type(self)().get_params()
         for kind in KINDS:
@@ -214,7 +209,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         task = class_of_method(recipe.method["name"]).task
         if task != cls.task:
             name = recipe.method["name"].strip("<>")
-            raise InputError(f"{name} embeds {task}s, not {cls.task}s: use {_embedder(task)}.")
+            raise InputError(f"{name} embeds {task}s, not {cls.task}s: use sfa.{task.capitalize()}Embedder.")
 
     def _adopt(self, recipe: Recipe, method: Method, in_features: int, facts: Mapping[str, Any]) -> None:
         self.recipe_, self.method_, self.n_features_in_ = recipe, method.eval(), in_features
@@ -227,10 +222,6 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             data = copy.copy(data).to(tensors[0].device)
         embeddings: NDArray[np.float32] = self.method_.embed(data).cpu().numpy()
         return embeddings
-
-
-def _embedder(task: Task) -> str:
-    return f"sfa.{task.capitalize()}Embedder"
 
 
 def split_parts(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -3,7 +3,6 @@
 import base64
 import html
 import json
-import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -85,5 +84,4 @@ def write_report(path: str | Path, data: Mapping[str, Any]) -> None:
     try:
         write_text(path, page)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise ReportError(f"Cannot write {path}: {reason}.") from error
+        raise ReportError(f"Cannot write {path}: {error.strerror or error}.") from error

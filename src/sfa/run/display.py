@@ -11,6 +11,7 @@ import webbrowser
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -62,14 +63,8 @@ class Display:
     def counting(self, title: str) -> Iterator[Callable[[int, int], None]]:
         """Return a function ``(done, total)`` that shows progress from its first call on."""
         with ExitStack() as stack:
-            tracker: Tracker | None = None
-
-            def count(done: int, total: int) -> None:
-                nonlocal tracker
-                tracker = tracker or stack.enter_context(self.progress(title, total))
-                tracker.step(done)
-
-            yield count
+            tracker = cache(lambda total: stack.enter_context(self.progress(title, total)))
+            yield lambda done, total: tracker(total).step(done)
 
 
 def display_of(progress: bool | Display) -> Display:

@@ -31,12 +31,13 @@ class Scores(Shown):
     records: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # the files in the run folder
     refused: Mapping[str, str] = field(default_factory=dict)  # why other protocols are not possible
     remarks: Sequence[str] = ()
-    alone: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, with the value of every split."""
         records = list(self.records.values())
-        return records[0] if self.alone else {"protocols": records, "not possible": dict(self.refused)}
+        if len(records) == 1 and not self.refused:
+            return records[0]
+        return {"protocols": records, "not possible": dict(self.refused)}
 
     def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
         """Return the text of each score by protocol and metric, and by embedding."""
@@ -119,7 +120,7 @@ def evaluate_run(
         *(f"not here, {name}: {reason}" for name, reason in refused.items() if name not in others),
         *([_of_other_tasks(others)] if others else []),
     ]
-    return Scores(scores, records, refused, remarks, alone=len(named) == 1 and ALL not in asked)
+    return Scores(scores, records, refused, remarks)
 
 
 def _check(chosen: Sequence[Protocol], supervised: bool, data: Data) -> None:
@@ -136,7 +137,7 @@ def _check(chosen: Sequence[Protocol], supervised: bool, data: Data) -> None:
 
 def _score(run: Run, protocol: Protocol, supervised: bool, display: Display) -> list[Score]:
     """Score the baselines, the untrained encoder, the run itself and, if asked for, supervised networks."""
-    scores = score_cache.score_run(run, protocol, display, baselines=True)
+    scores = score_cache.score_run(run, protocol, display)
     if supervised and isinstance(protocol, Classification) and can_be_supervised(protocol, run.data):
         with display.progress(f"training MLP and GCN, {protocol.name}", 2 * protocol.count(run.data)) as tracker:
             models: dict[SupervisedModel, str] = {"mlp": "MLP, supervised", "gcn": "GCN, supervised"}
@@ -217,6 +218,6 @@ def compare_runs(
     score_cache.require_same_splits(opened, chosen)
     for run in opened:
         run.tell_if_unfinished(display)
-    scores = [score_cache.kept_or_new_score(run, chosen, display) for run in opened]
+    scores = [score_cache.score_together([run], chosen, display, baselines=False)[0][0] for run in opened]
     differences = [{metric: score_difference(score, scores[0], metric) for metric in score.values} for score in scores]
     return Comparison(chosen, [run.path for run in opened], scores, differences)

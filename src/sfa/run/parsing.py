@@ -70,25 +70,23 @@ def parse_sections(given: Mapping[str, Any], name: str, method_class: type[Metho
         warmup, epochs = usual_training.get("warmup", 0), usual_training.get("epochs", 0)
         warmup = stretched_warmup(warmup, epochs, training.get("epochs"))
         training = {**usual_training, "warmup": warmup, **training}
+    spectral = given.get("spectral", settings.get("spectral", {})) if method_class.learns else "none"
     sections = {
-        "encoder": None,
-        "augmentation": None,
-        "spectral": _spectral_section(
-            given.get("spectral", settings.get("spectral", {})) if method_class.learns else "none", method_class.task
-        ),
+        "spectral": _spectral_section(spectral, method_class.task),
         "postprocess": [named(one, "postprocess", {}, None) for one in as_list(given.get("postprocess"))],
         "sampler": sampler,
         "feature_norm": given.get("feature_norm", settings.get("feature_norm", "row")),
         "training": training,
     }
     no_encoder = "has weights for each node and no encoder" if method_class.transductive else None
-    no_encoder = no_encoder if method_class.learns else "learns nothing and has no encoder"
-    no_views = None if method_class.takes_augmentation else "makes no views of its data"
-    for kind, reason in (("encoder", no_encoder), ("augmentation", no_views)):
-        if reason is None:
-            sections[kind] = _part_section(kind, given.get(kind), settings[kind])
-        elif given.get(kind) not in (None, "none"):
+    reasons = {
+        "encoder": no_encoder if method_class.learns else "learns nothing and has no encoder",
+        "augmentation": None if method_class.takes_augmentation else "makes no views of its data",
+    }
+    for kind, reason in reasons.items():
+        if reason is not None and given.get(kind) not in (None, "none"):
             raise InputError(f"{name} {reason}: leave out {kind}.")
+        sections[kind] = _part_section(kind, given.get(kind), settings[kind]) if reason is None else None
     return sections
 
 

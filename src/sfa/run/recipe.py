@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from torch_geometric.data import Data
 
@@ -18,7 +19,7 @@ from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normal
 from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Share
 from sfa.registry import build
-from sfa.run.changes import changed
+from sfa.run.changes import SECTIONS, changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
 from sfa.run.sections import as_list, complete, named, names_of, validated
@@ -192,3 +193,49 @@ def load_recipe(
 
 def _shipped(name: str) -> Recipe:
     return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
+
+
+KEYWORDS = {
+    **{section: f"{section}.name" for section in SECTIONS},
+    **{key: f"training.{key}" for key in ("epochs", "lr", "seed", "precision", "online_probe")},
+    **{key: f"method.{key}" for key in ("hidden", "tau")},
+    "iterations": "spectral.iterations",
+    "batch_size": "sampler.batch_size",
+}
+"""Short names of keys of a recipe."""
+
+
+def as_changes(paths: Mapping[str, Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return changes of a recipe by path; keywords that are ``None`` change nothing.
+
+    >>> as_changes({"encoder.layers": 3}, {"epochs": 20, "spectral": "noise,sfa", "lr": None})
+    {'encoder.layers': 3, 'training.epochs': 20, 'spectral': ['noise', 'sfa']}
+    """
+    result = dict(paths)
+    for key, value in keywords.items():
+        if value is None:
+            continue
+        if key not in KEYWORDS and key not in Recipe.model_fields:
+            raise unknown_name("keyword", key, {**KEYWORDS, **Recipe.model_fields})
+        if key == "spectral" and isinstance(value, str) and "," in value:
+            result[key] = value.split(",")
+        elif key == "training" and isinstance(value, Mapping):
+            result |= {f"training.{option}": one for option, one in value.items()}
+        else:
+            is_section = key in SECTIONS and not isinstance(value, str)
+            result[key if is_section else KEYWORDS.get(key, key)] = value
+    return result
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """Return ``["method.tau=0.5"]`` as ``{"method.tau": 0.5}``; values are read as YAML."""
+    changes = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        try:
+            changes[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals:
+            raise InputError(f"--set takes KEY=VALUE, for instance method.tau=0.5, not {assignment!r}.")
+    return changes

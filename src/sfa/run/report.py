@@ -1,13 +1,12 @@
 """The page of a run, or of several side by side."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from sfa.errors import InputError
-from sfa.evaluate import Protocol, Score
+from sfa.evaluate import Score
 from sfa.registry import resolve
 from sfa.report import ReportedRun, check_report, report_data, write_report
 from sfa.report.collect import history
@@ -66,7 +65,8 @@ def report_run(
     target = paths[0] / REPORT if out is None else Path(out)
     check_report(target)
     opened = open_runs(runs, data_root=data_root)
-    chosen = asked or usual_protocol(opened[0].data)
+    usual = usual_protocol(opened[0].data)
+    chosen = asked or usual
     if no_scores is None:
         try:
             for run in opened:
@@ -78,30 +78,22 @@ def report_run(
             display.say(f"No scores: {no_scores}")
     for run in opened:
         run.tell_if_unfinished(display)
-    make_report(opened, target, protocol=chosen, no_scores=no_scores, display=display)
+    scores: list[list[Score]] = [[] for _ in opened]
+    if no_scores is None:
+        require_same_splits(opened, chosen)
+        scores = score_together(opened, chosen, display)
+    words = ["sfa", "report", *map(str, paths), *([] if chosen == usual else ["--protocol", chosen.name])]
+    words += [] if target == paths[0] / REPORT else ["--out", str(target)]
+    shown = [ReportedRun(str(run.path), run, own, no_scores) for run, own in zip(opened, scores, strict=True)]
+    data = report_data(
+        shown,
+        protocol=chosen if no_scores is None else None,
+        note=caveat(scores[0][-1]) if no_scores is None else None,
+        commands=[shlex.join(words)],  # that make the same page again
+        tell=display.say,
+    )
+    write_report(target, data)
+    display.say(f"Report: {target}")
     if show:
         open_page(target, display)
     return Report(target)
-
-
-def make_report(
-    runs: Sequence[Run], out: Path, *, protocol: Protocol, no_scores: str | None = None, display: Display
-) -> None:
-    """Write the page of runs on the same data, and say where it is; ``no_scores`` says why they are not scored."""
-    scores: list[list[Score]] = [[] for _ in runs]
-    if no_scores is None:
-        require_same_splits(runs, protocol)
-        scores = score_together(runs, protocol, display)
-    shown = [ReportedRun(str(run.path), run, own, no_scores) for run, own in zip(runs, scores, strict=True)]
-    usual = protocol == usual_protocol(runs[0].data)
-    words = ["sfa", "report", *(str(run.path) for run in runs), *([] if usual else ["--protocol", protocol.name])]
-    elsewhere = [] if out == runs[0].path / REPORT else ["--out", str(out)]
-    data = report_data(
-        shown,
-        protocol=protocol if no_scores is None else None,
-        note=caveat(scores[0][-1]) if no_scores is None else None,
-        commands=[shlex.join([*words, *elsewhere])],  # that make the same page again
-        tell=display.say,
-    )
-    write_report(out, data)
-    display.say(f"Report: {out}")

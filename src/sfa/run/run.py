@@ -18,9 +18,9 @@ from sfa.errors import InputError
 from sfa.evaluate import Protocol
 from sfa.methods import Method
 from sfa.registry import resolve
-from sfa.run.display import Display, Rows, Shown, counted, loss_curve
+from sfa.run.display import Display, Rows, Shown, loss_curve
 from sfa.run.recipe import Recipe, load_recipe
-from sfa.run.source import Source, recorded, recorded_source, require_same_data
+from sfa.run.source import Source, recorded, recorded_source, require_same_data, require_same_features
 from sfa.tasks import task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
 
@@ -122,18 +122,13 @@ def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None 
         if folder.record.get("fingerprint") != folders[0].record.get("fingerprint"):
             both = f"{folders[0].path} and {folder.path}"
             raise InputError(f"{both} were trained on different data: only scores on the same data can be compared.")
-    opened, loaded = list[Run](), dict[Source, Data]()
-    for run, folder in zip(runs, folders, strict=True):
-        if isinstance(run, Run):
-            opened.append(run)
-            continue
-        source = recorded_source(folder, data_root)
-        if source.data is None:
+    closed = [folder for run, folder in zip(runs, folders, strict=True) if not isinstance(run, Run)]
+    for folder in closed:
+        if recorded_source(folder).data is None:
             raise InputError(f"{folder.path} was trained on data in memory: give them again, open_run(path, data=…).")
-        if source not in loaded:
-            loaded[source] = source.load()
-        opened.append(_assemble(folder, loaded[source], own=True))
-    return opened
+    data: Any = recorded_source(closed[0], data_root).load() if closed else None
+    pairs = zip(runs, folders, strict=True)
+    return [run if isinstance(run, Run) else _assemble(folder, data, own=True) for run, folder in pairs]
 
 
 def open_for(folder: RunFolder, source: Source) -> Run:
@@ -156,17 +151,8 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     elif task_of(data) == "node" and resolve("method", recipe.method["name"]).task == "graph":
         this = f"The run in {folder.path} embeds whole graphs, and {data.name} is one"
         raise InputError(f"{this}: put its file into a folder, which is a set.")
-    expected = recorded(folder, "in_features", int)
-    if data.num_features != expected:
-        found = f"The graph has {counted(data.num_features, 'feature')}"
-        if task_of(data) == "image":
-            found = f"Channels of {data.name}: {data.num_features}"
-        raise InputError(f"{found}; {trained} {expected}.")
-    given = data.get("features_of")
-    known = folder.record.get("features_of", given)
-    if known != given:  # columns made of a graph's structure mean something else than a graph's own
-        kinds = [f"{kind} features made for it" if kind else "features of its own" for kind in (given, known)]
-        raise InputError(f"{data.name} has {kinds[0]}; {trained} {kinds[1]}.")
+    features_of = folder.record.get("features_of", data.get("features_of"))
+    require_same_features(data, recorded(folder, "in_features", int), features_of, trained)
     method = recipe.build_for(data)
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
         learned = f"{recipe.method['name']} has learned the nodes of one graph by their numbers, and this is another"

@@ -70,10 +70,12 @@ def usual_protocol(data: Data) -> Protocol:
     return protocol
 
 
-def baselines_of(run: Run) -> dict[str, Embedder]:
-    """Return the embeddings that need no training, by their names."""
-    untrained = {"untrained encoder": lambda data: run.untrained.embed(data)} if run.method.learns else {}
-    return {**BASELINES[task_of(run.data)], **untrained}
+def embedders_of(run: Run, baselines: bool) -> dict[str, Embedder]:
+    """Return by name the embeddings that need no training, if asked for, and last those of the run."""
+    found = dict(BASELINES[task_of(run.data)]) if baselines else {}
+    if baselines and run.method.learns:
+        found["untrained encoder"] = lambda data: run.untrained.embed(data)
+    return {**found, run.name: run.method.embed}
 
 
 def score_all(
@@ -85,11 +87,10 @@ def score_all(
 
 
 def score_run(
-    run: Run, protocol: Protocol, display: Display, *, baselines: bool = False, known: Mapping[str, Score] | None = None
+    run: Run, protocol: Protocol, display: Display, *, baselines: bool = True, known: Mapping[str, Score] | None = None
 ) -> list[Score]:
     """Return the scores of the baselines, if asked for, and last that of the run; known ones are used again."""
-    scores = dict(known or {})
-    wanted = {**(baselines_of(run) if baselines else {}), run.name: run.method.embed}
+    scores, wanted = dict(known or {}), embedders_of(run, baselines)
     lacking = {name: embed for name, embed in wanted.items() if name not in scores}
     held_out = protocol.needs == "edges" and lacking.pop(run.name, None) is not None
     if lacking:
@@ -120,37 +121,29 @@ def trained_anew(run: Run, display: Display) -> Embedder:
     return embed
 
 
-def kept_or_new_score(run: Run, protocol: Protocol, display: Display) -> Score:
-    """Return the score in the run folder; if there is none, score the run alone and keep the score."""
-    score = kept_scores(run, protocol).get(run.name)
-    if score is None:
-        display.say(f"{run.path}: scoring by {protocol.name}")
-        tell_if_trained_anew(run, protocol, display)
-        (score,) = score_run(run, protocol, display)
-        keep_scores(run, protocol, [score], display)
-    return score
-
-
 def require_same_splits(runs: Sequence[Run], protocol: Protocol) -> None:
     """Raise if the scores of these runs could not be paired."""
     if len({run.digest(protocol) for run in runs}) > 1:
         raise InputError(f"The splits of {protocol.name} differ between these runs: their scores cannot be paired.")
 
 
-def score_together(runs: Sequence[Run], protocol: Protocol, display: Display) -> list[list[Score]]:
-    """Return for each run the scores of its baselines, of its untrained encoder and, last, its own.
+def score_together(
+    runs: Sequence[Run], protocol: Protocol, display: Display, *, baselines: bool = True
+) -> list[list[Score]]:
+    """Return for each run the scores of its baselines and its untrained encoder, if asked for, and last its own.
 
     Scores in the run folders are used again where they fit. Baselines that several runs share are scored once. New
     scores are kept in the run folders, beside the old ones.
     """
     kept = [kept_scores(run, protocol) for run in runs]
-    if protocol.needs != "edges":
-        result = _score_shared(runs, protocol, kept, display)
-    else:  # each split embeds another graph
-        for run in [run for run, known in zip(runs, kept, strict=True) if run.name not in known]:
-            tell_if_trained_anew(run, protocol, display)
+    for run in [run for run, known in zip(runs, kept, strict=True) if run.name not in known]:
+        display.say(f"{run.path}: scoring by {protocol.name}")
+        tell_if_trained_anew(run, protocol, display)
+    if protocol.needs == "edges":  # each split embeds another graph
         both = zip(runs, kept, strict=True)
-        result = [score_run(run, protocol, display, baselines=True, known=known) for run, known in both]
+        result = [score_run(run, protocol, display, baselines=baselines, known=known) for run, known in both]
+    else:
+        result = _score_shared(runs, protocol, kept, display, baselines)
     for run, before, scores in zip(runs, kept, result, strict=True):
         new = {one.name for one in scores}
         if not new <= before.keys():
@@ -159,10 +152,10 @@ def score_together(runs: Sequence[Run], protocol: Protocol, display: Display) ->
 
 
 def _score_shared(
-    runs: Sequence[Run], protocol: Protocol, kept: Sequence[Known], display: Display
+    runs: Sequence[Run], protocol: Protocol, kept: Sequence[Known], display: Display, baselines: bool
 ) -> list[list[Score]]:
     """Score the embeddings that a run folder lacks; those with the same digest are scored once."""
-    wanted = [{**baselines_of(run), run.name: run.method.embed} for run in runs]
+    wanted = [embedders_of(run, baselines) for run in runs]
     lacking = {name for names, known in zip(wanted, kept, strict=True) for name in names if name not in known}
     digests: list[dict[str, str]] = []
     scores, embeddings = Known(), dict[str, Tensor]()  # by digest

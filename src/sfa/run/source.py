@@ -14,7 +14,7 @@ from sfa.data import as_graph, as_graphs, as_images, find, fingerprint, left_out
 from sfa.data.convert import is_one_graph
 from sfa.data.readers.image_folder import holds_images
 from sfa.errors import InputError
-from sfa.run.display import Display
+from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder
 
@@ -124,6 +124,22 @@ def require_same_data(folder: RunFolder, data: Data) -> None:
     """Raise if the data are not those the run was trained on."""
     if fingerprint(data) != recorded(folder, "fingerprint", str):
         raise InputError(f"The data of {folder.path} have changed since it was trained: train anew in another --out.")
+
+
+def require_same_features(data: Data, in_features: int, features_of: str | None, trained: str) -> None:
+    """Raise unless features are as many as those of training, and made of a graph's structure where those were.
+
+    ``trained`` begins the half of the sentence that tells what training had.
+    """
+    given, width = data.get("features_of"), data.num_features
+    if given != features_of:
+        kinds = (given, features_of)
+        here, there = (f"{kind} features made for them" if kind else "features of their own" for kind in kinds)
+        raise InputError(f"The nodes of {data.name} have {here}; {trained} {there}.")
+    if width != in_features:
+        is_image = task_of(data) == "image"
+        found = f"Channels of {data.name}: {width}" if is_image else f"The graph has {counted(width, 'feature')}"
+        raise InputError(f"{found}; {trained} {in_features}.")
 
 
 def tell_of_data(data: Data, display: Display) -> None:

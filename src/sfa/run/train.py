@@ -1,7 +1,6 @@
 """Train a run: choose its recipe, read its data, train, score and report."""
 
 import itertools
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,16 +12,20 @@ from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
 from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
-from sfa.errors import InputError
+from sfa.errors import InputError, unknown_name
+from sfa.methods import available_methods
+from sfa.registry import is_path, known_names
+from sfa.report.page import finite
 from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
-from sfa.run.recipe import GivenRecipe, Recipe
-from sfa.run.recipe_choice import as_changes, asked_recipe, hint_at_recipes, settled_recipe
+from sfa.run.parsing import label_of
+from sfa.run.recipe import GivenRecipe, Recipe, as_changes, load_recipe
 from sfa.run.report import REPORT, report_run
 from sfa.run.run import Run, set_threads
 from sfa.run.score_cache import usual_protocol
+from sfa.run.shipped import shipped_recipes
 from sfa.run.source import Source, recorded_source, require_same_data, tell_of_data
-from sfa.run.train_recipe import start_run, train_in
+from sfa.run.train_recipe import train_in
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
@@ -95,12 +98,12 @@ def train_run(
         raw = _load(source, display) if raw is None else raw
         if resume:
             require_same_data(folder, raw)
-            run = train_in(folder, settled, raw, device=fabric, resume=True, display=display, loggers=loggers)
+            run = train_in(folder.path, settled, raw, device=fabric, display=display, loggers=loggers)
         else:
             if recipe is None and (hint := hint_at_recipes(settled, source.dataset)):
                 display.say(hint)
             path = path or free_path(Path("runs") / _default_name(raw, settled))
-            run = start_run(path, settled, raw, source, device=fabric, display=display, loggers=loggers)
+            run = train_in(path, settled, raw, source=source, device=fabric, display=display, loggers=loggers)
         with translate_connection_errors():
             barrier_and_destroy()
         if not is_first:
@@ -113,6 +116,44 @@ def train_run(
         report_run(run, no_scores=None if evaluate else "The run was trained with --no-evaluate.", progress=display)
     display.say(f"Embeddings: sfa embed {run.path} --out z.parquet")
     return run
+
+
+def asked_recipe(recipe: GivenRecipe | None, task: Task, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
+    """Return the recipe that was asked for, with its changes; by default that of the data set, or of the task."""
+    method = changes.get("method.name", changes.get("method"))
+    if isinstance(method, str) and not is_path(method) and method not in known_names("method"):
+        raise unknown_name("method", method, available_methods(task))
+    if recipe is None:
+        recipe = "default" if _is_shipped("default", dataset) else {}
+    return load_recipe(recipe, dataset, changes.get("method.name"), task).updated(changes)
+
+
+def _is_shipped(family: str, dataset: str | None) -> bool:
+    return f"{family}/{dataset}".lower() in shipped_recipes()
+
+
+def hint_at_recipes(recipe: Recipe, dataset: str | None) -> str | None:
+    """Return a hint at settings for these data, if there are some that were not asked for."""
+    method, spectral = recipe.method["name"], label_of(recipe.spectral)
+    if not _is_shipped(method, dataset) or _is_shipped("default", dataset):
+        return None
+    same_map = "" if spectral == "none" else f" --spectral {spectral.replace(' + ', ',')}"
+    best = ", --recipe best the best that we know" if _is_shipped("best", dataset) else ""
+    return f"Settings are {method}'s defaults; --recipe {method}{same_map} has its authors' for {dataset}{best}."
+
+
+def settled_recipe(
+    folder: RunFolder, recipe: GivenRecipe | None, changes: Mapping[str, Any], dataset: str | None
+) -> Recipe:
+    """Return the recipe of a run to resume; settings that are given again must agree with it."""
+    settled = load_recipe(folder.recipe_file)
+    asked = load_recipe(settled if recipe is None else recipe, dataset, changes.get("method.name")).updated(changes)
+    if asked != settled:
+        before, now = settled.by_path(), asked.by_path()
+        different = ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))
+        started = f"The run in {folder.path} was started with another value of {different}"
+        raise InputError(f"{started}: resume it without that option, or start a new run in another --out.")
+    return settled
 
 
 def free_path(path: Path) -> Path:
@@ -185,8 +226,7 @@ def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
         return run
     scores = evaluate_run(run, progress=display)
     own = scores.of[protocol.name][-1]
-    means = {metric: own.mean(metric) for metric in own.values}
-    deviations = {f"{metric}_std": own.std(metric) for metric in own.values}
-    logged = {name: None if math.isnan(value) else value for name, value in {**means, **deviations}.items()}
-    loggers.log({"epoch": run.progress.epoch, "scores": {protocol.name: logged}})
+    logged = {metric: own.mean(metric) for metric in own.values}
+    logged |= {f"{metric}_std": own.std(metric) for metric in own.values}
+    loggers.log({"epoch": run.progress.epoch, "scores": {protocol.name: finite(logged)}})
     return replace(run, scores=scores)

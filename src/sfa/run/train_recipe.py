@@ -97,39 +97,32 @@ def train_recipe(
     return Run(folder, recipe, prepared, method.cpu().eval(), progress)
 
 
-def start_run(path: Path, recipe: Recipe, data: Data, source: Source, **options: Any) -> Run:
-    """Make a new run folder and train in it, with the options of :func:`train_in`."""
-    return train_in(RunFolder(path), recipe, data, source=source, resume=False, **options)
-
-
 def train_in(
-    folder: RunFolder,
+    path: Path,
     recipe: Recipe,
     data: Data,
     *,
-    source: Source | None = None,  # if given, the folder is made, but not before everything is known to fit
+    source: Source | None = None,
     device: str | Fabric,
-    resume: bool,
     display: Display,
     loggers: Loggers | None = None,
 ) -> Run:
-    """Train in a folder and show how it goes."""
-    training = recipe.training
+    """Make a run folder for data from a ``source`` and train in it, or go on in one, and show how it goes."""
+    training, resume = recipe.training, source is None
     method, prepared, sampler, probe = setup = set_up(recipe, data)
     device = make_fabric(device, training.precision)
     if source is not None:
         if world_size() > 1:
             enable_cross_rank(method)
-        BatchPlan(prepared, lambda _: sampler, training.seed)
+        BatchPlan(prepared, lambda _: sampler, training.seed)  # raises if something does not fit
         record = record_of(recipe, data, source.as_dict())
         with translate_connection_errors():
             if rank() == 0:
-                RunFolder.create(folder.path, recipe.as_dict(), record)
-            folder = RunFolder.open(broadcast_object(folder.path))  # waits until the first process has made it
-    display.say(
-        f"{data.name}: {_size_of(data, recipe)}\n"
-        f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}"
-    )
+                RunFolder.create(path, recipe.as_dict(), record)
+            path = broadcast_object(path)  # waits until the first process has made it
+    folder = RunFolder.open(path)
+    display.say(f"{data.name}: {_size_of(data, recipe)}")
+    display.say(f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}")
     done: list[dict[str, Any]] = []
     if resume and folder.checkpoint.exists():
         _, meta = load_tensors(folder.checkpoint)

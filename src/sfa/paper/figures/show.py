@@ -184,9 +184,8 @@ def train_runs(datasets: Iterable[str], *, data_root: Path | None, device: str, 
         display.say(f"{counted(len(left), 'run')} to train in {FOLDER}, about {duration(seconds)}: {names}.")
     for _, path, recipe, source, data in left:
         try:
-            begun = path.exists()
-            new = None if begun else source
-            train_in(RunFolder(path), recipe, data, source=new, device=device, resume=begun, display=display)
+            new = None if path.exists() else source
+            train_in(path, recipe, data, source=new, device=device, display=display)
         except Interrupted as error:
             raise Interrupted(f"{str(error).partition(';')[0]}; the same command goes on from there.") from error
     return [path for path, *_ in runs]
