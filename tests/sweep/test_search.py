@@ -27,7 +27,7 @@ from sfa.sweep import Record, Search, SearchCallback, Settings, Space, best_of, 
 from sfa.sweep import search as module
 from sfa.sweep.development import development_part
 from sfa.sweep.trials import Trials
-from tests.sweep.tiny import search_a_share, search_until_killed, tiny_search, told
+from tests.sweep.tiny import TINY, search_a_share, search_until_killed, tiny_search, told
 
 MakeSearch = Callable[..., Search]
 
@@ -69,6 +69,29 @@ def test_trials_are_stored(planted_file: Path, tmp_path: Path, in_one_go: list[R
         rows = list(csv.DictReader(file))
     assert [float(row["validation"]) for row in rows] == [record.value for record in records]
     assert [float(row["method.tau"]) for row in rows] == [record.params["method.tau"] for record in records]
+
+
+@pytest.mark.slow
+def test_trials_that_differ_in_postprocessing_share_a_training(planted_file: Path, tmp_path: Path) -> None:
+    class Steps(SearchCallback):
+        count = 0
+
+        def on_step_end(self, epochs: float, loss: float) -> None:
+            self.count += 1
+
+    start = Recipe.parse({**TINY["node"], "postprocess": [{"name": "power"}]})
+    options: dict[str, Any] = {"recipe": start, "sampler": "grid"}
+    ranges = ("postprocess.0.p=0,1,3", "training.lr=1e-3,1e-1")
+    steps, made = Steps(), tiny_search(load(planted_file), tmp_path / "shared", ranges=ranges, **options)
+    records = run(made, callback=steps)
+    assert (len(records), steps.count) == (6, 2 * start.training.epochs)
+    assert not (made.folder / "runs").exists(), "trained weights are removed in the end"
+    alone = tiny_search(load(planted_file), tmp_path / "alone", ranges=("training.lr=1e-3,1e-1",), **options)
+    for record in records:
+        recipe = recipe_of(made.arms[""], record)
+        (score,) = alone.train_and_score(recipe, alone.hidden, [alone.validation], "cpu", SearchCallback())
+        assert score.mean() == record.value
+    assert len({record.value for record in records}) > 2, "the steps make a difference"
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
+from filelock import FileLock
 from torch_geometric.data import Data
 
 from sfa.atomic import write_text
@@ -84,6 +85,8 @@ class Search:
             space.recipe.build_for(data)
             ranges, grid = {one.key: one for one in space.ranges}, space.grid() if settings.sampler == "grid" else []
             self.points[arm] = [{key: ranges[key].stored(value) for key, value in point.items()} for point in grid]
+        keys = [range_.key for space in self.arms.values() for range_ in space.ranges]
+        self.shares_training = any(key.startswith("postprocess") for key in keys)
         self.seen = development_part(protocol, data)
         self.hidden = hide_labels(data, self.seen)
         self.validation = validation_protocol(protocol, data)
@@ -142,7 +145,10 @@ class Search:
                     if not running or time.monotonic() - idle_since > storage.GRACE + storage.HEARTBEAT:
                         break
                     time.sleep(1)
-            return self.records(opened)
+            records = self.records(opened)
+        if self.shares_training and not self.unfinished(records, trials):
+            shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        return records
 
     def _run_next(
         self, trials: Trials, arm: str, total: int, device: str, strict: bool, callback: SearchCallback
@@ -186,17 +192,27 @@ class Search:
     def train_and_score(
         self, recipe: Recipe, data: Data, protocols: Sequence[Classification], device: str, callback: SearchCallback
     ) -> list[Score]:
-        """Train a recipe in a folder of its own, or go on there, score it, and remove the folder."""
-        key = run_key("trained", recipe.as_dict(), self.settings.fingerprint, recipe.training.seed)
+        """Train a recipe in a folder below ``runs``, or go on there, and score it.
+
+        Recipes that differ in postprocessing alone share a folder, which is trained once and kept while it is searched.
+        """
+        steps, trained = recipe.build_for(data).postprocess, recipe.updated({"postprocess": []})
+        key = run_key("trained", trained.as_dict(), self.settings.fingerprint, recipe.training.seed)
         path = self.folder / "runs" / key
+        path.parent.mkdir(parents=True, exist_ok=True)
         shown = LambdaCallback(on_step_end=lambda state: callback.on_step_end(state.epochs_done, state.loss))
-        folder = open_or_create_folder(path, recipe, data, self.settings.source)
-        run = train_recipe(recipe, data, folder, device=device, resume=True, callbacks=[shown])
+        # Another process that tries other steps after the same training waits for its end.
+        with FileLock(f"{path}.lock") if self.shares_training else nullcontext():
+            folder = open_or_create_folder(path, trained, data, self.settings.source)
+            run = train_recipe(trained, data, folder, device=device, resume=True, callbacks=[shown])
         z = run.method.embed(run.data)
+        for step in steps:
+            z = step(z, run.data)
         scores = [protocol.evaluate(z, run.data) for protocol in protocols]
-        shutil.rmtree(path, ignore_errors=True)
-        with suppress(OSError):
-            path.parent.rmdir()  # if it is empty
+        if not self.shares_training:
+            shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                path.parent.rmdir()  # if it is empty
         return scores
 
     def _write_choice(self, records: Sequence[Record]) -> dict[str, Record]:
