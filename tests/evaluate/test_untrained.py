@@ -41,7 +41,7 @@ def test_wide_features_are_projected_first(
 ) -> None:
     """Which nearly keeps the angles between nodes."""
     wide = copy.copy(planted)
-    wide.x = torch.nn.functional.one_hot(torch.arange(60) % 20, 2000).float() + planted.x.mean(1, keepdim=True) / 100
+    wide.x = torch.nn.functional.one_hot(torch.arange(60) % 20, 2000).float()
     exact = BASELINES["node"]["propagated features"](wide)
     assert exact.shape == (60, 6000)
     monkeypatch.setattr(untrained, "MOST_BYTES", 4 * 60 * 6000 - 1)
@@ -52,6 +52,22 @@ def test_wide_features_are_projected_first(
     assert rows.shape == (60, 3 * 256)
     assert torch.equal(rows, BASELINES["node"]["propagated features"](wide))
     assert (rows @ rows.T - exact @ exact.T).abs().mean() < 0.15
+
+
+def test_columns_on_different_scales_are_standardized() -> None:
+    """An age and an income; counts of words and columns on one scale stay as they are."""
+    rng = np.random.default_rng(0)
+    people = np.stack([rng.normal(40, 12, 50), rng.normal(30_000, 9_000, 50), np.full(50, 7.0)], axis=1)
+    edges = np.array([[0, 1], [1, 0]])
+    raw = BASELINES["node"]["raw features"](build_graph(people.astype(np.float32), edges))
+    expected = (people[:, :2] - people[:, :2].mean(0)) / people[:, :2].std(0)
+    np.testing.assert_allclose(raw[:, :2], expected, atol=1e-4)
+    assert torch.equal(raw[:, 2], torch.zeros(50)), "a constant column says nothing"
+    alone = BASELINES["node"]["propagated features"](build_graph(people.astype(np.float32), edges))[2, :3]
+    np.testing.assert_allclose(alone, raw[2] / np.linalg.norm(raw[2]), atol=1e-5)
+    for x in (rng.poisson(0.3, (50, 3)) * np.array([1, 20, 300]), rng.normal(0, 1, (50, 3)) * np.array([1, 2, 3])):
+        graph = build_graph(x.astype(np.float32), edges)
+        assert torch.equal(BASELINES["node"]["raw features"](graph), graph.x)
 
 
 def some_images(*shape: int) -> Data:

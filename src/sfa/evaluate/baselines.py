@@ -16,6 +16,7 @@ from sfa.evaluate.inputs import MOST_BYTES, Labels, labels_of
 from sfa.evaluate.protocols import Classification, Embedder, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
+from sfa.graph.features import column_statistics
 from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
 from sfa.nn.image_encoder import to_float
 from sfa.nn.layers import dropout
@@ -28,7 +29,20 @@ from sfa.tasks import Task, item_word, task_of
 
 HOPS = 2
 TOGETHER = 1024  # images that are read at a time
+SCALES = 10  # ratio of the deviations of two dense columns from which features are standardized
 SupervisedModel = Literal["mlp", "gcn"]
+
+
+def raw_features(graph: Data) -> Tensor:
+    """Return the features; dense columns on different scales, an age and an income say, are standardized."""
+    x: Tensor = graph.x
+    if x.layout == torch.sparse_csr or 2 * int(x.count_nonzero()) < x.numel():
+        return x
+    mean, deviation = column_statistics(x)
+    known = deviation[deviation.isfinite()]  # of columns that are not constant
+    if len(known) == 0 or known.max() < SCALES * known.min():
+        return x
+    return ((x - mean) / deviation).float()
 
 
 def propagated_features(graph: Data) -> Tensor:
@@ -38,7 +52,7 @@ def propagated_features(graph: Data) -> Tensor:
     Where it would take more than a gigabyte, features are brought to 256 columns first by a fixed random projection,
     which nearly keeps angles.
     """
-    x: Tensor = graph.x
+    x = raw_features(graph)
     n, width = x.shape
     if 4 * (HOPS + 1) * n * width > MOST_BYTES:
         projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
@@ -61,7 +75,7 @@ def raw_pixels(images: Data) -> Tensor:
 
 
 BASELINES: dict[Task, dict[str, Embedder]] = {
-    "node": {"raw features": lambda graph: graph.x, "propagated features": propagated_features},
+    "node": {"raw features": raw_features, "propagated features": propagated_features},
     "graph": {
         "label histogram": label_histogram,
         "degree histogram": degree_histogram,
