@@ -76,6 +76,8 @@ def test_shipped_recipes_keep_their_hash_unless_the_method_was_corrected() -> No
     for name, shipped in SHIPPED.items():
         known = shipped["hash"]
         assert hash_of(Recipe.parse(shipped["recipe"])) == known, name
+        if name.startswith("best/"):  # which names another recipe when a better one is found
+            continue
         today = load_recipe(name)
         assert hash_of(today) == known or today.method["name"] in CORRECTED, name
         assert hash_of(uncorrected(today)) == known, name
@@ -85,7 +87,7 @@ def test_shipped_recipes_keep_their_hash_unless_the_method_was_corrected() -> No
 def test_shipped_recipes_of_corrected_methods_are_corrected() -> None:
     """But for those that were tuned as the method was: theirs is what was found for it."""
     changed = {name for name, old in SHIPPED.items() if hash_of(load_recipe(name)) != old["hash"]}
-    own = {name for name in SHIPPED if name.split("/")[0] in CORRECTED}
+    own = {name for name in SHIPPED if name.split("/")[0] in (*CORRECTED, "best")}
     assert changed == own
 
 

@@ -129,7 +129,8 @@ class JOAO(GraphCL):
 class JOAOv2(JOAO):
     """Learn augmentations as JOAO does, with a projector for each, so that strong ones need not distort the encoder.
 
-    Paper and arguments are those of :class:`JOAO`. Graphs as they are go through the projector of ``identity``.
+    From `"Graph Contrastive Learning Automated" <https://arxiv.org/abs/2106.07594>`_ (You et al., 2021). Arguments are
+    those of :class:`JOAO`. Graphs as they are go through the projector of ``identity``.
     """
 
     defaults = {**JOAO.defaults, "training": {"epochs": 40, "lr": 1e-3}}
