@@ -114,6 +114,10 @@ class Method(TrainingHooks, nn.Module, ABC):
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         """Compute the loss of one step on a graph or on a batch, a scalar to minimize."""
 
+    def chance_loss(self, rows: int) -> float | None:
+        """Return the loss of a step of so many rows that tells none of them apart; ``None`` if that says nothing."""
+        return None
+
     def embeddings(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""
         return self.encoder.embed(data)  # type: ignore[no-any-return]

@@ -1,5 +1,7 @@
 """GAE and VGAE: graph auto-encoders, plain and variational (Kipf and Welling, 2016)."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -33,6 +35,9 @@ class GAE(Method):
         z = self.encoder(data, generator)
         (z_tilde,) = self.apply_spectral(z, generator=generator, observe=observe, views=1)
         return reconstruction(z_tilde, *ones_and_zeros(data, generator))
+
+    def chance_loss(self, rows: int) -> float:
+        return math.log(2)
 
 
 @register("method", "vgae")

@@ -1,5 +1,7 @@
 """SIGNA: single-view graph contrastive learning with soft neighborhood awareness (Sun et al., 2025)."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -76,6 +78,9 @@ class SIGNA(Method):
         h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
             return normalized_jensen_shannon(z_alpha, z_beta)
+
+    def chance_loss(self, rows: int) -> float:
+        return 2 * math.log(2)
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
