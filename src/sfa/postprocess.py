@@ -149,16 +149,13 @@ def propagate(z: Tensor, adjacency: Propagation, *, chunk: int = CHUNK) -> Tenso
     return result
 
 
-def hops_side_by_side(z: Tensor, adjacency: Propagation, hops: int, rows: Tensor | None = None) -> Tensor:
-    r"""Compute :math:`[Z, \hat A Z, \dots, \hat A^k Z]` for ``k`` hops, each with unit rows: ``(n, (k + 1) d)``.
-
-    If ``rows`` are named, the result has these alone.
-    """
-    result = z.new_empty(len(z) if rows is None else len(rows), (hops + 1) * z.shape[1])
-    for hop, block in enumerate(torch.split(result, z.shape[1], 1)):
+def hops_side_by_side(z: Tensor, adjacency: Propagation, hops: int) -> Tensor:
+    r"""Compute :math:`[Z, \hat A Z, \dots, \hat A^k Z]` for ``k`` hops, each with unit rows: ``(n, (k + 1) d)``."""
+    rows = z.new_empty(len(z), (hops + 1) * z.shape[1])
+    for hop, block in enumerate(torch.split(rows, z.shape[1], 1)):
         z = propagate(z, adjacency) if hop else z.detach()
-        block.copy_(unit_rows(z if rows is None else z[rows]))
-    return result
+        block.copy_(unit_rows(z))
+    return rows
 
 
 def _map_rows(z: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:

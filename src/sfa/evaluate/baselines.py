@@ -40,15 +40,15 @@ def narrowed(x: Tensor, copies: int = 1) -> Tensor:
     return feature_product(x, projection.to(x))
 
 
-def propagated_features(graph: Data, rows: Tensor | None = None) -> Tensor:
+def propagated_features(graph: Data) -> Tensor:
     r"""Return :math:`[X, \hat A X, \hat A^2 X]` with unit rows side by side, float32 ``(n, 3d)``.
 
     With :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}` this is the input of an encoder of two graph convolutions.
     Where it would take more than a gigabyte, features are brought to 256 columns first by a fixed random projection,
-    which nearly keeps angles. Of all ``rows``, or of some.
+    which nearly keeps angles.
     """
     x = narrowed(graph.x, HOPS + 1).to_dense().float()
-    return hops_side_by_side(x, propagation_of(graph, torch.float32), HOPS, rows)
+    return hops_side_by_side(x, propagation_of(graph, torch.float32), HOPS)
 
 
 def raw_pixels(images: Data) -> Tensor:

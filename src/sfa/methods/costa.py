@@ -63,5 +63,5 @@ class COSTA(GRACE):
         z = [self.head(h) for h in self.sketch.forward_all(*tilde, generator=generator)]
         return self.loss(z[0], z[-1])
 
-    def chance_loss(self, rows: int) -> float:
+    def chance_loss(self, rows: int) -> float | None:
         return super().chance_loss(max(1, round(self.ratio * rows)))

@@ -1,7 +1,5 @@
 """DGI: deep graph infomax (Veličković et al., 2019), and MVGRL, which does it between views (Hassani et al., 2020)."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -25,6 +23,7 @@ class DGI(Method):
     """
 
     takes_augmentation = True
+    chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "shuffle"},
@@ -41,9 +40,6 @@ class DGI(Method):
         s = h.mean(0).sigmoid()  # the summary of the graph
         return jensen_shannon(self.discriminator(h, s), self.discriminator(h_corrupted, s))
 
-    def chance_loss(self, rows: int) -> float:
-        return math.log(2)
-
 
 @register("method", "mvgrl")
 class MVGRL(Method):
@@ -56,6 +52,7 @@ class MVGRL(Method):
     """
 
     takes_augmentation = True
+    chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "diffusion"},
@@ -80,9 +77,6 @@ class MVGRL(Method):
         positive = torch.cat([self.discriminator(h_alpha, s_beta), self.discriminator(h_beta, s_alpha)])
         negative = torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)])
         return jensen_shannon(positive, negative)
-
-    def chance_loss(self, rows: int) -> float:
-        return math.log(2)
 
     def embeddings(self, data: Data) -> Tensor:
         z: Tensor = self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))

@@ -1,7 +1,5 @@
 """GAE and VGAE: graph auto-encoders, plain and variational (Kipf and Welling, 2016)."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -23,6 +21,7 @@ class GAE(Method):
     zeros of the adjacency, as many as ones, keeps memory linear. Standardize features whose mean is large.
     """
 
+    chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 16, "activate_last": False},
         "training": {"epochs": 200, "lr": 0.01, "weight_decay": 0.0, "patience": None},
@@ -35,9 +34,6 @@ class GAE(Method):
         z = self.encoder(data, generator)
         (z_tilde,) = self.apply_spectral(z, generator=generator, observe=observe, views=1)
         return reconstruction(z_tilde, *ones_and_zeros(data, generator))
-
-    def chance_loss(self, rows: int) -> float:
-        return math.log(2)
 
 
 @register("method", "vgae")

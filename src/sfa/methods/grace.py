@@ -53,7 +53,7 @@ class GRACE(TwoViewMethod):
         options: dict[str, Any] = {"tau": self.tau, "intraview": self.intraview, "precision": self.precision}
         return nt_xent(z_alpha, z_beta, **options, across_processes=self.across_processes)
 
-    def chance_loss(self, rows: int) -> float:
+    def chance_loss(self, rows: int) -> float | None:
         return math.log(2 * rows - 1 if self.intraview else rows)
 
 

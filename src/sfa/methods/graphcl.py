@@ -1,6 +1,5 @@
 """GraphCL (You et al., 2020) and what builds on it: JOAO and JOAOv2 (You et al., 2021), SimGRACE (Xia et al., 2022)."""
 
-import math
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -50,9 +49,6 @@ class GraphCL(TwoViewMethod):
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor, *, of_each: bool = False) -> Tensor:
         return info_nce(z_alpha, z_beta, positive_in_denominator=False, tau=self.tau, of_each=of_each)
-
-    def chance_loss(self, rows: int) -> float | None:
-        return math.log(rows - 1)
 
 
 @register("method", "joao")

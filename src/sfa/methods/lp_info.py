@@ -74,9 +74,6 @@ class LPInfo(GraphCL):
             self.bottleneck_head = self.make_head()
         self.principle, self.delta, self.divergence = principle, delta, divergence
 
-    def chance_loss(self, rows: int) -> None:
-        return None  # the loss has more parts
-
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         contrast, bottleneck, prior = self.objectives(data, generator, observe)
         return contrast + bottleneck + prior

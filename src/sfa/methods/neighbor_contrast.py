@@ -1,7 +1,6 @@
 """Neighbor contrast: an MLP that learns from nearby nodes, beside an embedding that needs no training."""
 
 import copy
-import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -68,6 +67,7 @@ class NeighborContrast(Method):
         precision: ``auto`` runs encoder and projector in bfloat16 where the device is fast at it, ``full`` in float32.
     """
 
+    chance = 1.386294  # 2 log 2
     defaults = {
         "encoder": SIGNA.defaults["encoder"],
         "spectral": "none",
@@ -161,9 +161,6 @@ class NeighborContrast(Method):
             h_alpha, h_beta = self.apply_spectral(*h.split(len(seeds)), generator=generator, observe=observe)
             with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
                 return normalized_jensen_shannon(z_alpha, z_beta)
-
-    def chance_loss(self, rows: int) -> float:
-        return 2 * math.log(2)
 
     def weighted(self, data: Data) -> Data:
         """Return the graph with weighted features."""

@@ -1,6 +1,5 @@
 """Siamese networks of images: SimCLR (Chen et al., 2020), Barlow Twins (2021) and SimSiam (Chen and He, 2021)."""
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,9 +48,6 @@ class SimCLR(TwoViewMethod):
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         return nt_xent(z_alpha, z_beta, tau=self.tau, across_processes=self.across_processes)
-
-    def chance_loss(self, rows: int) -> float:
-        return math.log(2 * rows - 1)
 
 
 @register("method", "barlow-twins")

@@ -1,7 +1,5 @@
 """SIGNA: single-view graph contrastive learning with soft neighborhood awareness (Sun et al., 2025)."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -35,6 +33,7 @@ class SIGNA(Method):
         hops: Number of propagated embeddings beside the encoder's; if 0, the encoder's are left as they are.
     """
 
+    chance = 1.386294  # 2 log 2
     defaults = {
         "encoder": {
             "name": "mlp",
@@ -78,9 +77,6 @@ class SIGNA(Method):
         h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
             return normalized_jensen_shannon(z_alpha, z_beta)
-
-    def chance_loss(self, rows: int) -> float:
-        return 2 * math.log(2)
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:

@@ -94,7 +94,7 @@ def evaluate_run(
     named = [resolve("protocol", name) for name in asked if name != ALL]
     display = display_of(progress)
     (run,) = open_runs([run], data_root=data_root)
-    if not asked and not supervised and run.data.get("y") is None:
+    if not asked and not supervised and run.data.get("y") is None and task_of(run.data) == "node":
         run.tell_if_unfinished(display)
         return run.health()
     named = named if asked else [score_cache.usual_protocol(run.data)]

@@ -224,10 +224,9 @@ def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
         protocol.check(run.data)
     except InputError as error:
         display.say(f"No scores: {error}")
-        return replace(run, scores=run.health())
+        return replace(run, scores=run.health() if task_of(run.data) == "node" else None)
     scores = evaluate_run(run, progress=display)
-    if isinstance(scores, Health):
-        return replace(run, scores=scores)
+    assert not isinstance(scores, Health), "there are labels"
     own = scores.of[protocol.name][-1]
     logged = {metric: own.mean(metric) for metric in own.values}
     logged |= {f"{metric}_std": own.std(metric) for metric in own.values}
