@@ -84,8 +84,6 @@ def evaluate(
 ) -> None:
     """Score a run's embeddings beside what needs no training: features, raw or propagated, counts, untrained encoder.
 
-    Of a graph without labels it tells whether training worked: effective rank, neighbors, hidden links.
-
     **Examples**
 
     * `sfa evaluate runs/cora-grace-sfa-64-passes`

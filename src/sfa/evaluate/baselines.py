@@ -31,15 +31,6 @@ TOGETHER = 1024  # images that are read at a time
 SupervisedModel = Literal["mlp", "gcn"]
 
 
-def narrowed(x: Tensor, copies: int = 1) -> Tensor:
-    """Return features ``(n, d)``, or 256 random projections of them where so many copies take over a gigabyte."""
-    n, width = x.shape
-    if 4 * copies * n * width <= MOST_BYTES:
-        return x
-    projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
-    return feature_product(x, projection.to(x))
-
-
 def propagated_features(graph: Data) -> Tensor:
     r"""Return :math:`[X, \hat A X, \hat A^2 X]` with unit rows side by side, float32 ``(n, 3d)``.
 
@@ -47,8 +38,12 @@ def propagated_features(graph: Data) -> Tensor:
     Where it would take more than a gigabyte, features are brought to 256 columns first by a fixed random projection,
     which nearly keeps angles.
     """
-    x = narrowed(graph.x, HOPS + 1).to_dense().float()
-    return hops_side_by_side(x, propagation_of(graph, torch.float32), HOPS)
+    x: Tensor = graph.x
+    n, width = x.shape
+    if 4 * (HOPS + 1) * n * width > MOST_BYTES:
+        projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
+        x = feature_product(x, projection.to(x))
+    return hops_side_by_side(x.to_dense().float(), propagation_of(graph, torch.float32), HOPS)
 
 
 def raw_pixels(images: Data) -> Tensor:

@@ -1,7 +1,6 @@
 """Measure embeddings of nodes without labels: effective rank, neighbors among the nearest nodes, and hidden links."""
 
 from contextlib import suppress
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,33 +11,29 @@ from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 from sfa.errors import InputError
-from sfa.evaluate.baselines import narrowed, propagated_features
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.diagnostics import effective_rank
+from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.protocols import Embedder
 from sfa.evaluate.protocols.link_prediction import hold_out
 from sfa.graph.structure import csr_structure, row_entries, take_rows
 from sfa.matrices import row_chunks, unit_rows
+from sfa.nn.sparse import feature_product
 
 QUERIES, NODES, LINKS = 1_000, 10_000, 10_000  # nodes whose nearest are sought, among how many; hidden links at most
 HIDDEN, NEAREST = 0.1, 10  # share of the links that are hidden at most; nearest nodes that are looked at
 RANK, NEAR, AUC = "effective rank", f"neighbors among {NEAREST} nearest, %", "AUC of hidden links, %"
-PROPAGATED = "propagated features"
 
 
-class Measured(NamedTuple):
-    """What was measured on a fixed random sample; NaN where there is nothing to say."""
-
-    table: pd.DataFrame  # columns RANK, NEAR, AUC; the last row is the embedding's
-    alike: float  # mean cosine of random pairs of embeddings
-    links: int  # links that were hidden
-    most: float  # the largest possible NEAR
-
-
-def measure_health(embed: Embedder, graph: Data, *, name: str = "embedding", hide: bool = True) -> Measured:
+def measure_health(
+    embed: Embedder, graph: Data, *, name: str = "embedding", hide: bool = True
+) -> tuple[pd.DataFrame, float, int, float]:
     """Measure an embedding of nodes beside random ones and beside features, raw and propagated.
 
     Up to a tenth of the links are hidden before features are propagated and nodes are embedded. The AUC is the chance
     that a hidden link has a larger cosine than a pair without a link. Unless links are to ``hide``, there is none.
+    Returns a table, whose last row is the embedding's, the mean cosine of random pairs of embeddings, the number of
+    hidden links, and the share of neighbors at most; all of a fixed random sample.
     """
     seen, pairs, is_link = graph, torch.empty(2, 0, dtype=torch.int64), torch.empty(0)
     with suppress(InputError):  # there may be too few links
@@ -54,11 +49,11 @@ def measure_health(embed: Embedder, graph: Data, *, name: str = "embedding", hid
     found = {"random embedding": (np.nan, float(100 * (count / (len(nodes) - 1)).mean()), 50.0)}
     wanted = torch.unique(torch.cat([nodes, pairs.flatten()]))
     nodes, pairs, alike = torch.searchsorted(wanted, nodes), torch.searchsorted(wanted, pairs), np.nan
-    for label in ("raw features", PROPAGATED, name):
-        if label == "raw features":
-            z = narrowed(take_rows(graph.x, wanted)).to_dense().float()
-        else:
-            z = (propagated_features if label == PROPAGATED else embed)(seen)[wanted]
+    for label, make in {**BASELINES["node"], name: embed}.items():
+        z = take_rows(make(seen), wanted)
+        if 4 * z.shape[0] * z.shape[1] > MOST_BYTES:  # a random projection nearly keeps angles
+            z = feature_product(z, torch.randn(z.shape[1], 256, generator=torch.Generator().manual_seed(0)).to(z))
+        z = z.to_dense().float()
         unit, some = unit_rows(z), nodes[:QUERIES]
         cosines = (unit[nodes[:queries]] @ unit[nodes].mT).fill_diagonal_(-torch.inf)  # none is its own neighbor
         near = float(100 * is_neighbor.gather(1, cosines.topk(k, 1).indices).double().mean())
@@ -67,7 +62,7 @@ def measure_health(embed: Embedder, graph: Data, *, name: str = "embedding", hid
         found[label] = effective_rank(z[some]), near, area
         alike = float(torch.linalg.vecdot(unit[some], unit[some.roll(1)]).mean())
     table = pd.DataFrame.from_dict(found, orient="index", columns=[RANK, NEAR, AUC])
-    return Measured(table, alike, len(is_link) // 2, float(100 * (count.clamp_max(k) / k).mean()))
+    return table, alike, len(is_link) // 2, float(100 * (count.clamp_max(k) / k).mean())
 
 
 def _sample_nodes(graph: Data) -> tuple[Tensor, int]:

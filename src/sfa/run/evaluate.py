@@ -79,8 +79,7 @@ def evaluate_run(
 ) -> Scores | Health:
     """Score a run's embeddings beside baselines without training: features, raw or propagated, the untrained encoder.
 
-    The values of every split are kept in the run folder. Without labels, and unless a protocol is named, this returns
-    the :class:`~sfa.run.health.Health` of the embeddings.
+    The values of every split are kept in the run folder. A graph without labels has :meth:`Run.health` instead.
 
     Args:
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sfa.errors import InputError
-from sfa.evaluate.health import AUC, NEAR, PROPAGATED, RANK, measure_health
+from sfa.evaluate.health import AUC, NEAR, RANK, measure_health
 from sfa.report.page import finite
 from sfa.run.display import Rows, Shown
-from sfa.tasks import num_items, task_of
+from sfa.tasks import task_of
 
 if TYPE_CHECKING:
     from sfa.run.run import Run
@@ -47,27 +47,25 @@ def health_of(run: Run) -> Health:
     """Measure a run, and look for a loss at chance, for collapse, and for features that are better untrained."""
     if task_of(run.data) != "node":
         raise InputError("Health without labels is measured of the nodes of one graph, and this is a set: give labels.")
-    table, alike, links, most = measure_health(
-        run.method.embed, run.data, name=run.name, hide=not run.method.transductive
-    )
+    method = run.method
+    table, alike, links, most = measure_health(method.embed, run.data, name=run.name, hide=not method.transductive)
     own, remarks, warnings = table.iloc[-1], [f"{NEAR}: {most:.1f} at most, as many nodes have fewer neighbors."], []
     if links:
         remarks.append(f"{AUC}: {links} links were taken out of the graph before embedding, but not before training.")
-    sampler, n = run.recipe.sampler, num_items(run.data)
+    sampler, n = run.recipe.sampler, run.data.num_nodes
     loss = run.metrics[-1].get("loss", math.nan) if run.metrics else math.nan
     steps = math.ceil(n / sampler.get("batch_size", n)) * run.recipe.training.accumulate
-    chance = run.method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
+    chance = method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
     if chance is not None:
         remarks.insert(0, f"Loss: {loss:.4g}, and {chance:.4g} by chance.")
         if loss > AT_CHANCE * chance:
-            advice = f"another --lr, more --epochs, another --seed, {FEATURES}"
-            warnings.append(f"The loss is at its chance level, training has told no nodes apart: try {advice}.")
+            said = "The loss is at its chance level, training has told no nodes apart"
+            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {FEATURES}.")
     if own[RANK] < COLLAPSED or alike > ALIKE:
         seen = f"effective rank {own[RANK]:.1f}, mean cosine of two nodes {alike:.3f}"
         warnings.append(f"The embedding has collapsed, nodes look alike ({seen}): try a smaller --lr, {FEATURES}.")
-    lead = table.loc[PROPAGATED] - own
+    lead = table.loc["propagated features"] - own
     if links and lead[NEAR] > 0 and lead[AUC] > 50 / math.sqrt(links):  # some two standard errors
-        advice = "--method propagate, which trains nothing, more --epochs, another --seed" if run.method.learns else ""
-        advice = ", ".join(filter(None, [advice, FEATURES]))
-        warnings.append(f"Propagated features, without training, are better in both columns: try {advice}.")
+        advice = "--method propagate, which trains nothing, more --epochs, another --seed, " if method.learns else ""
+        warnings.append(f"Propagated features, without training, are better in both columns: try {advice}{FEATURES}.")
     return Health(table, warnings, remarks)
