@@ -86,6 +86,7 @@ class Method(TrainingHooks, nn.Module, ABC):
     published: ClassVar[bool] = True  # else it is ours, and no authors have settings for data sets
     learns: ClassVar[bool] = True  # else it has no weights, no encoder and no slot: all is done in before_training
     requires_row_identity: ClassVar[bool] = False  # no spectral map may mix rows, each of which is one node or graph
+    chance: ClassVar[float | None] = None  # the loss that tells nothing apart, if that is one number
     spans_processes: ClassVar[bool] = False  # the rows of a step may be spread over several processes
 
     encoder: Any
@@ -113,6 +114,10 @@ class Method(TrainingHooks, nn.Module, ABC):
     @abstractmethod
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         """Compute the loss of one step on a graph or on a batch, a scalar to minimize."""
+
+    def chance_loss(self, rows: int) -> float | None:
+        """Return the loss of a step of so many rows that tells none of them apart, if it is known."""
+        return self.chance
 
     def embeddings(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""

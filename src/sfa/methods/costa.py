@@ -53,7 +53,7 @@ class COSTA(GRACE):
         if views not in ("multi", "single"):
             raise InputError(f"The views of COSTA are 'multi' or 'single', not {views!r}.")
         super().__init__(encoder, augmentation, projection=projection, intraview=intraview, **options)
-        self.sketch, self.views = Costa(ratio), views
+        self.sketch, self.views, self.ratio = Costa(ratio), views, ratio
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         augmentation, is_multi = self.augmentation, self.views == "multi"
@@ -62,3 +62,6 @@ class COSTA(GRACE):
         tilde = self.apply_spectral(*maps, generator=generator, observe=observe, views=len(maps))
         z = [self.head(h) for h in self.sketch.forward_all(*tilde, generator=generator)]
         return self.loss(z[0], z[-1])
+
+    def chance_loss(self, rows: int) -> float | None:
+        return super().chance_loss(max(1, round(self.ratio * rows)))

@@ -23,6 +23,7 @@ class DGI(Method):
     """
 
     takes_augmentation = True
+    chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "shuffle"},
@@ -51,6 +52,7 @@ class MVGRL(Method):
     """
 
     takes_augmentation = True
+    chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "diffusion"},

@@ -21,6 +21,7 @@ class GAE(Method):
     zeros of the adjacency, as many as ones, keeps memory linear. Standardize features whose mean is large.
     """
 
+    chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 16, "activate_last": False},
         "training": {"epochs": 200, "lr": 0.01, "weight_decay": 0.0, "patience": None},

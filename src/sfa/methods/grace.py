@@ -1,5 +1,6 @@
 """GRACE: deep graph contrastive representation learning (Zhu et al., 2020), and GCA, with adaptive views (2021)."""
 
+import math
 from typing import Any
 
 from torch import Tensor, nn
@@ -51,6 +52,9 @@ class GRACE(TwoViewMethod):
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         options: dict[str, Any] = {"tau": self.tau, "intraview": self.intraview, "precision": self.precision}
         return nt_xent(z_alpha, z_beta, **options, across_processes=self.across_processes)
+
+    def chance_loss(self, rows: int) -> float | None:
+        return math.log(2 * rows - 1 if self.intraview else rows)
 
 
 @register("method", "gca")

@@ -67,6 +67,7 @@ class NeighborContrast(Method):
         precision: ``auto`` runs encoder and projector in bfloat16 where the device is fast at it, ``full`` in float32.
     """
 
+    chance = 1.386294  # 2 log 2
     defaults = {
         "encoder": SIGNA.defaults["encoder"],
         "spectral": "none",

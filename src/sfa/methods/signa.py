@@ -33,6 +33,7 @@ class SIGNA(Method):
         hops: Number of propagated embeddings beside the encoder's; if 0, the encoder's are left as they are.
     """
 
+    chance = 1.386294  # 2 log 2
     defaults = {
         "encoder": {
             "name": "mlp",

@@ -17,6 +17,7 @@ from sfa.registry import resolve
 from sfa.report.page import finite
 from sfa.run import score_cache
 from sfa.run.display import Display, Rows, Shown, counted, display_of, make_table
+from sfa.run.health import Health
 from sfa.run.run import Run, open_runs, set_threads
 from sfa.tasks import ITEMS, item_word, task_of
 
@@ -75,10 +76,10 @@ def evaluate_run(
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
-) -> Scores:
+) -> Scores | Health:
     """Score a run's embeddings beside baselines without training: features, raw or propagated, the untrained encoder.
 
-    The values of every split are kept in the run folder.
+    The values of every split are kept in the run folder. A graph without labels has :meth:`Run.health` instead.
 
     Args:
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
@@ -92,6 +93,9 @@ def evaluate_run(
     named = [resolve("protocol", name) for name in asked if name != ALL]
     display = display_of(progress)
     (run,) = open_runs([run], data_root=data_root)
+    if not asked and not supervised and run.data.get("y") is None and task_of(run.data) == "node":
+        run.tell_if_unfinished(display)
+        return run.health()
     named = named if asked else [score_cache.usual_protocol(run.data)]
     allowed, refused = possible(run.data) if ALL in asked else ([], {})
     chosen = [*named, *(one for one in allowed if one not in named)]

@@ -19,6 +19,7 @@ from sfa.evaluate import Protocol
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, Rows, Shown, loss_curve
+from sfa.run.health import Health, health_of
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.source import Source, recorded, recorded_source, require_same_data, require_same_features
 from sfa.tasks import task_of
@@ -37,7 +38,7 @@ class Run(Shown):
     data: Data  # that it was trained on, with features as in training
     method: Method  # trained, on the CPU
     progress: Progress  # the epoch that training has reached
-    scores: Scores | None = None  # of the embeddings, if they were computed after training
+    scores: Scores | Health | None = None  # of the embeddings, if they were computed after training
 
     @property
     def name(self) -> str:
@@ -74,6 +75,10 @@ class Run(Shown):
         if key not in self.__dict__:
             self.__dict__[key] = protocol.digest(self.data)
         return str(self.__dict__[key])
+
+    def health(self) -> Health:
+        """Measure the embeddings without labels, and say what looks wrong."""
+        return health_of(self)
 
     def tell_if_unfinished(self, display: Display) -> None:
         """Say so if training was interrupted and not resumed."""

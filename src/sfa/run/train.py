@@ -18,6 +18,7 @@ from sfa.registry import is_path, known_names
 from sfa.report.page import finite
 from sfa.run.display import Display, display_of
 from sfa.run.evaluate import evaluate_run
+from sfa.run.health import Health
 from sfa.run.parsing import label_of
 from sfa.run.recipe import GivenRecipe, Recipe, as_changes, load_recipe
 from sfa.run.report import REPORT, report_run
@@ -217,16 +218,19 @@ def _folder_to_resume(out: Path | None, source: Source, report: bool) -> tuple[R
 
 
 def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
-    """Score a run and log its scores; without usable labels, say why there are none."""
+    """Score a run and log its scores; without usable labels, say why there are none, and measure its health."""
     protocol = usual_protocol(run.data)
     try:
         protocol.check(run.data)
     except InputError as error:
         display.say(f"No scores: {error}")
-        return run
+        return replace(run, scores=run.health() if task_of(run.data) == "node" else None)
     scores = evaluate_run(run, progress=display)
+    assert not isinstance(scores, Health), "there are labels"
     own = scores.of[protocol.name][-1]
     logged = {metric: own.mean(metric) for metric in own.values}
     logged |= {f"{metric}_std": own.std(metric) for metric in own.values}
     loggers.log({"epoch": run.progress.epoch, "scores": {protocol.name: finite(logged)}})
+    for warning in run.health().warnings if task_of(run.data) == "node" else []:
+        display.say(f"Note: {warning}")
     return replace(run, scores=scores)
