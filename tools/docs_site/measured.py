@@ -8,13 +8,14 @@ from typing import Any
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
+from sfa.paper.plans import RUN_TIME
 from sfa.paper.results_files import Entry
-from sfa.paper.summary import Summary, summary_of
 from sfa.paper.tables.model import mean_and_std
 from sfa.paper.tables.selection import Budget
 from sfa.run import Recipe, load_recipe
 from sfa.run.identity import counts, digest
 from sfa.run.legacy import CORRECTED, modernize, uncorrected
+from sfa.sweep.report import Summary, summarize_seeds
 
 PLAIN, SFA = "none", "sfa"
 
@@ -44,7 +45,7 @@ class Group:
     def summary(self, metric: str, baseline: Group | None = None) -> Summary:
         """What the seeds come to, and how that differs from a baseline."""
         beside = {} if baseline is None else baseline.scores
-        return summary_of(self.scores, beside, metric)
+        return summarize_seeds(self.scores, beside, metric, in_per_cent=self.protocol == RUN_TIME)
 
     def text(self, metric: str) -> str:
         """``82.10 ± 0.45``: the deviation is over seeds, with one seed over its splits."""
