@@ -131,4 +131,4 @@ def test_the_best_has_the_highest_accuracy_on_validation(name: str) -> None:
 
     rivals = [recipe for recipe in TUNED if recipe.endswith(name.removeprefix("best"))]
     assert len(rivals) == 4
-    assert validation(name) > max(map(validation, rivals))
+    assert validation(name) >= max(map(validation, rivals))
