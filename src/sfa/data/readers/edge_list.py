@@ -24,6 +24,7 @@ SOURCE = (*OLD_SOURCE, "head", "sender", "caller", "follower", "user", "customer
 TARGET = (*OLD_TARGET, "tail", "receiver", "callee", "followee", "item", "movie", "product", "book", "song", "friend")
 OLD_WEIGHT = ("weight", "w", "value")
 WEIGHT = (*OLD_WEIGHT, "weights", "edgeweight", "rating", "count", "counts", "strength", "score", "similarity")
+TIME = {"time", "timestamp", "datetime", "date", "day", "month", "year", "createdat", "updatedat"}
 # Nodes of one kind may well be listed under two of these names; other pairs of names tell of two kinds.
 SAME_KIND = {*OLD_SOURCE, *OLD_TARGET, "cites", "head", "tail", "sender", "receiver", "caller", "callee", "follower"}
 SAME_KIND |= {"followee", "friend", "parent", "child", "row", "col", "column"}
@@ -123,7 +124,7 @@ def _is_unnamed(name: str) -> bool:
 
 def _is_index(name: str, values: Any) -> bool:
     """Tell whether this is an index that pandas wrote: numbers of rows, of which some may have been left out."""
-    is_its_name = _is_unnamed(name) or name == "index"
+    is_its_name = _is_unnamed(name) or _key(name) in ("index", "edge")
     return is_its_name and bool(values.is_unique and values.str.fullmatch(r"\d+").all())
 
 
@@ -151,7 +152,7 @@ def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
         return True
     raise InputError(
         f"{path} begins with {first[0]!r} and {first[-1]!r}, which may be a header or an edge between two nodes: "
-        "add a first row source,target."
+        "add a first row source,target, or name the columns with --source and --target (source=, target=)."
     )
 
 
@@ -160,7 +161,7 @@ def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path) -
 
     A weight is never guessed: it has a usual name, or is the third column of a table without a header.
     """
-    width, keys = rows.shape[1], [_key(name) for name in names]
+    width, keys, lower = rows.shape[1], [_key(name) for name in names], [name.lower() for name in names]
     if not names or width == 1:
         if width not in (2, 3):
             raise InputError(
@@ -171,18 +172,18 @@ def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path) -
 
     def find(name: str | None, usual: Sequence[str]) -> int | None:
         if name is None:
-            places = (keys.index(key) for key in usual if key in keys)
+            places = (row.index(key) for row in (lower, keys) for key in usual if key in row)
             return next((place for place in places if names[place] not in asked.given.values()), None)
         if name not in names:
             raise InputError(f"{path} has no column {name!r}; its first row is {', '.join(map(repr, names))}.")
         return names.index(name)
 
     source, target = find(asked.source, SOURCE), find(asked.target, TARGET)
-    lower = {name.lower() for name in names}
-    is_said = bool(asked.source or asked.target or (lower & {*OLD_SOURCE} and lower & {*OLD_TARGET}))
+    is_said = bool(asked.source or asked.target or ({*lower} & {*OLD_SOURCE} and {*lower} & {*OLD_TARGET}))
     none = (width == 2 and asked.weight is None) or (asked.weight == NONE and NONE not in names)
     weight = None if none else find(asked.weight, WEIGHT)
-    left = [i for i in range(int(_is_index(names[0], rows[0])), width) if i not in (source, target, weight)]
+    begin = int(_is_index(names[0], rows[0]))
+    left = [i for i in range(begin, width) if i not in (source, target, weight) and keys[i] not in TIME]
     chosen = [end if end is not None else left.pop(0) for end in (source, target) if end is not None or left]
     if len(chosen) < 2 or any(_is_unnamed(names[end]) for end in chosen):
         raise InputError(
@@ -207,33 +208,33 @@ def _find_old(names: list[str], rows: Any, path: Path) -> tuple[int, int, int | 
 
 def _summary(names: list[str], width: int, columns: tuple[int, int, int | None], edges: Any, weight: Any) -> str:
     """Say which columns were read as what, and how many edges were not kept."""
-    called = [name or "unnamed" for name in names] or [f"column {i + 1}" for i in range(width)]
+    called = [name or "a column without name" for name in names] or [f"column {i + 1}" for i in range(width)]
     source, target, place = columns
     weights = ""
     if place is not None and len(weight):
-        weights = f", weights from {called[place]!r} {weight.min():g} to {weight.max():g}"
+        weights = f", weights from {called[place]!r} {weight.min():.10g} to {weight.max():.10g}"
     ignored = ", ".join(name for i, name in enumerate(called) if i not in columns)
     loops = edges[0] == edges[1]
     zero = np.zeros_like(loops) if weight is None else ~loops & (weight == 0)
     low, high = np.sort(edges[:, ~loops & ~zero], axis=0)
     merged = len(low) - len(distinct(low * (edges.max(initial=0) + 1) + high))
-    dropped = {"repeated pairs merged": merged, "self-loops dropped": loops.sum(), "of weight 0 dropped": zero.sum()}
-    counts = "".join(f", {count} {what}" for what, count in dropped.items() if count)
+    lost = {"repeated pair{} merged": merged, "self-loop{} dropped": loops.sum(), "of weight 0 dropped": zero.sum()}
+    counts = "".join(f", {count} {what.format('' if count == 1 else 's')}" for what, count in lost.items() if count)
     ends = f"{edges.shape[1]} edges {called[source]} -> {called[target]}"
     return f"{ends}{weights}{ignored and ', ignored: '}{ignored}; undirected{counts}"
 
 
 def _note_on_kinds(source: str, target: str, ends: Any) -> str | None:
     """Say so if things of two kinds, as the columns' names tell, are one node because they have the same number."""
-    kinds = _key(source), _key(target)
-    if SAME_KIND & {*kinds} or kinds[0][:3] == kinds[1][:3] or min(map(len, kinds)) < 3:
+    one, other = (_key(name).rstrip("0123456789") for name in (source, target))
+    if SAME_KIND & {one, other} or one[:4] == other[:4] or one[-4:] == other[-4:] or min(len(one), len(other)) < 3:
         return None
     shared = ends["source"][ends["source"].isin(ends["target"])].unique()
     if not len(shared):
         return None
     return (
-        f"{source} {shared[0]} and {target} {shared[0]} are one node, like all {len(shared)} shared numbers; if they "
-        "are two things, say --bipartite (bipartite=True)."
+        f"{source} {shared[0]} and {target} {shared[0]} are one node, and likewise all {len(shared)} numbers that are in "
+        "both columns; if they are two things, say --bipartite (bipartite=True)."
     )
 
 

@@ -209,7 +209,7 @@ def _read_numbers(frame: Any, columns: list[int], path: Path) -> NDArray[np.floa
         found.append(f"node {str(frame.iloc[row, 0])!r}, column {str(cells.columns[i])!r}: {what}{rest}")
     more = f"; and {defect.sum() - 10} more" if defect.sum() > 10 else ""
     raise InputError(
-        f"{path} has cells that are no finite numbers, as all but the first column (the node id) and one called 'label' "
+        f"{path} has cells that are no finite numbers, as all but the first column (the node id) and one named 'label' "
         f"must be; fill or encode them: {'; '.join(found)}{more}."
     )
 
