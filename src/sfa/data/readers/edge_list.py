@@ -233,7 +233,7 @@ def _note_on_kinds(source: str, target: str, ends: Any) -> str | None:
     if not len(shared):
         return None
     return (
-        f"{source} {shared[0]} and {target} {shared[0]} are one node, and likewise all {len(shared)} numbers that are in "
+        f"{source} {shared[0]} and {target} {shared[0]} are one node, and so are all {len(shared)} numbers that are in "
         "both columns; if they are two things, say --bipartite (bipartite=True)."
     )
 
