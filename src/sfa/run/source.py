@@ -49,7 +49,7 @@ class Source:
     def check(self) -> None:
         """Raise if there are options for data that were not named, or for data in memory."""
         others = ("data", "data_root", "node_features")
-        of_files = [key for key, value in vars(self).items() if value and key not in others]
+        of_files = [key for key, value in vars(self).items() if key not in others and value]
         if self.in_memory and of_files:
             raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
         if self.data is None and (of_files or self.node_features):
