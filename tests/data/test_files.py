@@ -205,7 +205,7 @@ def test_a_gml_file_without_names_is_read_by_its_ids(tmp_path: Path) -> None:
     assert data.x.tolist() == [[1], [2]]
 
 
-def test_a_third_column_of_numbers_is_the_weight_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_third_column_is_the_weight_if_it_is_called_so(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("source,target,count\na,b,5\nb,c,2\n")
     assert load(tmp_path / "e.csv", node_features="degree").edge_weight.tolist() == [5, 5, 2, 2]
     (tmp_path / "e.csv").write_text("source,target,kind\na,b,likes\nb,c,knows\n")

@@ -8,6 +8,7 @@ from sfa.data.downloads import DatasetInfo as DatasetInfo
 from sfa.data.graph import build_graph as build_graph, build_graphs as build_graphs
 from sfa.data.images import as_images as as_images, build_images as build_images
 from sfa.data.load import find as find, load as load, locate as locate, names as names
+from sfa.data.readers.edge_list import EdgeColumns as EdgeColumns, describe as describe
 from sfa.data.readers.graph import read_graph as read_graph
 from sfa.data.readers.image_folder import left_out_remark as left_out_remark
 from sfa.data.structural import NodeFeatures as NodeFeatures, remark as remark

@@ -15,6 +15,7 @@ from sfa.data.downloads import DatasetInfo, existing
 from sfa.data.image_sets import CIFAR10, CIFAR100, DIGITS, IMAGENET100, LocalSet
 from sfa.data.images import as_images, read_image_arrays
 from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
+from sfa.data.readers.edge_list import EdgeColumns
 from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.image_folder import holds_images, read_image_folder
@@ -144,6 +145,10 @@ def load(
     node_features: str | None = None,
     image_size: int | None = None,
     skip_corrupt: bool = False,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    bipartite: bool = False,
     on_image: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Return the graph, graph set or image set of a name (see `names`) or of a file or folder.
@@ -153,16 +158,18 @@ def load(
     a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the environment
     variable SFA_DATA (`Planetoid/CiteSeer/raw/…`), then in the cache, into which they are downloaded if need be.
 
-    For `features`, `labels` and `node_features` see `read_graph`, for the other options `read_image_folder`. A graph
-    set without features gets `degree` ones unasked, and `sfa.data.remark` says so.
+    For `features`, `labels` and `node_features` see `read_graph`, for `source`, `target`, `weight` and `bipartite`, of
+    edge lists, `EdgeColumns`, for the other options `read_image_folder`. `sfa.data.describe` says what was read. A
+    graph set without features gets `degree` ones unasked, and `sfa.data.remark` says so.
     """
     of_graphs: dict[str, Any] = {"features": features, "labels": labels, "node_features": node_features}
+    columns = EdgeColumns(source, target, weight, bipartite)
     of_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
     dataset = find(name_or_path)
     if dataset is not None:
         own = "labels" if dataset.task == "image" else "features and labels"
         others = ": others are given only with a file's path"
-        _refuse(f"The data set {name_or_path} has its own {own}", others, **of_graphs)
+        _refuse(f"The data set {name_or_path} has its own {own}", others, **of_graphs, **columns.given)
         if dataset is IMAGENET100:
             return dataset.load(root, on_image=on_image, **of_folders)
         _refuse(f"The data set {name_or_path} is no folder of images", **of_folders)
@@ -177,11 +184,11 @@ def load(
         raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
     is_of_images = holds_images(path)
     if is_of_images:
-        _refuse(f"{path} holds images", features=features, node_features=node_features)
+        _refuse(f"{path} holds images", features=features, node_features=node_features, **columns.given)
         if path.is_dir():
             return read_image_folder(path, labels=labels, on_image=on_image, **of_folders)
     _refuse(f"{path} is no folder of images", **of_folders)
-    return read_image_arrays(path, labels=labels) if is_of_images else read_graph(path, **of_graphs)
+    return read_image_arrays(path, labels=labels) if is_of_images else read_graph(path, **of_graphs, columns=columns)
 
 
 def _refuse(because: str, hint: str = "", **given: object) -> None:

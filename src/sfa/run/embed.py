@@ -60,14 +60,18 @@ def embed_run(
     node_features: str | None = None,
     image_size: int | None = None,
     skip_corrupt: bool = False,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    bipartite: bool = False,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
 ) -> Embeddings:
     """Compute the embeddings of all nodes, graphs or images, with their ids; write them to a file if one is named.
 
-    ``features``, ``labels``, ``node_features``, ``image_size`` and ``skip_corrupt`` say how other data are read, as for
-    :func:`~sfa.run.train_run`; ``data_root``, ``threads`` and ``progress`` are as for :func:`~sfa.run.evaluate_run`.
+    ``features`` to ``bipartite`` say how other data are read, as for :func:`~sfa.run.train_run`; ``data_root``,
+    ``threads`` and ``progress`` are as for :func:`~sfa.run.evaluate_run`.
 
     Args:
         out: File to write: ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
@@ -76,26 +80,27 @@ def embed_run(
         with_labels: Add each one's label, and the label that a probe gives it.
     """
     set_threads(threads)
-    target = None if out is None else Path(out)
-    if target is not None:
-        check_export(target, layout)
-    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
-    source.check()
+    path = None if out is None else Path(out)
+    if path is not None:
+        check_export(path, layout)
+    edges = (source, target, weight, bipartite)
+    origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *edges)
+    origin.check()
     folder = run.folder if isinstance(run, Run) else RunFolder.open(Path(run))
-    if target is not None and target.exists():
-        read = source if data is not None else recorded_source(folder, source.data_root)
+    if path is not None and path.exists():
+        read = origin if data is not None else recorded_source(folder, data_root)
         given = (None if read.in_memory else read.data, read.features, read.labels)
         files = [Path(file).expanduser() for file in given if file is not None]
-        if any(file.exists() and target.samefile(file) for file in files):
-            raise InputError(f"{target} holds the data to be embedded: choose another --out.")
-    opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, source)
+        if any(file.exists() and path.samefile(file) for file in files):
+            raise InputError(f"{path} holds the data to be embedded: choose another --out.")
+    opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, origin)
     if with_labels and opened.data.get("y") is None:
         raise InputError(f"--with-labels writes labels, and {opened.data.name} has none: give some by --labels.")
     display, task = display_of(progress), task_of(opened.data)
     z = opened.method.embed(opened.data)
     columns = _label_columns(z, opened.data, display) if with_labels else None
-    found = Embeddings(z.numpy(), opened.data[f"{task}_ids"], task, columns, target)
-    if target is not None:
+    found = Embeddings(z.numpy(), opened.data[f"{task}_ids"], task, columns, path)
+    if path is not None:
         about = {
             "method": opened.name,
             "data": str(opened.data.name),
@@ -103,7 +108,7 @@ def embed_run(
             "recipe": yaml.safe_dump(opened.recipe.as_dict(), sort_keys=False),
             "version": version("sfa"),
         }
-        write_embeddings(target, found.z, found.ids, item=task, layout=layout, columns=columns, about=about)
+        write_embeddings(path, found.z, found.ids, item=task, layout=layout, columns=columns, about=about)
     opened.tell_if_unfinished(display)
     tell_of_data(opened.data, display)
     display.say(found.notes()[0])

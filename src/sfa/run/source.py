@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
 
-from sfa.data import as_graph, as_graphs, as_images, find, fingerprint, left_out_remark, load, remark
+from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
 from sfa.data.convert import is_one_graph
+from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
 from sfa.errors import InputError
 from sfa.run.display import Display, counted
@@ -30,6 +31,10 @@ class Source:
     node_features: str | None = None
     image_size: int | None = None
     skip_corrupt: bool = False
+    source: str | None = None  # columns of an edge list, as for EdgeColumns
+    target: str | None = None
+    weight: str | None = None
+    bipartite: bool = False
 
     @property
     def in_memory(self) -> bool:
@@ -43,14 +48,13 @@ class Source:
 
     def check(self) -> None:
         """Raise if there are options for data that were not named, or for data in memory."""
-        of_files = (self.features, self.labels, self.image_size, self.skip_corrupt)
-        if self.in_memory and any(of_files):
-            raise InputError(
-                "features, labels, image_size and skip_corrupt belong to files: data in memory have their own."
-            )
-        if self.data is None and any((*of_files, self.node_features)):
-            names = "--features, --labels, --node-features, --image-size and --skip-corrupt"
-            raise InputError(f"{names} belong to data: name those too, or leave these out.")
+        others = ("data", "data_root", "node_features")
+        of_files = [key for key, value in vars(self).items() if key not in others and value]
+        if self.in_memory and of_files:
+            raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
+        if self.data is None and (of_files or self.node_features):
+            names = "--features, --labels, --source, --target, --weight, --bipartite, --node-features, --image-size"
+            raise InputError(f"{names} and --skip-corrupt belong to data: name those too, or leave these out.")
 
     def load(self, display: Display | None = None) -> Data:
         """Read the data, and show the progress of reading a folder of images."""
@@ -104,11 +108,13 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None) -> Source:
     """Return the source of the run's data; a data root given now replaces the recorded one."""
-    given, kinds = recorded(folder, "source", dict), {"image_size": int | None, "skip_corrupt": bool}
+    given, kinds = recorded(folder, "source", dict), {"image_size": int | None, "skip_corrupt": bool, "bipartite": bool}
     if not all(isinstance(value, kinds.get(key, str | None)) for key, value in given.items()):
         raise InputError(f"{folder.path / 'run.json'} is damaged: its source does not hold what it should.")
     known = {one.name: given[one.name] for one in fields(Source) if one.name in given}
-    source = Source(**{"data": None, **known})
+    may_have_edges = known.get("data") and find(known["data"]) is None and not holds_images(known["data"])
+    old = {} if "weight" in given or not may_have_edges else {"weight": OLD_RULES}
+    source = Source(**{"data": None, **old, **known})
     return source if data_root is None else replace(source, data_root=data_root)
 
 
@@ -143,7 +149,7 @@ def require_same_features(data: Data, in_features: int, features_of: str | None,
 
 
 def tell_of_data(data: Data, display: Display) -> None:
-    """Say so if the features of nodes are not their own, or if images were left out."""
-    for message in (remark(data), left_out_remark(data)):
+    """Say what was read of an edge list, and so if features of nodes are not their own or images were left out."""
+    for message in (describe(data) if "edges_read" in data else None, remark(data), left_out_remark(data)):
         if message is not None:
             display.say(message)

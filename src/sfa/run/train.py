@@ -44,6 +44,10 @@ def train_run(
     node_features: str | None = None,
     image_size: int | None = None,
     skip_corrupt: bool = False,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    bipartite: bool = False,
     data_root: str | Path | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -55,8 +59,7 @@ def train_run(
 ) -> Run:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 
-    ``features``, ``labels``, ``node_features``, ``image_size``, ``skip_corrupt`` and ``data_root`` say how files are
-    read; they are the options of ``sfa train``.
+    ``features`` to ``data_root`` say how files are read; they are the options of ``sfa train``.
 
     Args:
         data: A data set's name, a file, a folder of graphs or images, or an object: a PyG ``Data`` or data set, a list
@@ -79,32 +82,33 @@ def train_run(
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)
     set_threads(threads)
-    source = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt)
+    columns = (source, target, weight, bipartite)
+    origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     with Loggers(log, tell if is_first else display.say) as loggers:
         raw = task = None
         if resume:
-            folder, source = _folder_to_resume(path, source, report)
-            settled = settled_recipe(folder, recipe, asked, source.dataset)
+            folder, origin = _folder_to_resume(path, origin, report)
+            settled = settled_recipe(folder, recipe, asked, origin.dataset)
         else:
             if path is not None:
                 _check_out(path)
-            task = source.task()
-            raw = _load(source, display) if task is None else None  # on which the recipe depends
-            settled = asked_recipe(recipe, task or task_of(raw), source.dataset, asked)
+            task = origin.task()
+            raw = _load(origin, display) if task is None else None  # on which the recipe depends
+            settled = asked_recipe(recipe, task or task_of(raw), origin.dataset, asked)
         if settled.training.precision != "32":
             fabric = make_fabric(device, settled.training.precision)
         if raw is None and not resume:
-            _check_before_reading(settled, task, source, path)
-        raw = _load(source, display) if raw is None else raw
+            _check_before_reading(settled, task, origin, path)
+        raw = _load(origin, display) if raw is None else raw
         if resume:
             require_same_data(folder, raw)
             run = train_in(folder.path, settled, raw, device=fabric, display=display, loggers=loggers)
         else:
-            if recipe is None and (hint := hint_at_recipes(settled, source.dataset)):
+            if recipe is None and (hint := hint_at_recipes(settled, origin.dataset)):
                 display.say(hint)
             path = path or free_path(Path("runs") / _default_name(raw, settled))
-            run = train_in(path, settled, raw, source=source, device=fabric, display=display, loggers=loggers)
+            run = train_in(path, settled, raw, source=origin, device=fabric, display=display, loggers=loggers)
         with translate_connection_errors():
             barrier_and_destroy()
         if not is_first:

@@ -17,9 +17,10 @@ from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_gra
 from sfa.data.downloads import existing, explain_damage
 from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
+from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
-from sfa.data.readers.tables import parse_ids, read_edge_list, read_features, read_labels, read_pairs
+from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
 from sfa.folders import PathLike
@@ -35,13 +36,14 @@ def read_graph(
     features: PathLike | None = None,
     labels: PathLike | None = None,
     node_features: str | None = None,
+    columns: EdgeColumns = BY_NAME,
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
     The file is a `.npz` (see `read_npz`), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG Data), `.gml` or `.graphml`;
     nothing in it is ever run or unpickled. A graph set is a folder (see `read_graph_folder`), a `.npz` with a key `ptr`
     or a `.pt` with a list of PyG Data; `labels` are then its graphs'. Where there are no features, `node_features` says
-    what to make them of: `degree`, `random` or `spectral`.
+    what to make them of: `degree`, `random` or `spectral`. `columns` are those of edge lists.
     """
     if node_features is not None:
         NodeFeatures.parse(node_features)  # before anything is read
@@ -52,7 +54,7 @@ def read_graph(
                 f"{full} is a folder of graphs, so leave out features= (--features): those of the graph NAME are "
                 "looked for in NAME.features.csv or NAME.features.npy there."
             )
-        return read_graph_folder(full, labels=labels, node_features=node_features)
+        return read_graph_folder(full, labels, node_features, columns)
     if full.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"A graph cannot be read from {full}: its suffix must be one of {', '.join(SUFFIXES)}. Images are given as "
@@ -60,7 +62,7 @@ def read_graph(
         )
     label_path = None if labels is None else existing(labels, "label")
     table = None if features is None else read_features(existing(features, "feature"))
-    raw = _read_raw(full, table, label_path, node_features)
+    raw = _read_raw(full, table, label_path, node_features, columns)
     is_set = raw.get("ptr") is not None
     if table is not None:
         if is_set:
@@ -76,10 +78,12 @@ def read_graph(
         ids = raw.get("graph_ids" if is_set else "node_ids")
         count = len(raw.ptr) - 1 if is_set else count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index)
         raw.y = read_labels(label_path, range(count) if ids is None else ids, "graph" if is_set else "node")
-    return build(raw, name=full.stem, node_features=node_features)
+    data = build(raw, name=full.stem, node_features=node_features)
+    data.update({key: raw[key] for key in ("edges_read", "edges_note") if raw.get(key)})
+    return data
 
 
-def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_features: str | None = None) -> Data:
+def read_graph_folder(folder: Path, labels: PathLike | None, node_features: str | None, columns: EdgeColumns) -> Data:
     """Read the graphs of a folder, in the order of their file names; a graph is called by its file's name.
 
     Each file that `read_graph` can read is a graph; others, and folders, are left alone. `NAME.features.csv` (or
@@ -112,15 +116,20 @@ def read_graph_folder(folder: Path, *, labels: PathLike | None = None, node_feat
     lonely = next((one for one in tables if one not in ids), None)
     if lonely is not None:
         raise InputError(f"{tables[lonely]} has the features of a graph {lonely!r}, which {folder} does not have.")
-    raw = join_graphs([_read_member(graph, tables.get(graph.stem)) for graph in graphs], ids)
+    raw = join_graphs([_read_member(graph, tables.get(graph.stem), columns) for graph in graphs], ids)
     if label_path is not None:
         raw.y = read_labels(label_path, ids, "graph")
     return build(raw, name=folder.resolve().name or "graphs", node_features=node_features)
 
 
-def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features: str | None) -> Data:
+def _read_raw(
+    path: Path, table: Data | None, labels: Path | None, node_features: str | None, columns: EdgeColumns
+) -> Data:
     """Read a graph file; an edge list takes its nodes from the features, or from itself and the labels."""
     if path.suffix.lower() in READERS:
+        if columns.given:
+            options = ", ".join(f"--{key} ({key}=)" for key in columns.given)
+            raise InputError(f"{path} is no edge list (.csv, .tsv, .txt), so leave out {options}.")
         with explain_damage(path):
             return READERS[path.suffix.lower()](path)
     if table is None and node_features is None:
@@ -128,7 +137,7 @@ def _read_raw(path: Path, table: Data | None, labels: Path | None, node_features
     ids = None if table is None else table.get("node_ids") or range(len(table.x))
     others = [] if labels is None or table is not None else read_pairs(labels)[0]
     with explain_damage(path):
-        return read_edge_list(path, ids, others)
+        return read_edge_list(path, ids, others, columns)
 
 
 def _no_features(path: Path) -> InputError:
@@ -139,10 +148,10 @@ def _no_features(path: Path) -> InputError:
     )
 
 
-def _read_member(path: Path, features: Path | None) -> Data:
+def _read_member(path: Path, features: Path | None, columns: EdgeColumns) -> Data:
     """Read one graph of a folder."""
     table = None if features is None else read_features(features)
-    raw = _read_raw(path, table, None, "degree")
+    raw = _read_raw(path, table, None, "degree", columns)
     if raw.get("ptr") is not None:
         raise InputError(f"{path} is a graph set itself, but each file of a folder is one graph.")
     if table is not None:

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import re
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -22,9 +21,6 @@ from sfa.tasks import Task
 
 ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
 LABEL_NAMES = ("label", "labels", "y", "class", "subject")
-SOURCE = {"source", "src", "from", "u", "node1", "sourcenodeid", "citing"}
-TARGET = {"target", "dst", "to", "v", "node2", "targetnodeid", "cited"}
-WEIGHT = {"weight", "w", "value"}
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
 MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
 
@@ -133,83 +129,6 @@ def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> t
     return named[start:], texts[start:]
 
 
-def read_edge_list(path: Path, ids: Sequence[Any] | None = None, others: Iterable[str] = ()) -> Data:
-    """Return the edges as positions of the nodes `ids`, or else of those that the edges and `others` name.
-
-    Those are in ascending order if all are integers, otherwise in the order in which they first occur.
-    """
-    frame = TextTable(path).read_text()
-    nodes = None if ids is None else pd.Index([str(one) for one in ids])
-    has_header = _has_header(frame, nodes, path)
-    source, target, weight = _find_columns(frame, has_header, path)
-    rows = frame.iloc[int(has_header) :]
-    if rows.empty and ids is None:
-        raise InputError(f"{path} has a header and no edges.")
-    if nodes is None or ids is None:
-        named = pd.concat([rows[source], rows[target]]).sort_index(kind="stable").unique()
-        ids = parse_ids(dict.fromkeys([*named, *others]))
-        ids = sorted(ids) if isinstance(ids[0], int) else ids
-        nodes = pd.Index([str(one) for one in ids])
-    edges = np.stack([nodes.get_indexer(rows[end]) for end in (source, target)]).astype(np.int64)
-    if (edges < 0).any():
-        first = (edges < 0).any(axis=0).argmax()
-        pair = rows[[source, target]].iloc[first].tolist()
-        strange = pair[(edges[:, first] < 0).argmax()]
-        raise InputError(
-            f"{path} has an edge {pair[0]!r} - {pair[1]!r}, but the features have no node {strange!r} (they have "
-            f"{len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if it is the header, call its columns source and target."
-        )
-    raw = Data(edge_index=edges, node_ids=list(ids), num_nodes=len(ids))
-    if weight is not None:
-        wrong = next((text for text in rows[weight] if not is_number(text)), None)
-        if wrong is not None:
-            raise InputError(f"{path} has the edge weight {wrong!r}, which is no number.")
-        raw.edge_weight = np.array(rows[weight].tolist(), dtype=float)
-    return raw
-
-
-def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
-    """Tell whether the first row is a header: it says source and target, or all other rows are integers."""
-    first, ends = frame.iloc[0].tolist(), frame.iloc[1:, :2]
-    if nodes is not None and all(cell in nodes for cell in first[:2]):  # a node may well be called "u" or "source"
-        return False
-    names = {cell.lower() for cell in first}
-    if names & SOURCE and names & TARGET:
-        return True
-    integers = [re.fullmatch(r"-?\d+", cell) is not None for cell in first[:2]]
-    if not any(integers) and len(ends) and all(ends[column].str.fullmatch(r"-?\d+").all() for column in ends):
-        return True
-    if nodes is not None:
-        return False
-    if len(first) > 2 or all(integers):
-        return len(first) == 3 and not is_number(first[2])
-    if not ends.isin(first).any(axis=None):
-        raise InputError(
-            f"{path} begins with {first[0]!r} and {first[-1]!r}, which may be a header or an edge between two nodes: "
-            "add a first row source,target."
-        )
-    return False
-
-
-def _find_columns(frame: Any, has_header: bool, path: Path) -> tuple[int, int, int | None]:
-    """Return the columns of sources, targets and weights: as a header says, else in this order."""
-    width = frame.shape[1]
-    names = [cell.lower() for cell in frame.iloc[0]] if has_header else []
-    found = (next((i for i, name in enumerate(names) if name in known), None) for known in (SOURCE, TARGET, WEIGHT))
-    source, target, weight = found
-    if source is not None and target is not None:
-        if weight is None and width == 3:  # whatever it is called, a third column of numbers is the weight
-            third = 3 - source - target
-            weight = third if all(map(is_number, frame[third].iloc[1:])) else None
-        return source, target, weight
-    if width not in (2, 3):
-        raise InputError(
-            f"{path} has {width} column{'' if width == 1 else 's'}; an edge list has source, target and perhaps "
-            "weight, or a header that says which columns these are."
-        )
-    return 0, 1, 2 if width == 3 else None
-
-
 def read_features(path: Path) -> Data:
     """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
 
@@ -254,26 +173,45 @@ def _parse_frame(frame: Any, path: Path) -> Data:
         raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
     label = _label_column(names)
     columns = [i for i in range(1, len(names)) if i != label]
-    for i in columns:
-        if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[i]):
-            example = next((one for one in frame.iloc[:, i] if isinstance(one, str) and not is_number(one)), "text")
-            raise InputError(
-                f"{path} has {example!r} in its column {names[i]!r}, but every column after the first (the "
-                f"node id) must be numbers, but for one called 'label'."
-            )
     ids = frame.iloc[:, 0]
     if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
         raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
     repeated = ids[ids.astype(str).duplicated()].tolist()
     if repeated:
         raise InputError(f"{path} has the node id {str(repeated[0])!r} more than once; ids must be unique.")
-    table = Data(x=frame.iloc[:, columns].to_numpy(dtype=np.float64, na_value=np.nan), node_ids=parse_ids(ids))
+    table = Data(x=_read_numbers(frame, columns, path), node_ids=parse_ids(ids))
     if label is not None:
         labels = frame.iloc[:, label]
         if not pd.api.types.is_numeric_dtype(labels.dtype):
             labels = pd.Series(parse_labels(["" if pd.isna(one) else str(one).strip() for one in labels]), dtype=object)
         table.y = labels.to_numpy(dtype=object)
     return table
+
+
+def _read_numbers(frame: Any, columns: list[int], path: Path) -> NDArray[np.float64]:
+    """Return the numbers of some columns; raise with the node and the column of every cell that has none."""
+    cells = frame.iloc[:, columns]
+    texts = [i for i, dtype in enumerate(cells.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
+    numbers = {i: pd.to_numeric(cells.iloc[:, i].astype(str), errors="coerce") for i in texts}
+    table = pd.concat([numbers.get(i, cells.iloc[:, i]) for i in range(len(columns))], axis=1) if texts else cells
+    values = np.asarray(table.to_numpy(dtype=np.float64, na_value=np.nan))
+    largest = np.finfo(np.float32).max
+    if not values.size or max(-values.min(), values.max()) <= largest:
+        return values
+    defect = ~(np.abs(values) <= largest)
+    whole = defect.all(axis=0) & (len(values) > 1)
+    defect[1:, whole] = False  # one line for a column without a number
+    found = []
+    for row, i in np.argwhere(defect)[:10]:
+        value = cells.iloc[row, i]
+        what = "empty" if pd.isna(value) else repr(value) if i in numbers else f"{value:g}"
+        rest = " (no row has a number)" if whole[i] else ""
+        found.append(f"node {str(frame.iloc[row, 0])!r}, column {str(cells.columns[i])!r}: {what}{rest}")
+    more = f"; and {defect.sum() - 10} more" if defect.sum() > 10 else ""
+    raise InputError(
+        f"{path} has cells that are no finite numbers, as all but the first column (the node id) and one named 'label' "
+        f"must be; fill or encode them: {'; '.join(found)}{more}."
+    )
 
 
 def _label_column(names: list[str]) -> int | None:
