@@ -130,15 +130,14 @@ class NeighborContrast(Method):
         return bool(mannwhitneyu(near.cpu(), far.cpu(), alternative="greater").pvalue < SIGNIFICANT)
 
     def remarks(self) -> list[str]:
-        """Say what was found out about the graph, if it is not the usual."""
-        if int(self.reach) == 2:
-            return ["Neighbors differ in their features, and nodes two steps apart are alike: those are the positives."]
-        if int(self.reach) == 0:
-            return [
-                "Neighbors are no more alike in their features than random nodes, so edges play no part in training. "
-                "Compare the scores with those of raw features: this graph may not help."
-            ]
-        return []
+        """Say how the features are weighted, and what was found out about the graph if it is not the usual."""
+        about_graph = {
+            2: "Neighbors differ in their features, and nodes two steps apart are alike: those are the positives.",
+            0: "Neighbors are no more alike in their features than random nodes, so edges play no part in training. "
+            "Compare the scores with those of raw features: this graph may not help.",
+        }
+        found = about_graph.get(int(self.reach))
+        return self.closed_form.remarks() + ([found] if found else [])
 
     def positives(self, data: Data, seeds: Tensor, generator: torch.Generator | None) -> Tensor:
         """Draw a positive for each of the nodes ``(k,)``."""

@@ -106,6 +106,14 @@ class Propagate(Method):
         directions = v[:, kept] * relative_powers(sigma[kept], self.power - 1)
         self.projection.zero_()[:, : directions.shape[1]] = directions
 
+    def remarks(self) -> list[str]:
+        """Say how the features are weighted, if they are."""
+        if bool(self.shift.any()):
+            return ["Features are dense or negative numbers, so the method standardizes their columns."]
+        if bool((self.scale != 1).any()):
+            return ["Features are words or counts, so the method weights them by inverse document frequency."]
+        return []
+
     def weigh(self, x: Tensor) -> Tensor:
         r"""Weight features ``(k, d)``, dense or CSR; unless they are standardized, scale rows to length √d."""
         if bool(self.shift.any()):
