@@ -35,7 +35,7 @@ def demo(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Embed the bundled Cora by GRACE with and without SFA and by the default method. Some 3 minutes.
+    """Embed the bundled Cora by GRACE with and without SFA and by the default method. Some 3 to 6 minutes.
 
     Without graph augmentation SFA is the paper's Algorithm 1, with graph augmentation its gentle form.
 
