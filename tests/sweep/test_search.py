@@ -23,7 +23,7 @@ from sfa.evaluate.inputs import labels_of
 from sfa.run import Recipe, load_recipe
 from sfa.run.identity import LATER
 from sfa.run.legacy import STEPS, flatten
-from sfa.sweep import Record, Search, SearchCallback, Settings, Space, best_of, recipe_of
+from sfa.sweep import Record, Search, SearchCallback, Settings, Space, best_of, make_report, recipe_of
 from sfa.sweep import search as module
 from sfa.sweep.development import development_part
 from sfa.sweep.trials import Trials
@@ -92,6 +92,8 @@ def test_trials_that_differ_in_postprocessing_share_a_training(planted_file: Pat
         (score,) = alone.train_and_score(recipe, alone.hidden, [alone.validation], "cpu", SearchCallback())
         assert score.mean() == record.value
     assert len({record.value for record in records}) > 2, "the steps make a difference"
+    make_report(made, seeds=[1], device="cpu")
+    assert not (made.folder / "runs").exists(), "and so are those of the report"
 
 
 @pytest.mark.slow

@@ -89,6 +89,7 @@ def make_report(
             content["runs"] = list(runs.values())
             _write(search, content)
             callback.on_report_end(arm, seed, failure)
+    search.remove_shared_weights()
     chosen = {place: run for place, run in runs.items() if place[1] in fresh}
     names = tuple(protocol.name for protocol in protocols)
     table, first = {}, next(iter(search.arms))

@@ -146,9 +146,14 @@ class Search:
                         break
                     time.sleep(1)
             records = self.records(opened)
-        if self.shares_training and not self.unfinished(records, trials):
-            shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        if not self.unfinished(records, trials):
+            self.remove_shared_weights()
         return records
+
+    def remove_shared_weights(self) -> None:
+        """Remove the run folders that trials share, at the end of a search or of its report."""
+        if self.shares_training:
+            shutil.rmtree(self.folder / "runs", ignore_errors=True)
 
     def _run_next(
         self, trials: Trials, arm: str, total: int, device: str, strict: bool, callback: SearchCallback
