@@ -12,5 +12,6 @@ from sfa.losses.negative_sampling import normalized_jensen_shannon as normalized
 from sfa.losses.negative_sampling import reconstruction as reconstruction
 from sfa.losses.nt_xent import info_nce as info_nce, nt_xent as nt_xent
 from sfa.losses.without_negatives import barlow_twins as barlow_twins, bootstrap_latent as bootstrap_latent
-from sfa.losses.without_negatives import cca as cca, sinkhorn as sinkhorn, swapped_prediction as swapped_prediction
+from sfa.losses.without_negatives import cca as cca, scattering as scattering, sinkhorn as sinkhorn
+from sfa.losses.without_negatives import swapped_prediction as swapped_prediction
 from sfa.spectral.schatten import schatten_penalty as schatten_penalty

@@ -101,6 +101,21 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
     return 2 - 2 * distributed.all_reduce_sum(cosines, across_processes) / n
 
 
+def scattering(z: Tensor) -> Tensor:
+    r"""Keep the directions of embeddings ``(n, d)`` away from their mean.
+
+    From "Exploitation of a Latent Mechanism in Graph Contrastive Learning: Representation Scattering" (SGRL).
+
+    .. math:: -\frac{1}{n} \sum_i \lVert u_i - c \rVert^2, \qquad
+        u_i = \frac{z_i}{\lVert z_i \rVert}, \quad c = \frac{1}{n} \sum_i u_i
+
+    It is 0 if all rows have one direction, and -1 at best, if their directions cancel.
+    """
+    check_one_shape("Embeddings", z, rows=len(z), at_least=1)
+    u = _directions(z)
+    return -(u - u.mean(0)).square().sum() / len(z)
+
+
 def _directions(rows: Tensor) -> Tensor:
     """Return rows of length one; rows of length zero as they are, with a gradient that is finite."""
     # Scaled by its largest entry first: squares of float32 numbers below 1e-23 underflow to zero.

@@ -13,6 +13,7 @@ from sfa.methods.bgrl import BGRL as BGRL
 from sfa.methods.dgi import DGI as DGI, MVGRL as MVGRL
 from sfa.methods.sugrl import SUGRL as SUGRL
 from sfa.methods.signa import SIGNA as SIGNA
+from sfa.methods.sgrl import SGRL as SGRL
 from sfa.methods.merit import MERIT as MERIT
 from sfa.methods.cca_ssg import CCASSG as CCASSG
 from sfa.methods.costa import COSTA as COSTA
