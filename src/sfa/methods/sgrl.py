@@ -73,7 +73,8 @@ class SGRL(Method):
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
-        h = spread = self.encoder.embed(data)
+        h: Tensor = self.encoder.embed(data)
+        spread = h
         for _ in range(self.hops):
             spread = propagate(spread, propagation_of(data, h.dtype))
         return h + spread
