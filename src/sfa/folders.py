@@ -1,6 +1,7 @@
 """Find the folders of data sets and of the cache, without any library that reads data."""
 
 import os
+import stat
 from pathlib import Path
 
 from sfa.errors import InputError
@@ -14,9 +15,9 @@ def data_root(root: PathLike | None = None) -> Path:
     given, origin = (os.environ.get(VARIABLE), f"set in {VARIABLE}") if root is None else (root, "given as data root")
     if not given:
         return cache_folder()
-    folder = Path(given).expanduser()
-    if not folder.is_dir():
-        what = f"{origin} is not a folder" if folder.exists() else f"{origin} does not exist"
+    folder = expand_user(given)
+    if not os.path.isdir(folder):
+        what = f"{origin} is not a folder" if os.path.exists(folder) else f"{origin} does not exist"
         raise InputError(f"The folder {folder} {what}; it should hold Planetoid/, Amazon/, TUDataset/ or the like.")
     return folder
 
@@ -31,3 +32,33 @@ def find_place(root: PathLike | None, *places: str) -> Path | None:
     """Return the first of these, in the user's root or else in the cache, that is a file or a folder with content."""
     paths = (base / place for base in (data_root(root), cache_folder()) for place in places)
     return next((path for path in paths if path.is_file() or (path.is_dir() and any(path.iterdir()))), None)
+
+
+def expand_user(path: PathLike) -> Path:
+    """Return the path with the home folder in place of `~` or `~user`."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"The path {os.fspath(path)!r} begins with the home folder of no known user.") from error
+
+
+def require_regular_file(path: PathLike, what: str | None = None, *, max_bytes: int | None = None) -> Path:
+    """Return the path, `~` expanded, of an ordinary file (or a link to one) to read, of at most ``max_bytes``.
+
+    A pipe would be waited for, and a device can be read for ever. An error calls the file ``what`` ("The recipe x").
+    """
+    full = expand_user(path)
+    what = what or str(full)
+    try:
+        status = full.stat()
+    except FileNotFoundError:
+        raise InputError(f"{what} does not exist.") from None
+    except (OSError, ValueError) as error:  # a name that is too long, a loop of links, a null character
+        raise InputError(f"{what} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError(f"{what} is a folder; give a file in it.")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{what} is no ordinary file but a pipe, a device or the like; save it to a file first.")
+    if max_bytes is not None and status.st_size > max_bytes:
+        raise InputError(f"{what} has {status.st_size} bytes, and at most {max_bytes} are read.")
+    return full

@@ -14,7 +14,15 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.errors import InputError, SfaError
-from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
+from sfa.folders import (
+    VARIABLE,
+    PathLike,
+    cache_folder,
+    data_root,
+    expand_user,
+    find_place,
+    require_regular_file,
+)
 from sfa.tasks import Task
 
 
@@ -34,15 +42,12 @@ def writable_cache() -> Path:
 
 def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
     """Return the path of an ordinary file (or perhaps a folder) that exists."""
-    full = Path(path).expanduser()
-    with explain_damage(f"The {kind} file {full}"):
-        if full.is_file() or (or_folder and full.is_dir()):
-            return full
-        if or_folder and not full.exists():
-            raise InputError(f"There is no file or folder {full}.")
-        # A pipe or a device can be read once, or for ever.
-        there = "is a folder; give a file in it" if full.is_dir() else "is no ordinary file; save it to one first"
-        raise InputError(f"The {kind} file {full} {there if full.exists() else 'does not exist'}.")
+    full = expand_user(path)
+    if or_folder and os.path.isdir(full):
+        return full
+    if or_folder and not os.path.lexists(full):
+        raise InputError(f"There is no file or folder {full}.")
+    return require_regular_file(full, f"The {kind} file {full}")
 
 
 @contextlib.contextmanager
