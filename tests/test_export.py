@@ -17,7 +17,7 @@ import torch
 from sfa.errors import InputError
 from sfa.export import WRITERS, check_export, write_embeddings
 
-SUFFIXES = [".npz", ".parquet", ".csv", ".pt", ".h5ad"]
+SUFFIXES = [".npz", ".parquet", ".csv", ".tsv", ".npy", ".pt", ".h5ad"]
 Z = np.arange(6, dtype=np.float32).reshape(3, 2) / 3
 
 
@@ -37,8 +37,12 @@ def read_back(path: Path, item: str = "node") -> tuple[list[Any], np.ndarray]:
         table = pyarrow.parquet.read_table(path).to_pydict()
         ids = table.pop(f"{item}_id")
         return ids, np.array(list(table.values()), dtype=np.float32).T
+    if path.suffix == ".npy":
+        ids, empty = read_back(path.with_suffix(".ids.csv"), item)
+        assert empty.shape == (len(ids), 0)
+        return ids, np.load(path, allow_pickle=False)
     with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
+        header, *rows = csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",")
     assert header == [f"{item}_id", *(f"z{i}" for i in range(len(header) - 1))]
     return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=np.float32)
 
@@ -51,7 +55,7 @@ def test_round_trip(tmp_path: Path, suffix: str, ids: list[Any]) -> None:
     path = tmp_path / f"z{suffix}"
     write_embeddings(path, z, ids)
     read_ids, read_z = read_back(path)
-    assert read_ids == ([str(one) for one in ids] if suffix in (".csv", ".h5ad") else ids)
+    assert read_ids == ([str(one) for one in ids] if suffix in (".csv", ".tsv", ".npy", ".h5ad") else ids)
     assert read_z.dtype == np.float32
     np.testing.assert_array_equal(read_z, z)
 
@@ -98,7 +102,7 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("z.txt", "must end in .npz, .parquet, .csv, .pt, .h5ad"),
+        ("z.txt", "must end in .npz, .parquet, .csv, .tsv, .npy, .pt, .h5ad"),
         ("z", "must end in"),
         ("missing/z.npz", "does not exist"),
     ],
@@ -158,8 +162,11 @@ def test_more_columns(tmp_path: Path, suffix: str) -> None:
         frame = anndata.read_h5ad(path).obs
         assert frame["label"].dtype == "category"
     else:
-        frame = (pd.read_parquet if suffix == ".parquet" else pd.read_csv)(path)
-        assert list(frame.columns) == ["node_id", "z0", "z1", "label", "part"]
+        separator = "\t" if suffix == ".tsv" else ","
+        table = tmp_path / "z.ids.csv" if suffix == ".npy" else path
+        frame = pd.read_parquet(path) if suffix == ".parquet" else pd.read_csv(table, sep=separator)
+        features = [] if suffix == ".npy" else ["z0", "z1"]
+        assert list(frame.columns) == ["node_id", *features, "label", "part"]
     assert frame["label"].isna().tolist() == [False, True, False]
     assert frame["label"].astype(object).tolist()[::2] == ["x", "Zoë"]
     assert frame["part"].astype(object).tolist() == columns["part"]
@@ -175,7 +182,7 @@ def test_anndata_knows_where_it_comes_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "reason"),
     [
-        ("z.npz", {"layout": "list"}, "is for tables, .parquet and .csv, and not for .*z.npz"),
+        ("z.npz", {"layout": "list"}, "is for tables, .parquet, .csv, .tsv, and not for .*z.npz"),
         ("z.h5ad", {"layout": "list"}, "is for tables"),
         ("z.csv", {"layout": "rows"}, "The layout is columns or list, not 'rows'"),
         ("z.csv", {"columns": {"label": ["x"]}}, "3 embeddings need as many values of label, not 1"),

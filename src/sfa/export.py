@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -19,7 +20,7 @@ Embeddings = NDArray[np.float32]
 Ids = Sequence[str] | Sequence[int]
 Columns = Mapping[str, Sequence[str | None]]  # text of each item, by name; ``None`` where there is none
 Layout = Literal["columns", "list"]
-TABLES = (".parquet", ".csv")  # formats with columns, and so with a choice of layout
+TABLES = (".parquet", ".csv", ".tsv")  # formats with columns, and so with a choice of layout
 
 
 class ExportError(SfaError, OSError):
@@ -52,7 +53,12 @@ def _write_pt(file: IO[bytes], table: Table) -> None:
     file.write(content.getvalue())
 
 
-def _write_csv(file: IO[bytes], table: Table) -> None:
+def _write_npy(file: IO[bytes], table: Table) -> None:
+    """Write the embeddings alone; :func:`ids_file` holds the ids of the rows."""
+    np.save(file, table.z)
+
+
+def _write_csv(file: IO[bytes], table: Table, separator: str = ",") -> None:
     """Write a header and a row an item; a column of lists with types and delimiter as Neo4j's import reads them."""
     import pandas
 
@@ -61,7 +67,7 @@ def _write_csv(file: IO[bytes], table: Table) -> None:
     if features == ["embedding"]:
         id_name, content = f"{id_name}:ID", {"embedding:float[]": [";".join(map(str, row)) for row in z.tolist()]}
     frame = pandas.DataFrame({id_name: table.ids, **content, **table.columns})
-    frame.to_csv(file, index=False, lineterminator="\r\n", na_rep="")
+    frame.to_csv(file, index=False, sep=separator, lineterminator="\r\n", na_rep="")
 
 
 def _write_parquet(file: IO[bytes], table: Table) -> None:
@@ -102,9 +108,16 @@ WRITERS: dict[str, Callable[[IO[bytes], Table], None]] = {
     ".npz": _write_npz,
     ".parquet": _write_parquet,
     ".csv": _write_csv,
+    ".tsv": partial(_write_csv, separator="\t"),
+    ".npy": _write_npy,
     ".pt": _write_pt,
     ".h5ad": _write_h5ad,
 }
+
+
+def ids_file(path: Path) -> Path:
+    """Return the table beside a ``.npy`` file that holds the ids of its rows, and further columns, in their order."""
+    return path.with_suffix(".ids.csv")
 
 
 def check_export(path: Path, layout: Layout = "columns") -> None:
@@ -115,10 +128,11 @@ def check_export(path: Path, layout: Layout = "columns") -> None:
     if layout not in ("columns", "list"):
         raise InputError(f"The layout is columns or list, not {layout!r}.")
     if layout == "list" and suffix not in TABLES:
-        raise InputError(f"The layout list is for tables, {' and '.join(TABLES)}, and not for {path}.")
+        raise InputError(f"The layout list is for tables, {', '.join(TABLES)}, and not for {path}.")
     if suffix == ".h5ad" and find_spec("anndata") is None:
         raise InputError("Writing .h5ad needs the extra `anndata`: pip install 'sfa[anndata]'.")
-    ensure_writable(path)
+    for file in (path, ids_file(path)) if suffix == ".npy" else (path,):
+        ensure_writable(file)
 
 
 def write_embeddings(
@@ -134,7 +148,8 @@ def write_embeddings(
     """Write ``(n, d)`` embeddings in the format of the path's suffix; an existing file is replaced in one step.
 
     The ids of nodes are in a column ``node_id`` of a table, in the index of AnnData's observations, and in ``node_ids``
-    of other files. ``columns`` are more columns, of text, and ``about`` is noted in ``.h5ad``, under ``uns["sfa"]``.
+    of other files; those of a ``.npy`` are in :func:`ids_file`. ``columns`` are more columns, of text, and ``about`` is
+    noted in ``.h5ad``, under ``uns["sfa"]``.
 
     Args:
         layout: Of a table: ``columns`` for one a feature, ``z0``, ``z1`` …; ``list`` for one column ``embedding`` of
@@ -151,10 +166,14 @@ def write_embeddings(
             raise InputError(f"{len(z)} embeddings need as many {what}, not {len(values)}.")
     # A column is of one kind: text if some ids are text and some are numbers.
     same_kind = [str(one) for one in ids] if len({type(one) for one in ids}) > 1 else list(ids)
+    table = Table(z, same_kind, f"{item}_id", features, texts, about or {})
+    writers = {path: (WRITERS[path.suffix.lower()], table)}
+    if path.suffix.lower() == ".npy":
+        writers = {ids_file(path): (_write_csv, table._replace(z=z[:, :0], features=[])), **writers}
     try:
-        with atomic_path(path) as temporary, temporary.open("wb") as file:
-            table = Table(z, same_kind, f"{item}_id", features, texts, about or {})
-            WRITERS[path.suffix.lower()](file, table)
+        for target, (write, content) in writers.items():
+            with atomic_path(target) as temporary, temporary.open("wb") as file:
+                write(file, content)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise ExportError(f"Cannot write {path}: {reason}.") from error

@@ -180,7 +180,7 @@ def test_training_ends_with_the_scores(planted_file: Path, run_sfa: RunSfa, tiny
     assert all(score["name"] in result.out for score in scores)
     assert "planted: 60 nodes, 168 edges, 8 features" in result.err
     assert "training  2/2" in result.err
-    assert "sfa embed runs/planted-grace-sfa-64-passes" in result.err
+    assert "embeddings of width 8 in runs/planted-grace-sfa-64-passes" in result.err
     assert "\x1b" not in result.err + result.out
 
     again = run_sfa("train", planted_file, *tiny, epochs=2)

@@ -206,8 +206,8 @@ def spoilt(how: str) -> Data:
         ("half", "The images have a `train_mask` but no `test_mask`: give both, or neither."),
         (
             "labels",
-            "Evaluation needs labels, and this image set has none: give them as `y`, by a folder for each class, "
-            "or in labels.csv (--labels) (see the user guide).",
+            "Evaluation needs labels, and this image set has none: give a table of ids and labels by --labels "
+            "(labels=).",
         ),
     ],
 )

@@ -27,6 +27,7 @@ DataRoot = Annotated[
     Path | None, option(DATA, "Folder of data sets, in PyG's layout.", metavar="FOLDER", envvar="SFA_DATA")
 ]
 Features = Annotated[Path | None, option(DATA, "Node features: .csv, .parquet or .npy.", metavar="FILE")]
+MovedData = Annotated[str | None, option(DATA, "Where the data are now, if they moved.", metavar="DATA")]
 Labels = Annotated[Path | None, option(DATA, "Labels: .csv with columns id, label.", metavar="FILE")]
 NodeFeatures = Annotated[str | None, option(DATA, "Make features: degree, random or spectral.", metavar="KIND[:WIDTH]")]
 SourceColumn = Annotated[str | None, option(DATA, "Edge list: column of sources.", "--source", metavar="COLUMN")]

@@ -47,6 +47,7 @@ def train(
     online_probe: Annotated[bool, flag(TRAINING, "Watch a linear probe. For images.", "--online-probe")] = False,
     out: Annotated[Path | None, option(OUTPUT, "Run folder. Default: a new one in runs/.", metavar="FOLDER")] = None,
     resume: Annotated[bool, flag(OUTPUT, "Continue the run in --out.", "--resume")] = False,
+    embed: Annotated[Text, option(OUTPUT, "Embeddings, or none. Default: in the folder.", metavar="FILE")] = None,
     evaluate: Annotated[bool, flag(OUTPUT, "Score at the end, if there are labels.")] = True,
     report: Annotated[bool, flag(OUTPUT, "Write report.html into the run folder.", "--report")] = False,
     log: Annotated[list[str] | None, option(OUTPUT, "Log to tensorboard or wandb too.")] = None,
@@ -82,6 +83,9 @@ def evaluate(
     ] = None,
     supervised: Annotated[bool, flag(OUTPUT, "Add an MLP and a GCN trained on the labels.", "--supervised")] = False,
     json: shared.Json = False,
+    data: shared.MovedData = None,
+    features: shared.Features = None,
+    labels: shared.Labels = None,
     data_root: shared.DataRoot = None,
     threads: shared.Threads = None,
     quiet: shared.Quiet = False,
@@ -94,13 +98,13 @@ def evaluate(
     * `sfa evaluate runs/cora-grace-sfa-64-passes --json > scores.json`
     * `sfa evaluate runs/cora-grace-sfa-64-passes --protocol clustering --protocol knn`
     * `sfa evaluate runs/cora-grace-sfa-64-passes --protocol all --supervised`: one table of all
+    * `sfa evaluate runs/mine --labels labels.csv`: labels that came after training
     """
+    options = {**locals()}  # every option is a keyword argument of the same name
     from sfa.run import evaluate_run
 
-    scores = evaluate_run(
-        run, protocol=protocol, supervised=supervised, data_root=data_root, threads=threads, progress=not quiet
-    )
-    print_result(scores, json)
+    as_json, options["progress"] = options.pop("json"), not options.pop("quiet")
+    print_result(evaluate_run(**options), as_json)
 
 
 @app.command(no_args_is_help=True)
@@ -108,6 +112,9 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run folders on the same data: a baseline, then others.")],
     protocol: shared.ProtocolName = None,
     json: shared.Json = False,
+    data: shared.MovedData = None,
+    features: shared.Features = None,
+    labels: shared.Labels = None,
     data_root: shared.DataRoot = None,
     threads: shared.Threads = None,
     quiet: shared.Quiet = False,
@@ -121,9 +128,11 @@ def compare(
     * `sfa compare runs/cora-grace-none runs/cora-grace-sfa-64-passes`
     * `sfa compare runs/a runs/b runs/c --protocol clustering`
     """
+    options = {**locals()}
     from sfa.run import compare_runs
 
-    print_result(compare_runs(*runs, protocol=protocol, data_root=data_root, threads=threads, progress=not quiet), json)
+    runs, as_json, options["progress"] = options.pop("runs"), options.pop("json"), not options.pop("quiet")
+    print_result(compare_runs(*runs, **options), as_json)
 
 
 @app.command(no_args_is_help=True)
@@ -134,6 +143,9 @@ def report(
     ] = None,
     protocol: shared.ProtocolName = None,
     open_: shared.OpenPage = False,
+    data: shared.MovedData = None,
+    features: shared.Features = None,
+    labels: shared.Labels = None,
     data_root: shared.DataRoot = None,
     threads: shared.Threads = None,
     quiet: shared.Quiet = False,
@@ -148,17 +160,19 @@ def report(
     * `sfa report runs/cora-grace-none runs/cora-grace-sfa --out report.html`: side by side, with paired differences
     * `sfa report runs/cora-grace-sfa-64-passes --protocol knn --open`
     """
+    options = {**locals()}
     from sfa.run import report_run
 
-    report_run(*runs, out=out, protocol=protocol, show=open_, data_root=data_root, threads=threads, progress=not quiet)
+    runs, options["show"], options["progress"] = options.pop("runs"), options.pop("open_"), not options.pop("quiet")
+    report_run(*runs, **options)
 
 
 @app.command(no_args_is_help=True)
 def embed(
     run: shared.RunPath,
-    out: Annotated[Path, option(OUTPUT, "File: .npz, .parquet, .csv, .pt or .h5ad.", metavar="FILE")],
+    out: Annotated[Path, option(OUTPUT, "File: .parquet, .npy, .npz, .csv, .tsv, .pt, .h5ad.", metavar="FILE")],
     data: Annotated[str | None, option(DATA, "Other data, with the same features.", metavar="DATA")] = None,
-    layout: Annotated[Layout, option(OUTPUT, "In .parquet and .csv: columns, or one of lists.")] = "columns",
+    layout: Annotated[Layout, option(OUTPUT, "In tables: columns, or one of lists.")] = "columns",
     with_labels: Annotated[bool, flag(OUTPUT, "Add labels, given and predicted.", "--with-labels")] = False,
     features: shared.Features = None,
     labels: shared.Labels = None,

@@ -13,11 +13,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.tasks import Task, item_word, num_items, task_of
 
-NOT_LABELED: dict[Task, tuple[str, str]] = {  # what has no labels, and where they would go
-    "node": ("graph", "`y`"),
-    "graph": ("graph set", "`y`, or in labels.csv (--labels)"),
-    "image": ("image set", "`y`, by a folder for each class, or in labels.csv (--labels)"),
-}
+NOT_LABELED: dict[Task, str] = {"node": "graph", "graph": "graph set", "image": "image set"}
 Labels: TypeAlias = NDArray[np.int64]
 MOST_BYTES = 2**30  # of dense rows
 
@@ -25,8 +21,8 @@ MOST_BYTES = 2**30  # of dense rows
 def labels_of(data: Data) -> Labels:
     """Return the label of every node, or of every graph or image of a set, ``(n,)``, where ``-1`` means unknown."""
     if getattr(data, "y", None) is None:
-        what, how = NOT_LABELED[task_of(data)]
-        raise InputError(f"Evaluation needs labels, and this {what} has none: give them as {how} (see the user guide).")
+        this = f"this {NOT_LABELED[task_of(data)]} has none"
+        raise InputError(f"Evaluation needs labels, and {this}: give a table of ids and labels by --labels (labels=).")
     y, count = np.asarray(data.y, dtype=np.int64), num_items(data)
     if y.shape != (count,):
         raise InputError(f"{count} {item_word(data)} need as many labels in one row, not some of shape {y.shape}.")

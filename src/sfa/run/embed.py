@@ -74,9 +74,9 @@ def embed_run(
     ``threads`` and ``progress`` are as for :func:`~sfa.run.evaluate_run`.
 
     Args:
-        out: File to write: ``.npz``, ``.parquet``, ``.csv``, ``.pt`` or ``.h5ad``.
+        out: File to write: ``.parquet``, ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.pt`` or ``.h5ad``.
         data: Another graph, set of graphs or images, with the same features; else the run's own.
-        layout: Of ``.parquet`` and ``.csv``: a column a feature, or one column of lists.
+        layout: Of ``.parquet``, ``.csv`` and ``.tsv``: a column a feature, or one column of lists.
         with_labels: Add each one's label, and the label that a probe gives it.
     """
     set_threads(threads)
@@ -87,12 +87,8 @@ def embed_run(
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *edges)
     origin.check()
     folder = run.folder if isinstance(run, Run) else RunFolder.open(Path(run))
-    if path is not None and path.exists():
-        read = origin if data is not None else recorded_source(folder, data_root)
-        given = (None if read.in_memory else read.data, read.features, read.labels)
-        files = [Path(file).expanduser() for file in given if file is not None]
-        if any(file.exists() and path.samefile(file) for file in files):
-            raise InputError(f"{path} holds the data to be embedded: choose another --out.")
+    if path is not None:
+        refuse_own_data(path, origin if data is not None else recorded_source(folder, data_root), "--out")
     opened = open_runs([run], data_root=data_root)[0] if data is None else open_for(folder, origin)
     if with_labels and opened.data.get("y") is None:
         raise InputError(f"--with-labels writes labels, and {opened.data.name} has none: give some by --labels.")
@@ -113,6 +109,14 @@ def embed_run(
     tell_of_data(opened.data, display)
     display.say(found.notes()[0])
     return found
+
+
+def refuse_own_data(path: Path, source: Source, option: str) -> None:
+    """Raise if embeddings would be written over the data that are embedded."""
+    given = (None if source.in_memory else source.data, source.features, source.labels)
+    files = [Path(file).expanduser() for file in given if file is not None]
+    if path.exists() and any(file.exists() and path.samefile(file) for file in files):
+        raise InputError(f"{path} holds the data to be embedded: choose another {option}.")
 
 
 def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:

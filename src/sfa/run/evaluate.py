@@ -73,6 +73,9 @@ def evaluate_run(
     *,
     protocol: str | Sequence[str] | None = None,
     supervised: bool = False,
+    data: Any = None,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
@@ -85,6 +88,8 @@ def evaluate_run(
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
             ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images.
         supervised: Add an MLP and a GCN that learn from the labels of each split.
+        data: The data of training, and with ``features`` those of its nodes, if they have moved or were in memory.
+        labels: Table of ids and labels, if it was trained without labels.
         data_root: Folder of data sets, in place of the one of training.
         progress: Show progress on standard error.
     """
@@ -92,7 +97,7 @@ def evaluate_run(
     asked = list(dict.fromkeys([protocol] if isinstance(protocol, str) else protocol or []))
     named = [resolve("protocol", name) for name in asked if name != ALL]
     display = display_of(progress)
-    (run,) = open_runs([run], data_root=data_root)
+    (run,) = open_runs([run], data=data, features=features, labels=labels, data_root=data_root)
     if not asked and not supervised and run.data.get("y") is None and task_of(run.data) == "node":
         run.tell_if_unfinished(display)
         return run.health()
@@ -202,6 +207,9 @@ class Comparison(Shown):
 def compare_runs(
     *runs: Run | str | Path,
     protocol: str | None = None,
+    data: Any = None,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
@@ -215,7 +223,7 @@ def compare_runs(
     asked, display = None if protocol is None else resolve("protocol", protocol), display_of(progress)
     if len(runs) < 2:
         raise InputError("Say at least two runs to compare: the first is what the others are compared with.")
-    opened = open_runs(runs, data_root=data_root)
+    opened = open_runs(runs, data=data, features=features, labels=labels, data_root=data_root)
     chosen = asked or score_cache.usual_protocol(opened[0].data)
     for run in opened:
         chosen.check(run.data)

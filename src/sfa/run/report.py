@@ -4,6 +4,7 @@ import shlex
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from sfa.errors import InputError
 from sfa.evaluate import Score
@@ -35,6 +36,9 @@ def report_run(
     protocol: str | None = None,
     no_scores: str | None = None,
     show: bool = False,
+    data: Any = None,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
@@ -64,7 +68,7 @@ def report_run(
             raise InputError(f"The run in {path} has no checkpoint yet: wait for its first, or go on by `{resume}`.")
     target = paths[0] / REPORT if out is None else Path(out)
     check_report(target)
-    opened = open_runs(runs, data_root=data_root)
+    opened = open_runs(runs, data=data, features=features, labels=labels, data_root=data_root)
     usual = usual_protocol(opened[0].data)
     chosen = asked or usual
     if no_scores is None:
@@ -83,16 +87,17 @@ def report_run(
         require_same_splits(opened, chosen)
         scores = score_together(opened, chosen, display)
     words = ["sfa", "report", *map(str, paths), *([] if chosen == usual else ["--protocol", chosen.name])]
+    words += [] if labels is None else ["--labels", str(labels)]
     words += [] if target == paths[0] / REPORT else ["--out", str(target)]
     shown = [ReportedRun(str(run.path), run, own, no_scores) for run, own in zip(opened, scores, strict=True)]
-    data = report_data(
+    page = report_data(
         shown,
         protocol=chosen if no_scores is None else None,
         note=caveat(scores[0][-1]) if no_scores is None else None,
         commands=[shlex.join(words)],  # that make the same page again
         tell=display.say,
     )
-    write_report(target, data)
+    write_report(target, page)
     display.say(f"Report: {target}")
     if show:
         open_page(target, display)

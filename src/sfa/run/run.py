@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -21,7 +21,15 @@ from sfa.registry import resolve
 from sfa.run.display import Display, Rows, Shown, loss_curve
 from sfa.run.health import Health, health_of
 from sfa.run.recipe import Recipe, load_recipe
-from sfa.run.source import Source, recorded, recorded_source, require_same_data, require_same_features
+from sfa.run.source import (
+    Source,
+    recorded,
+    recorded_source,
+    require_present,
+    require_same_data,
+    require_same_features,
+    with_labels,
+)
 from sfa.tasks import task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
 
@@ -113,27 +121,43 @@ def describe(recipe: Recipe) -> str:
     return method if spectral == "none" else f"{method} + {spectral}"
 
 
-def open_run(path: str | Path, *, data: Any = None, data_root: str | Path | None = None) -> Run:
-    """Open a trained run; its ``data`` are needed again if they were in memory."""
-    if data is None:
-        return open_runs([path], data_root=data_root)[0]
-    return _assemble(RunFolder.open(Path(path)), Source(data).load(), own=True)
+def open_run(path: str | Path, **options: Any) -> Run:
+    """Open a trained run; the options are those of :func:`open_runs`."""
+    return open_runs([path], **options)[0]
 
 
-def open_runs(runs: Sequence[Run | str | Path], *, data_root: str | Path | None = None) -> list[Run]:
-    """Open several runs on the same data, which are read once; runs that are open stay as they are."""
+def open_runs(
+    runs: Sequence[Run | str | Path],
+    *,
+    data: Any = None,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
+    data_root: str | Path | None = None,
+) -> list[Run]:
+    """Open several runs on the same data, which are read once; runs that are open stay as they are.
+
+    The ``data`` are needed again if they were in memory, ``data`` or ``features`` if they have moved. ``labels`` is a
+    table of ids and labels for runs that were trained without labels.
+    """
     folders = [run.folder if isinstance(run, Run) else RunFolder.open(Path(run)) for run in runs]
     for folder in folders[1:]:
         if folder.record.get("fingerprint") != folders[0].record.get("fingerprint"):
             both = f"{folders[0].path} and {folder.path}"
             raise InputError(f"{both} were trained on different data: only scores on the same data can be compared.")
     closed = [folder for run, folder in zip(runs, folders, strict=True) if not isinstance(run, Run)]
-    for folder in closed:
+    for folder in closed if data is None else ():
         if recorded_source(folder).data is None:
             raise InputError(f"{folder.path} was trained on data in memory: give them again, open_run(path, data=…).")
-    data: Any = recorded_source(closed[0], data_root).load() if closed else None
+    read: Any = None
+    if closed:
+        source = recorded_source(closed[0], data_root, data=data, features=features)
+        if source.labels is not None and labels is not None:  # they have moved
+            source, labels = replace(source, labels=labels), None
+        require_present(source, closed[0])
+        read = source.load()
     pairs = zip(runs, folders, strict=True)
-    return [run if isinstance(run, Run) else _assemble(folder, data, own=True) for run, folder in pairs]
+    opened = [run if isinstance(run, Run) else _assemble(folder, read, own=True) for run, folder in pairs]
+    return opened if labels is None else [replace(run, data=with_labels(run.data, labels)) for run in opened]
 
 
 def open_for(folder: RunFolder, source: Source) -> Run:

@@ -32,6 +32,7 @@ def _identity(run: Run, protocol: Protocol) -> dict[str, Any]:
     return {
         "protocol": protocol.name,
         "data": run.record["fingerprint"],
+        **({"labels": run.data.labels_digest} if run.data.get("labels_digest") else {}),  # that were given later
         "splits": run.digest(protocol),
         "checkpoint": run.checkpoint_digest,
         **flatten({"postprocess": run.recipe.as_dict()["postprocess"]}),  # named as in older files

@@ -1,5 +1,7 @@
 """Read the data of a run: from a name, a file, a folder, or an object in memory."""
 
+import copy
+import hashlib
 import os
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,8 +14,11 @@ from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
 from sfa.data.convert import is_one_graph
+from sfa.data.downloads import existing
+from sfa.data.labels import set_labels
 from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
+from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
@@ -106,8 +111,8 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
     return as_graph(obj, name=name, node_features=node_features)
 
 
-def recorded_source(folder: RunFolder, data_root: str | Path | None = None) -> Source:
-    """Return the source of the run's data; a data root given now replaces the recorded one."""
+def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **moved: Any) -> Source:
+    """Return the source of the run's data; a data root, or places to which they have moved, replace recorded ones."""
     given, kinds = recorded(folder, "source", dict), {"image_size": int | None, "skip_corrupt": bool, "bipartite": bool}
     if not all(isinstance(value, kinds.get(key, str | None)) for key, value in given.items()):
         raise InputError(f"{folder.path / 'run.json'} is damaged: its source does not hold what it should.")
@@ -115,7 +120,17 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None) -> S
     may_have_edges = known.get("data") and find(known["data"]) is None and not holds_images(known["data"])
     old = {} if "weight" in given or not may_have_edges else {"weight": OLD_RULES}
     source = Source(**{"data": None, **old, **known})
-    return source if data_root is None else replace(source, data_root=data_root)
+    moved = {key: value for key, value in {**moved, "data_root": data_root}.items() if value is not None}
+    new = replace(source, **moved)
+    return Source(new.data, node_features=source.node_features) if new.in_memory else new
+
+
+def require_present(source: Source, folder: RunFolder) -> None:
+    """Raise if the files of a run's data are no longer where they were."""
+    for key in ("data", "features", "labels"):
+        path = getattr(source, key)
+        if isinstance(path, str) and os.path.isabs(path) and ".py:" not in path and not os.path.exists(path):
+            raise InputError(f"The {key} of {folder.path} are no longer in {path}: say where by --{key} ({key}=).")
 
 
 def recorded(folder: RunFolder, key: str, kind: type) -> Any:
@@ -146,6 +161,19 @@ def require_same_features(data: Data, in_features: int, features_of: str | None,
         is_image = task_of(data) == "image"
         found = f"Channels of {data.name}: {width}" if is_image else f"The graph has {counted(width, 'feature')}"
         raise InputError(f"{found}; {trained} {in_features}.")
+
+
+def with_labels(data: Data, labels: str | Path) -> Data:
+    """Return data that have no labels with those of a table (id, label)."""
+    if data.get("y") is not None:
+        raise InputError("Labels are given twice: the data of this run have some, so leave out --labels (labels=).")
+    task = task_of(data)
+    ids, labeled = data[f"{task}_ids"], copy.copy(data)
+    set_labels(labeled, read_labels(existing(labels, "label"), ids, task), len(ids), None, task)
+    if labeled.get("y") is None:
+        raise InputError(f"{labels} has no labels in it: every one of them is empty or -1.")
+    labeled.labels_digest = hashlib.sha256(labeled.y.numpy().tobytes()).hexdigest()  # to know kept scores by
+    return labeled
 
 
 def tell_of_data(data: Data, display: Display) -> None:

@@ -13,10 +13,12 @@ from torch_geometric.data import Data
 from sfa.atomic import ensure_writable
 from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
 from sfa.errors import InputError, unknown_name
+from sfa.export import ExportError, check_export
 from sfa.methods import available_methods
 from sfa.registry import is_path, known_names
 from sfa.report.page import finite
 from sfa.run.display import Display, display_of
+from sfa.run.embed import embed_run, refuse_own_data
 from sfa.run.evaluate import evaluate_run
 from sfa.run.health import Health
 from sfa.run.parsing import label_of
@@ -30,6 +32,8 @@ from sfa.run.train_recipe import train_in
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder, make_fabric
 from sfa.train.loggers import Loggers
+
+EMBEDDINGS, NO_FILE = "embeddings.parquet", "none"  # the embeddings in the run folder; what says that none are wanted
 
 
 def train_run(
@@ -51,6 +55,7 @@ def train_run(
     data_root: str | Path | None = None,
     device: str = "auto",
     threads: int | None = None,
+    embed: str | Path | None = None,
     evaluate: bool = True,
     report: bool = False,
     log: Sequence[str] = (),
@@ -70,6 +75,8 @@ def train_run(
         out: Run folder. Default: a new one below ``runs/``.
         resume: Go on with the run in ``out``.
         device: ``auto``, ``cpu``, ``cuda``, …
+        embed: File of the embeddings, as for :func:`~sfa.run.embed_run`, or ``none``. Default: in the run folder,
+            ``embeddings.parquet``.
         evaluate: Score the embeddings at the end, where there are labels.
         report: Write ``report.html`` into the run folder at the end.
         log: Also log to ``tensorboard`` or ``wandb``.
@@ -85,6 +92,10 @@ def train_run(
     columns = (source, target, weight, bipartite)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
+    file = None if embed in (None, NO_FILE) else Path(str(embed))
+    if file is not None:
+        check_export(file)
+        refuse_own_data(file, origin, "--embed")
     with Loggers(log, tell if is_first else display.say) as loggers:
         raw = task = None
         if resume:
@@ -113,14 +124,25 @@ def train_run(
             barrier_and_destroy()
         if not is_first:
             return run
+        if embed != NO_FILE:
+            _write_embeddings(run, file, display)
         if evaluate:
             run = _evaluate_if_possible(run, display, loggers)
         for command in loggers.hints():
             display.say(f"Log: {command}")
     if report:
         report_run(run, no_scores=None if evaluate else "The run was trained with --no-evaluate.", progress=display)
-    display.say(f"Embeddings: sfa embed {run.path} --out z.parquet")
     return run
+
+
+def _write_embeddings(run: Run, file: Path | None, display: Display) -> None:
+    """Write the embeddings into a file, or into the run folder, where a full disk is only reported."""
+    try:
+        display.say(embed_run(run, out=file or run.path / EMBEDDINGS).notes()[0])
+    except ExportError as error:
+        if file is not None:
+            raise
+        display.say(f"Note: {error}")
 
 
 def asked_recipe(recipe: GivenRecipe | None, task: Task, dataset: str | None, changes: Mapping[str, Any]) -> Recipe:
