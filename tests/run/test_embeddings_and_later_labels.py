@@ -98,7 +98,7 @@ def test_wrong_labels_are_told_as_in_training(run_path: Path) -> None:
     Path("strange.csv").write_text("id,label\nperson 1,chess\nperson 77,judo\n")
     with pytest.raises(InputError, match="labels the node 'person 77', which the graph does not have"):
         evaluate_run(run_path, labels="strange.csv")
-    with pytest.raises(InputError, match="label file .* does not exist"):
+    with pytest.raises(InputError, match=r"label file .* does not exist"):
         evaluate_run(run_path, labels="lost.csv")
     labeled = train_run("friends.csv", labels="clubs.csv", evaluate=False, hidden=8, epochs=1, node_features="degree")
     with pytest.raises(InputError, match="Labels are given twice"):
