@@ -2,9 +2,10 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
-from sfa.errors import InputError
+from sfa.errors import InputError, unknown_name
 
 PathLike = str | os.PathLike[str]
 VARIABLE = "SFA_DATA"
@@ -62,3 +63,19 @@ def require_regular_file(path: PathLike, what: str | None = None, *, max_bytes: 
     if max_bytes is not None and status.st_size > max_bytes:
         raise InputError(f"{what} has {status.st_size} bytes, and at most {max_bytes} are read.")
     return full
+
+
+def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
+    """Return the path of an ordinary file (or perhaps a folder) that exists."""
+    full = expand_user(path)
+    if or_folder and os.path.isdir(full):
+        return full
+    if or_folder and not os.path.lexists(full):
+        raise InputError(f"There is no file or folder {full}.")
+    return require_regular_file(full, f"The {kind} file {full}")
+
+
+def no_such_data(name: PathLike, known: Iterable[str]) -> InputError:
+    """Return the error for a name that is neither that of a data set nor of a file or folder."""
+    unknown, quoted = str(unknown_name("data set", name, known)), repr(name)
+    return InputError(unknown.replace(quoted, f"{quoted}, and there is no file or folder of that name", 1))

@@ -29,7 +29,7 @@ from sfa.paper.figures.runs import (
 from sfa.plots import save_figure
 from sfa.registry import registered
 from sfa.train import RunFolder
-from sfa.train.run_folder import RunLog, read_runs
+from sfa.train.run_log import RunLog, read_runs
 
 
 def measured(seed: int, *, spectral: bool = True, width: int = 40) -> Diagnostics:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfa.cli import early
 from sfa.cli.app import app
 from sfa.cli.options import OUTPUT, TRAINING, DataRoot, Device, LedgerPath, Quiet, Threads, flag, option
 
@@ -34,6 +35,9 @@ def figure(
     * `sfa figure alignment runs/cora-grace-none runs/cora-grace-sfa --out alignment.pdf`
     * `sfa figure all --out figures`: all that need no run
     """
+    if name != "all" and not name[:1].isdigit():
+        early.check_names("figure", name)
+    early.check_runs(runs or [])
     from sfa.cli.study import study
     from sfa.paper.figures.show import draw_all, draw_figure
     from sfa.run.display import Display

@@ -7,7 +7,6 @@ import inspect
 import json
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import distributions
 from importlib.resources import files
@@ -19,12 +18,12 @@ import typer
 
 from sfa import registry
 from sfa.cli.app import app
+from sfa.cli.early import FILE, are_stored, stored_lists
 from sfa.cli.options import DataRoot
 from sfa.folders import find_place
 
 Part = Literal["methods", "encoders", "augmentations", "spectral", "postprocess", "datasets", "samplers", "protocols"]
 Kind = Literal[Part, "recipes", "tables", "figures", "studies", "loggers", "ranges"]
-FILE = "lists.json"
 QUICK = ("recipes", "tables")  # lists that are made at once
 
 
@@ -90,10 +89,9 @@ def print_rows(rows: Iterable[Sequence[str]], sentences: Iterable[str] = ()) -> 
 
 def find_rows(kind: str, data_root: Path | None) -> Iterable[Sequence[str]]:
     """Return the rows of a list; from a file if nothing was added to the parts, because PyTorch takes seconds."""
-    singular = _singular(kind)
-    if kind in QUICK or registry.entry_points(group=f"sfa.{singular}") or registry.HOMES.get(singular) in sys.modules:
+    if kind in QUICK or not are_stored(_singular(kind)):
         return make_rows(kind, data_root)
-    rows: list[Any] = json.loads(files("sfa.cli").joinpath(FILE).read_text(encoding="utf-8"))[kind]
+    rows = stored_lists()[kind]
     if kind == "datasets":
         return [(*row, availability(facts, data_root)) for *row, facts in rows]
     return rows

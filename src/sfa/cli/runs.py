@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from sfa.cli import early
 from sfa.cli import options as shared
 from sfa.cli.app import app
 from sfa.cli.options import DATA, METHOD, OUTPUT, PAIR, TRAINING, Integer, ManyValues, Text, flag, option, print_result
@@ -66,10 +67,20 @@ def train(
     * `sfa train --resume --out runs/mine`: continue after an interruption
     """
     options = {**locals()}  # every option is a keyword argument of the same name
-    from sfa.run import train_run
-    from sfa.run.recipe import parse_assignments
+    from sfa.run.shipped import parse_assignments
 
     options |= {"set": parse_assignments(options.pop("set_") or []), "progress": not options.pop("quiet")}
+    task = early.check_data(data, features, labels)
+    early.check_names("method", method, task=task)
+    early.check_names("spectral", *(spectral or "").split(","))
+    early.check_names("logger", *(log or []))
+    for kind, name in (("encoder", encoder), ("augmentation", augmentation), ("sampler", sampler)):
+        early.check_names(kind, name)
+    early.check_recipe(recipe, data)
+    if resume and out is not None:
+        early.check_runs([out])
+    from sfa.run import train_run
+
     run = train_run(**options | {"log": log or [], "online_probe": online_probe or None})
     if run.scores is not None:
         print_result(run.scores)
@@ -101,6 +112,7 @@ def evaluate(
     * `sfa evaluate runs/mine --labels labels.csv`: labels that came after training
     """
     options = {**locals()}  # every option is a keyword argument of the same name
+    early.check_runs([run], *(protocol or []), data=data, features=features, labels=labels)
     from sfa.run import evaluate_run
 
     as_json, options["progress"] = options.pop("json"), not options.pop("quiet")
@@ -129,6 +141,7 @@ def compare(
     * `sfa compare runs/a runs/b runs/c --protocol clustering`
     """
     options = {**locals()}
+    early.check_runs(runs, protocol, data=data, features=features, labels=labels)
     from sfa.run import compare_runs
 
     runs, as_json, options["progress"] = options.pop("runs"), options.pop("json"), not options.pop("quiet")
@@ -161,6 +174,7 @@ def report(
     * `sfa report runs/cora-grace-sfa-64-passes --protocol knn --open`
     """
     options = {**locals()}
+    early.check_runs(runs, protocol, data=data, features=features, labels=labels)
     from sfa.run import report_run
 
     runs, options["show"], options["progress"] = options.pop("runs"), options.pop("open_"), not options.pop("quiet")
@@ -199,6 +213,7 @@ def embed(
     * `sfa embed runs/photos-simclr-sfa --data new_photos/ --image-size 64 --out z.parquet`
     """
     options = {**locals()}  # every option is a keyword argument of the same name
+    early.check_runs([run], data=data, features=features, labels=labels)
     from sfa.run import embed_run
 
     options["progress"] = not options.pop("quiet")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sfa.cli import early
 from sfa.cli import options as shared
 from sfa.cli.app import app
 from sfa.cli.options import DATA, METHOD, OUTPUT, TRAINING, ManyValues, flag, option
@@ -41,6 +42,7 @@ def study(
     * `sfa study iterations --datasets cora --recipe paper --dry-run`: how long it takes
     * `sfa study methods --datasets nci1 proteins --method graphcl --epochs 50`
     """
+    early.check_names("study", name)
     from sfa.cli.study_display import list_cells, print_table, report_failures, run_plans
     from sfa.cli.table import recipe_changes
     from sfa.errors import InputError

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from sfa.cli import early
 from sfa.cli import options as shared
 from sfa.cli.app import app
 from sfa.cli.options import METHOD, OUTPUT, PAIR, TRAINING, Integer, ManyValues, Text, flag, option
@@ -62,10 +63,14 @@ def sweep(
     * `sfa train cora --recipe sweeps/mine/best.yaml`
     """
     given = {**locals()}
+    if data != "report" and folder is None:
+        early.check_names("method", method, task=early.check_data(data))
+        early.check_recipe(recipe, data)
+        early.check_names("protocol", protocol)
     from sfa.cli import sweep_output
     from sfa.errors import InputError
     from sfa.run.display import Display
-    from sfa.run.recipe import parse_assignments
+    from sfa.run.shipped import parse_assignments
     from sfa.sweep import fresh_seeds, open_search, reopen_search
 
     display, strict = Display(quiet), bool(context.obj and context.obj["debug"])

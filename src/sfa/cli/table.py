@@ -155,7 +155,7 @@ def recipe_changes(assignments: list[str] | None, epochs: int | None) -> dict[st
     """Return the recipe keys that --set and --epochs change."""
     changes: dict[str, Any] = {} if epochs is None else {"training.epochs": epochs}
     if assignments:
-        from sfa.run.recipe import parse_assignments
+        from sfa.run.shipped import parse_assignments
 
         changes = {**parse_assignments(assignments), **changes}
     return changes

@@ -19,9 +19,7 @@ from sfa.folders import (
     PathLike,
     cache_folder,
     data_root,
-    expand_user,
     find_place,
-    require_regular_file,
 )
 from sfa.tasks import Task
 
@@ -38,16 +36,6 @@ def writable_cache() -> Path:
             f"The cache folder {folder} cannot be made or written ({reason}); set XDG_CACHE_HOME to a folder that can."
         )
     return folder
-
-
-def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:
-    """Return the path of an ordinary file (or perhaps a folder) that exists."""
-    full = expand_user(path)
-    if or_folder and os.path.isdir(full):
-        return full
-    if or_folder and not os.path.lexists(full):
-        raise InputError(f"There is no file or folder {full}.")
-    return require_regular_file(full, f"The {kind} file {full}")
 
 
 @contextlib.contextmanager

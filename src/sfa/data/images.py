@@ -16,12 +16,12 @@ from torch_geometric.data import Data
 
 from sfa.data.arrays import check_keys, is_large, is_map, read_arrays, tensor_over, to_numpy
 from sfa.data.convert import check_task
-from sfa.data.downloads import existing, explain_damage
+from sfa.data.downloads import explain_damage
 from sfa.data.labels import MASKS, check_ids, set_labels, set_masks
 from sfa.data.readers.image_file import to_rgb
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
-from sfa.folders import PathLike
+from sfa.folders import PathLike, existing
 
 ALLOWED = (
     "an array or tensor [images, height, width] or [images, height, width, channels] in uint8, a list of PIL images or "

@@ -11,7 +11,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data.convert import as_graph, as_graphs, is_one_graph
-from sfa.data.downloads import DatasetInfo, existing
+from sfa.data.downloads import DatasetInfo
 from sfa.data.image_sets import CIFAR10, CIFAR100, DIGITS, IMAGENET100, LocalSet
 from sfa.data.images import as_images, read_image_arrays
 from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
@@ -20,7 +20,7 @@ from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.image_folder import holds_images, read_image_folder
 from sfa.errors import InputError, SfaError, unknown_name
-from sfa.folders import PathLike, data_root
+from sfa.folders import PathLike, data_root, existing, no_such_data
 from sfa.registry import is_path, known_names, register, registered, resolve
 from sfa.tasks import ITEMS, task_attribute, task_of
 
@@ -176,9 +176,7 @@ def load(
         return dataset.load(root)
     has_separator = not isinstance(name_or_path, str) or "/" in name_or_path or os.sep in name_or_path
     if not has_separator and not Path(name_or_path).suffix and not Path(name_or_path).exists():
-        name = repr(name_or_path)
-        unknown = str(unknown_name("data set", name_or_path, known_names("dataset")))
-        raise InputError(unknown.replace(name, f"{name}, and there is no file or folder of that name", 1))
+        raise no_such_data(name_or_path, known_names("dataset"))
     path = existing(name_or_path, "graph", or_folder=True)
     if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:
         raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")

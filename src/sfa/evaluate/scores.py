@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from sfa.errors import InputError
 
@@ -103,6 +102,8 @@ def paired_difference(score: Score, baseline: Score, metric: str | None = None) 
 
     Interval and p-value are of the choice of splits, not of the training seed, and too narrow as random splits overlap.
     """
+    from scipy import stats  # slow to import, and scores alone need none
+
     values, others = score.of(metric), baseline.of(metric)
     if score.protocol != baseline.protocol or len(values) != len(others) or len(values) < 2:
         given = f"{len(values)} of {score.protocol} with {len(others)} of {baseline.protocol}"
@@ -128,6 +129,8 @@ def signed_rank_p_value(differences: ArrayLike) -> float:
     Differences of 0 are left out; equal sizes share their mean rank. With ``W⁺`` the sum of the ranks of the positive
     ones, and every sign as likely as its opposite, it is ``min(1, 2 min(P(W ≤ W⁺), P(W ≥ W⁺)))``.
     """
+    from scipy import stats
+
     d = np.asarray(differences, dtype=np.float64)
     d = d[d != 0]
     if len(d) == 0:

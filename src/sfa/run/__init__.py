@@ -1,7 +1,8 @@
 """Runs: recipes, training, scores, embeddings, comparisons and reports, as notebooks and the command line use them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sfa.lazy import lazy_names
 
 if TYPE_CHECKING:  # isort: off
     from sfa.run.embed import embed_run as embed_run
@@ -12,17 +13,6 @@ if TYPE_CHECKING:  # isort: off
     from sfa.run.shipped import shipped_recipes as shipped_recipes
     from sfa.run.train import train_run as train_run
 
-_HOMES = {"Recipe": "recipe", "load_recipe": "recipe", "shipped_recipes": "shipped", "Run": "run", "open_run": "run"}
-_HOMES |= {"evaluate_run": "evaluate", "compare_runs": "evaluate"}
-_HOMES |= {"train_run": "train", "embed_run": "embed", "report_run": "report"}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a name when it is asked for: a recipe needs nothing of a report."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sfa.run' has no attribute {name!r}")
-    return getattr(import_module(f"sfa.run.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+_MODULES = {"recipe": "Recipe load_recipe", "shipped": "shipped_recipes", "run": "Run open_run", "train": "train_run"}
+_MODULES |= {"evaluate": "evaluate_run compare_runs", "embed": "embed_run", "report": "report_run"}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from torch_geometric.data import Data
 
@@ -23,7 +21,7 @@ from sfa.run.changes import SECTIONS, changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
 from sfa.run.sections import as_list, complete, named, names_of, validated
-from sfa.run.shipped import read_yaml, shipped_recipes
+from sfa.run.shipped import read_recipe, shipped_recipes
 from sfa.sampling import Sampler
 from sfa.tasks import DATA, ITEMS, Task, task_of
 from sfa.train.loop import PrecisionName
@@ -179,12 +177,9 @@ def load_recipe(
             if method in (None, recipe.method["name"]) or own not in shipped:
                 return recipe
             return _shipped(own).updated({"spectral": recipe.spectral, "training.seed": recipe.training.seed})
-    path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.exists():
-        return Recipe.parse(read_yaml(path, f"recipe {path}", "method, spectral and training"))
-    family = {key.split("/")[1]: _shipped(key).method["name"] for key in shipped if key.startswith(f"{name}/")}
-    if not family:
-        raise unknown_name("recipe", str(name), shipped)
+    if (read := read_recipe(name)) is not None:
+        return Recipe.parse(read)
+    family = {key.split("/")[1]: _shipped(key).method["name"] for key in shipped if key.startswith(f"{name}/".lower())}
     tasks = {key: class_of_method(own).task for key, own in family.items()}
     sets = [key for key in family if task in (None, tasks[key])]
     others = f"there are some for: {', '.join(sets)}" if sets else f"they are all for {tasks[next(iter(family))]}s"
@@ -225,17 +220,3 @@ def as_changes(paths: Mapping[str, Any], keywords: Mapping[str, Any]) -> dict[st
             is_section = key in SECTIONS and not isinstance(value, str)
             result[key if is_section else KEYWORDS.get(key, key)] = value
     return result
-
-
-def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
-    """Return ``["method.tau=0.5"]`` as ``{"method.tau": 0.5}``; values are read as YAML."""
-    changes = {}
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        try:
-            changes[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            equals = ""
-        if not equals:
-            raise InputError(f"--set takes KEY=VALUE, for instance method.tau=0.5, not {assignment!r}.")
-    return changes

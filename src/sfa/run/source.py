@@ -14,12 +14,12 @@ from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
 from sfa.data.convert import is_one_graph
-from sfa.data.downloads import existing
 from sfa.data.labels import set_labels
 from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
+from sfa.folders import existing
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder

@@ -1,11 +1,11 @@
-"""A run on disk: its recipe, its record, its metrics as they come, its checkpoint, and its log for figures."""
+"""A run on disk: its recipe, its record, its metrics as they come, and its checkpoint."""
 
 from __future__ import annotations
 
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,7 +17,6 @@ import yaml
 
 from sfa.atomic import ensure_writable, umask, write_text
 from sfa.errors import InputError
-from sfa.evaluate import Diagnostics
 
 FORMAT = 3  # layout of a run folder; raised whenever an older `sfa` could no longer read what a newer one writes
 
@@ -117,46 +116,3 @@ def versions() -> dict[str, str]:
     """Return the versions of the packages that decide the bits of a result."""
     packages = ["sfa", "torch", "torch_geometric", "lightning-fabric", "numpy", "scipy", "scikit-learn"]
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-@dataclass(frozen=True)
-class RunLog:
-    """The diagnostics of a run, at least one, in the order of the epochs."""
-
-    name: str
-    epochs: list[int]
-    diagnostics: list[Diagnostics]
-    dataset: str = ""  # name of the data set that it was trained on, or of a file without its suffix
-
-    @property
-    def has_spectral_map(self) -> bool:
-        """Whether the feature maps differ before and after the spectral slot."""
-        rows = self.diagnostics  # a rotation keeps the spectrum
-        return any((row.sigma, row.alignment) != (row.sigma_tilde, row.alignment_tilde) for row in rows)
-
-
-def read_runs(paths: Sequence[Path]) -> list[RunLog]:
-    """Read the logs of run folders, named after their folders, or by the paths as given where that is ambiguous."""
-    from pydantic import TypeAdapter, ValidationError  # slow to import, and training needs none
-
-    names = [path.resolve().name for path in paths]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in paths]
-    logs = []
-    for path, name in zip(paths, names, strict=True):
-        folder = RunFolder.open(path)
-        rows = [row for row in folder.read_metrics() if "diagnostics" in row]
-        if not rows:
-            raise InputError(f"{path} has no diagnostics to draw: train with --set training.diagnose_every=10.")
-        epochs, diagnostics = ([row[key] for row in rows] for key in ("epoch", "diagnostics"))
-        source = folder.record.get("source")
-        data = source.get("data") if isinstance(source, dict) else None
-        dataset = Path(data).stem if isinstance(data, str) else ""
-        log = {"name": name, "epochs": epochs, "diagnostics": diagnostics, "dataset": dataset}
-        try:
-            logs.append(TypeAdapter(RunLog).validate_python(log))
-        except ValidationError as error:
-            problem = error.errors()[0]
-            where = ".".join(str(part) for part in problem["loc"])
-            raise InputError(f"{folder.metrics} is damaged: {where}: {problem['msg']}.") from error
-    return logs

@@ -14,7 +14,7 @@ from torch_geometric.data.storage import GlobalStorage
 
 from sfa.data.arrays import check_keys, read_arrays
 from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_graphs
-from sfa.data.downloads import existing, explain_damage
+from sfa.data.downloads import explain_damage
 from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
@@ -23,7 +23,7 @@ from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
-from sfa.folders import PathLike
+from sfa.folders import PathLike, existing
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from sfa.data.downloads import existing, explain_damage
+from sfa.data.downloads import explain_damage
 from sfa.data.images import build_images, holds_image_arrays
 from sfa.data.readers.graph import LABELS, READERS
 from sfa.data.readers.image_file import SUFFIXES, ImageDecoder, OnImage
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
-from sfa.folders import PathLike
+from sfa.folders import PathLike, existing
 
 TRAIN = "train"
 VALIDATION = ("val", "validation", "valid")

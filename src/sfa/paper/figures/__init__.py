@@ -20,7 +20,7 @@ Draw = TypeVar("Draw", bound=Callable[..., Figure])
 class NamedFigure:
     """A figure as `sfa list figures` shows it.
 
-    ``draw`` is called with a :class:`~sfa.train.run_folder.RunLog` per run, with the entries of a ledger and the
+    ``draw`` is called with a :class:`~sfa.train.run_log.RunLog` per run, with the entries of a ledger and the
     paper's ratios, or with nothing. So is ``tell``, which says in numbers what is seen, and whether it is the caption.
     """
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from sfa.errors import InputError
 from sfa.paper.figures import make_panels, paper_figure
 from sfa.plots import PLAIN, color_of, logarithmic_y
-from sfa.train.run_folder import RunLog
+from sfa.train.run_log import RunLog
 
 LEADING = 30  # singular values that are shown: those where the signal is
 CURVES = 9  # epochs that are shown, evenly spaced; more could not be told apart

@@ -23,7 +23,7 @@ from sfa.run.run import describe
 from sfa.run.source import Source, require_same_data
 from sfa.run.train_recipe import train_in
 from sfa.train import Interrupted, RunFolder, load_tensors
-from sfa.train.run_folder import read_runs
+from sfa.train.run_log import read_runs
 
 FOLDER = Path("runs/figures")  # where the paper's runs are trained; figures of the same runs share them
 MAPS = ("none", "sfa")  # spectral maps of the paper's runs on each data set: without and with SFA
