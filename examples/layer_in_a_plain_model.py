@@ -69,7 +69,11 @@ if __name__ == "__main__":
     x = cora.x.to_dense()
     x = x / x.sum(1, keepdim=True)
     a_hat = normalised_adjacency(cora.edge_index, cora.num_nodes)
-    layers = {"without SFA": nn.Identity(), "with SFA": sfa.SpectralFeatureAugmentation(iterations=1)}
+    layers = {
+        "without SFA": nn.Identity(),
+        "with SFA": sfa.SpectralFeatureAugmentation.gentle(),  # recommended
+        "with SFA of the paper": sfa.SpectralFeatureAugmentation.paper(),
+    }
     for name, layer in layers.items():
         model = train(layer, x, a_hat, epochs)
         with torch.no_grad():

@@ -67,7 +67,11 @@ if __name__ == "__main__":
     cora = load("cora")
     x = cora.x.to_dense()
     x = x / x.sum(1, keepdim=True)
-    layers = {"without SFA": nn.Identity(), "with SFA": sfa.SpectralFeatureAugmentation(iterations=1)}
+    layers = {
+        "without SFA": nn.Identity(),
+        "with SFA": sfa.SpectralFeatureAugmentation.gentle(),  # recommended
+        "with SFA of the paper": sfa.SpectralFeatureAugmentation.paper(),
+    }
     for name, layer in layers.items():
         model = train(layer, x, cora.edge_index, epochs)
         with torch.no_grad():

@@ -62,7 +62,12 @@ if __name__ == "__main__":
     epochs = parser.parse_args().epochs
     digits = load("digits")
     rows, labels, learned, new = digits.x.flatten(1) / 255, digits.y, digits.train_mask, digits.test_mask
-    for name, layer in {"without SFA": SpectralMap(), "with SFA": sfa.SpectralFeatureAugmentation()}.items():
+    layers = {
+        "without SFA": SpectralMap(),
+        "with SFA": sfa.SpectralFeatureAugmentation.gentle(),  # recommended
+        "with SFA of the paper": sfa.SpectralFeatureAugmentation.paper(),
+    }
+    for name, layer in layers.items():
         pl.seed_everything(0, verbose=False)
         model, watch = Model(rows.shape[1], layer), SpectralDiagnostics(every=10)
         trainer = pl.Trainer(

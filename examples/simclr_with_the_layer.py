@@ -5,9 +5,9 @@
 Everything is plain PyTorch but the random views, for which lightly uses torchvision. To have the same in lightly's own
 SimCLR example, add three lines to it:
 
-    import sfa                                                       # beside the other imports
-    self.spectral = sfa.SpectralFeatureAugmentation(iterations=1)    # in __init__, beside the projection head
-    x = self.spectral(x)                                             # in forward, before the projection head
+    import sfa                                                  # beside the other imports
+    self.spectral = sfa.SpectralFeatureAugmentation.gentle()    # in __init__, beside the projection head
+    x = self.spectral(x)                                        # in forward, before the projection head
 
 The layer is the identity in ``eval()``: embeddings are those of the backbone, as ever.
 """
@@ -78,7 +78,11 @@ if __name__ == "__main__":
     epochs = parser.parse_args().epochs
     digits = load("digits")
     images, labels, learned, new = to_float(digits.x), digits.y, digits.train_mask, digits.test_mask
-    layers = {"without SFA": nn.Identity(), "with SFA": sfa.SpectralFeatureAugmentation(iterations=1)}
+    layers = {
+        "without SFA": nn.Identity(),
+        "with SFA": sfa.SpectralFeatureAugmentation.gentle(),  # recommended
+        "with SFA of the paper": sfa.SpectralFeatureAugmentation.paper(),
+    }
     for name, layer in layers.items():
         model = train(layer, images[learned], epochs)
         with torch.no_grad():

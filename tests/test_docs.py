@@ -55,8 +55,9 @@ def test_the_example_trains_with_and_without_the_layer(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["layer_in_a_plain_model.py", "--epochs", "2"])
     runpy.run_path(str(ROOT / "examples" / "layer_in_a_plain_model.py"), run_name="__main__")
-    without, with_ = capsys.readouterr().out.splitlines()
-    rank = [float(line.rsplit(" ", 1)[1]) for line in (without, with_)]
+    without, *with_ = capsys.readouterr().out.splitlines()
+    rank = [float(line.rsplit(" ", 1)[1]) for line in (without, *with_)]
+    assert [line.split(":")[0] for line in with_] == ["with SFA", "with SFA of the paper"]
     assert without.startswith("without SFA: accuracy")
     assert rank[0] != rank[1], "the layer changes what is learned"
 

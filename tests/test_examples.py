@@ -57,11 +57,12 @@ def test_with_and_without_the_layer(
     name: str, chance: float, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [line for line in output(name, monkeypatch, capsys) if line.startswith("with")]
-    without, with_ = (numbers(line, of) for line, of in zip(lines, ("without SFA", "with SFA"), strict=True))
-    for accuracy, rank in (without, with_):
+    names = ("without SFA", "with SFA", "with SFA of the paper")
+    without, gentle, paper = found = [numbers(line, of) for line, of in zip(lines, names, strict=True)]
+    for accuracy, rank in found:
         assert 2 * chance < accuracy <= 100
         assert 1 < rank <= width
-    assert without[1] != with_[1], "the layer changes what is learned"
+    assert len({without[1], gentle[1], paper[1]}) > 1, "the layer changes what is learned"
 
 
 def accuracies(lines: list[str]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Spectral feature augmentation, and contrastive pre-training of graphs and images around it.
 
 >>> import torch, sfa
->>> layer = sfa.SpectralFeatureAugmentation(iterations=1)
+>>> layer = sfa.SpectralFeatureAugmentation.gentle()
 >>> h_tilde = layer(torch.randn(100, 16))
 """
 

@@ -43,6 +43,8 @@ def check_degenerate_maps(layer: SpectralMap) -> None:
         "zero in one column": _random_map(7, 4) * torch.tensor([1.0, 0, 1, 1]),
     }
     for case, narrow in cases.items():
+        if narrow.shape[-2] < layer.min_rows:
+            continue
         try:
             layer.check_width(narrow.shape[-1])
         except InputError:
@@ -131,10 +133,10 @@ def check_interface(layer: SpectralMap) -> None:
         assert layer(torch.empty(shape)).shape == shape, f"{layer} does not return an empty map as it is."
     for wrong in (torch.ones(4), torch.ones(4, 3, dtype=torch.long)):
         try:
-            passed_through = layer(wrong) is wrong  # as by the identity
+            layer(wrong)
         except InputError:
             continue
-        assert passed_through, f"{layer} takes {wrong.dtype} of shape {tuple(wrong.shape)}: raise an InputError."
+        raise AssertionError(f"{layer} takes {wrong.dtype} of shape {tuple(wrong.shape)}: raise an InputError.")
     for name, parameter in inspect.signature(type(layer)).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_POSITIONAL:
             assert hasattr(layer, name), f"{type(layer).__name__} does not store its argument `{name}`."

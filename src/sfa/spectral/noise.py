@@ -11,7 +11,7 @@ from sfa.errors import InputError
 from sfa.ranges import NonNegative, check_number
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import check_feature_map, normal, on_unit_scale
+from sfa.spectral.feature_map import check_feature_map, narrow, normal, on_unit_scale
 
 _BLOCK = 64  # rows of COSTA's random matrix that exist at a time
 
@@ -77,7 +77,7 @@ def costa(h: Tensor, ratio: float = 0.5, *, generator: torch.Generator | None = 
     with torch.autocast(h.device.type, enabled=False):
         maps = h.to(torch.float64 if h.dtype == torch.float64 else torch.float32).reshape(-1, *h.shape[-2:])
         combined: Tensor = _MultiplyByRandomMatrix.apply(maps, seeds, (rows, n), False)  # type: ignore[no-untyped-call]
-        return combined.reshape(*h.shape[:-2], rows, h.shape[-1]).to(h.dtype)
+        return narrow(combined.reshape(*h.shape[:-2], rows, h.shape[-1]), h.dtype)
 
 
 class _MultiplyByRandomMatrix(torch.autograd.Function):
@@ -124,8 +124,10 @@ class Costa(SpectralMap, function=costa):
         """Multiply all maps of a step by one random matrix: side by side they are one map."""
         if not self.training:
             return maps
+        for h in maps:
+            check_feature_map(h)
         if len({h.shape[:-1] for h in maps}) > 1:
             shapes = " and ".join(str(tuple(h.shape)) for h in maps)
             raise InputError(f"COSTA combines the rows of all maps alike, so they need the same rows, not {shapes}.")
         parts = self(torch.cat(maps, dim=-1), generator).split([h.shape[-1] for h in maps], dim=-1)
-        return tuple(part.to(h.dtype) for part, h in zip(parts, maps, strict=True))
+        return tuple(narrow(part, h.dtype) for part, h in zip(parts, maps, strict=True))

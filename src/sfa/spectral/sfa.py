@@ -10,7 +10,7 @@ from sfa.errors import InputError
 from sfa.ranges import Count, Natural, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import check_feature_map, normal
+from sfa.spectral.feature_map import check_feature_map, narrow, normal
 from sfa.spectral.passes import gram_pays, is_large, make_passes, subtract_projection, turn_in_blocks, unit
 
 
@@ -78,27 +78,39 @@ def power_iteration(
     with torch.autocast(h.device.type, enabled=False):
         wide = h.to(torch.float64 if h.dtype == torch.float64 else torch.float32)
         if directions == passes == 1 and not spread:
-            return algorithm_1(wide, iterations, strength, detach, generator).to(h.dtype)
+            return narrow(algorithm_1(wide, iterations, strength, detach, generator), h.dtype)
         starts = [normal((*h.shape[:-2], h.shape[-1], directions), wide, generator) for _ in range(passes)]
         source = wide.detach() if detach else wide
         rows = None if spread else h.shape[-2]
         on_gram = detach and directions == 1 and gram_pays(rows, h.shape[-1], iterations, passes)
         r, weights = make_passes(source, starts, iterations, strength, on_gram=on_gram, spread=spread)
-        return subtract_projection(wide, r, weights if passes > 1 else strength, is_constant=detach).to(h.dtype)
+        h_tilde = subtract_projection(wide, r, weights if passes > 1 else strength, is_constant=detach)
+        return narrow(h_tilde, h.dtype)
 
 
 @register("spectral", "sfa")
 class SpectralFeatureAugmentation(SpectralMap, function=power_iteration, spans_processes=True):
     """Flattens and perturbs the leading singular values while training; the identity in ``eval()``.
 
-    The layer between encoder and projector, with the arguments of :func:`power_iteration`.
+    Put it between encoder and projector, and call it once for each view. :meth:`gentle` makes the layer that we
+    recommend, :meth:`paper` the one of the paper.
 
-    >>> layer = SpectralFeatureAugmentation(iterations=1)
+    >>> layer = SpectralFeatureAugmentation.gentle()
     >>> layer(torch.randn(100, 16)).shape
     torch.Size([100, 16])
+
+    Args:
+        iterations: Number of power iterations, 0 or more; ``k`` in the paper. One or two flatten the spectrum, many
+            remove only the leading direction.
+        strength: Fraction of the projection that is subtracted. ``1`` is the paper's.
+        detach: Treat the direction as a constant in the backward pass. With ``False`` the layer does not help.
+        directions: How many orthogonal directions are subtracted at once, fewer than the features.
+        passes: How often the layer is applied in a row. Many passes with a small ``strength`` flatten the spectrum with
+            less noise. ``1`` is the paper's.
     """
 
     deterministic = False
+    min_rows = 2
     directions: int
 
     def __init__(
@@ -110,6 +122,16 @@ class SpectralFeatureAugmentation(SpectralMap, function=power_iteration, spans_p
         passes: Count = 1,
     ) -> None:
         self.set_options(iterations=iterations, strength=strength, detach=detach, directions=directions, passes=passes)
+
+    @classmethod
+    def gentle(cls) -> "SpectralFeatureAugmentation":
+        """Make the layer that we recommend: 64 gentle passes flatten the spectrum with little noise."""
+        return cls(strength=0.125, passes=64)
+
+    @classmethod
+    def paper(cls) -> "SpectralFeatureAugmentation":
+        """Make the layer of the paper: one power iteration and one pass of full strength (Algorithm 1)."""
+        return cls(iterations=1)
 
     def check_width(self, features: int) -> None:
         _check_width(self.directions, features)

@@ -14,7 +14,15 @@ from sfa.errors import InputError
 from sfa.ranges import Count, Natural, Positive, Share, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
-from sfa.spectral.feature_map import check_feature_map, damped, gram_matrix, on_unit_scale, pairs, spectral_function
+from sfa.spectral.feature_map import (
+    check_feature_map,
+    damped,
+    gram_matrix,
+    narrow,
+    on_unit_scale,
+    pairs,
+    spectral_function,
+)
 
 VOLUME = -64 * math.log(1 - 0.125)  # what 64 passes of strength 0.125 remove
 STEPS = 24  # Newton's method needs about ln(d) steps to come near the threshold, and 6 more for all digits
@@ -56,6 +64,8 @@ _leveled.register_fake(lambda sigma, *_: torch.empty_like(sigma))
 @register("spectral", "expectation")
 class Expectation(SpectralMap, function=expectation):
     """The expectation of SFA: its balancing without its noise."""
+
+    min_rows = 2
 
     def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
         self.set_options(iterations=iterations, strength=strength, passes=passes)
@@ -111,7 +121,7 @@ def soft_clip(
             share = torch.where(positive, excess.sigmoid(), 0)  # -d ln w / d ln σ
             v = torch.where(finite, v, torch.nan)
         operator = _Operator.apply(gram, values, v, w, share, name == "volume")  # type: ignore[no-untyped-call]
-        return (wide @ operator.to(wide.dtype)).to(h.dtype)  # type: ignore[no-any-return]
+        return narrow(wide @ operator.to(wide.dtype), h.dtype)
 
 
 def find_threshold(logs: Tensor, order: float, volume: float) -> Tensor:
@@ -167,6 +177,8 @@ class _Operator(torch.autograd.Function):
 @register("spectral", "soft-clip")
 class SoftClip(SpectralMap, function=soft_clip, spans_processes=True):
     """Soft clipping: lowers the leading singular values to one threshold, as many gentle passes of SFA; no noise."""
+
+    min_rows = 2
 
     def __init__(
         self,

@@ -74,3 +74,5 @@ class Precondition(SpectralMap, function=precondition):
 @register("spectral", "whiten")
 class Whiten(Precondition, function=whiten):
     """ZCA whitening: centered features without correlation, all of variance one; no noise."""
+
+    min_rows = 2
