@@ -135,6 +135,27 @@ def check_export(path: Path, layout: Layout = "columns") -> None:
         ensure_writable(file)
 
 
+def check_table(path: Path) -> None:
+    """Raise unless a table can be written to ``path``."""
+    if path.suffix.lower() not in TABLES:
+        raise InputError(f"Cannot tell the format of the table {path}: its name must end in {', '.join(TABLES)}.")
+    ensure_writable(path)
+
+
+def write_table(path: Path, frame: Any) -> None:
+    """Write a data frame without its index; an existing file is replaced in one step."""
+    check_table(path)
+    suffix = path.suffix.lower()
+    try:
+        with atomic_path(path) as temporary:
+            if suffix == ".parquet":
+                frame.to_parquet(temporary, index=False)
+            else:
+                frame.to_csv(temporary, index=False, sep="\t" if suffix == ".tsv" else ",")
+    except OSError as error:
+        raise ExportError(f"Cannot write {path}: {error.strerror or error}.") from error
+
+
 def write_embeddings(
     path: str | Path,
     z: Embeddings,

@@ -22,6 +22,8 @@ from sfa.run import shipped_recipes
 
 RunSfa = Callable[..., Any]
 
+EXPLORE = ("neighbors", "suggest-links", "cluster")
+
 
 @pytest.mark.parametrize(
     ("kind", "names"),
@@ -97,7 +99,21 @@ def test_doctor(run_sfa: RunSfa, tmp_path: Path) -> None:
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 @pytest.mark.parametrize(
     "command",
-    ["train", "evaluate", "compare", "report", "embed", "table", "figure", "study", "ledger", "list", "doctor", "demo"],
+    [
+        "train",
+        "evaluate",
+        "compare",
+        "report",
+        "embed",
+        *EXPLORE,
+        "table",
+        "figure",
+        "study",
+        "ledger",
+        "list",
+        "doctor",
+        "demo",
+    ],
 )
 def test_help_shows_an_example(run_sfa: RunSfa, command: str, flag: str) -> None:
     result = run_sfa(command, flag)
@@ -114,6 +130,7 @@ def test_help_of_all(run_sfa: RunSfa) -> None:
         "compare",
         "report",
         "embed",
+        *EXPLORE,
         "figure",
         "study",
         "ledger",

@@ -412,3 +412,15 @@ def test_files_of_the_time_before_graph_embedders(planted: Data, fitted: NodeEmb
     np.testing.assert_array_equal(loaded.transform(planted), fitted.embedding_)
     fitted.save(tmp_path / "now.safetensors")
     assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta}
+
+
+def test_similar_nodes_and_suggested_links_have_the_names_of_users() -> None:
+    novel = nx.les_miserables_graph()
+    embedder = NodeEmbedder(node_features="spectral", hidden=16, epochs=2, random_state=0).fit(novel)
+    near = embedder.most_similar("Gavroche", 3)
+    assert set(near["node_id"]) <= set(novel.nodes) - {"Gavroche"}
+    links = embedder.suggest_links(5)
+    assert len(links) == 5
+    assert not any(novel.has_edge(one, other) for one, other in zip(links["source"], links["target"], strict=True))
+    with pytest.raises(InputError, match="did you mean 'Gavroche'"):
+        embedder.most_similar("Gavroch")

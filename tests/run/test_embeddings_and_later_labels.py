@@ -103,3 +103,41 @@ def test_wrong_labels_are_told_as_in_training(run_path: Path) -> None:
     labeled = train_run("friends.csv", labels="clubs.csv", evaluate=False, hidden=8, epochs=1, node_features="degree")
     with pytest.raises(InputError, match="Labels are given twice"):
         evaluate_run(labeled, labels="clubs.csv")
+
+
+def test_commands_find_neighbors_links_and_clusters(run_path: Path, run_sfa: Callable[..., Any]) -> None:
+    near = run_sfa("neighbors", run_path, "person 3", "-k", 4)
+    assert near.code == 0
+    assert near.out.count("person") == 5  # and the one that was asked about
+    unknown = run_sfa("neighbors", run_path, "persn 3")
+    assert (unknown.code, "did you mean 'person 3'" in unknown.err) == (2, True)
+
+    assert run_sfa("suggest-links", run_path, "-k", 6, "--out", "links.csv").code == 0
+    friends = {frozenset(pair) for pair in pd.read_csv("friends.csv").to_numpy().tolist()}
+    suggested = pd.read_csv("links.csv")
+    assert len(suggested) == 6
+    assert not friends & {frozenset(pair) for pair in suggested[["source", "target"]].to_numpy().tolist()}
+
+    found = run_sfa("cluster", run_path, "-k", 2, "--out", "clusters.tsv")
+    assert "links inside, %" in found.out
+    assert pd.read_csv("clusters.tsv", sep="\t")["cluster"].value_counts().sum() == 60
+    assert run_sfa("cluster", run_path, "--out", "clusters.doc").code == 2
+
+
+def test_links_of_two_kinds_of_nodes_join_both(run_sfa: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(0)
+    bought = pd.DataFrame({"user": rng.integers(20, size=80), "item": rng.integers(20, size=80)})
+    bought.to_csv("bought.csv", index=False)
+    options = ["--bipartite", *OPTIONS, "--no-evaluate", "--out", "bought"]
+    assert run_sfa("train", "bought.csv", *options).code == 0
+    frame = open_run("bought").suggest_links(30).frame
+    kinds = frame[["source", "target"]].map(lambda one: one.split(":")[0])
+    assert (kinds["source"] != kinds["target"]).all()
+
+
+def test_a_set_has_neighbors_and_no_links(molecules: Any) -> None:
+    run = train_run(molecules, epochs=1, hidden=4, out="molecules", evaluate=False)
+    assert list(run.neighbors(molecules.graph_ids[0], 2).frame) == ["graph_id", "cosine"]
+    assert list(run.cluster(2).frame) == ["graph_id", "cluster"]
+    with pytest.raises(InputError, match="between the nodes of one graph"):
+        run.suggest_links()

@@ -3,7 +3,12 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import pandas as pd
+import torch
+from sklearn.utils.validation import check_is_fitted
+
 from sfa.estimators.base import Embedder
+from sfa.explore import suggest_links
 from sfa.methods import Method
 from sfa.tasks import Task
 
@@ -48,6 +53,11 @@ class NodeEmbedder(Embedder):
     kept: ClassVar = {"num_nodes": int}
     method: str | type[Method] | Method = "neighbor-contrast"
     node_features: str | None = field(default=None, kw_only=True)
+
+    def suggest_links(self, k: int = 20) -> pd.DataFrame:
+        """Return the ``k`` pairs of nodes of the fitted graph that are most similar and have no edge."""
+        check_is_fitted(self, "embedding_", msg="Links are suggested of the graph of the fit: call fit() first.")
+        return suggest_links(torch.from_numpy(self.embedding_), self.node_ids_, self._edges, k)
 
 
 @dataclass(eq=False, repr=False)

@@ -11,6 +11,8 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
@@ -20,6 +22,7 @@ from torch_geometric.data import Data
 from sfa.atomic import ensure_writable
 from sfa.data import as_graph, as_graphs, as_images
 from sfa.errors import InputError
+from sfa.explore import most_similar
 from sfa.folders import PathLike
 from sfa.methods import Method
 from sfa.registry import name_of
@@ -90,6 +93,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._adopt(recipe, method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
+        self._edges = data.get("edge_index")
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -103,6 +107,12 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
         """Fit, and return the embeddings of the same data, which are read once: they may be a generator of graphs."""
         return np.array(self.fit(X).embedding_)
+
+    def most_similar(self, one: Any, k: int = 10) -> pd.DataFrame:
+        """Return the ``k`` items of the fit that are most similar to one, given by its id, with their cosines."""
+        check_is_fitted(self, "embedding_", msg="Similar items are those of the fit: call fit() first.")
+        ids = getattr(self, f"{self.task}_ids_")
+        return most_similar(torch.from_numpy(self.embedding_), ids, one, k, item=self.task)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted embedder to one safetensors file."""

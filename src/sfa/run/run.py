@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate import Protocol
 from sfa.methods import Method
 from sfa.registry import resolve
-from sfa.run.display import Display, Rows, Shown, loss_curve
+from sfa.run import explore
+from sfa.run.display import Display, Rows, Shown, display_of, loss_curve
+from sfa.run.explore import Found
 from sfa.run.health import Health, health_of
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.source import (
@@ -87,6 +90,22 @@ class Run(Shown):
     def health(self) -> Health:
         """Measure the embeddings without labels, and say what looks wrong."""
         return health_of(self)
+
+    def embedding(self) -> Tensor:
+        """Compute the embeddings of the data, float32 ``(n, d)``."""
+        return self.method.embed(self.data).detach().cpu().float()
+
+    def neighbors(self, one: Any, k: int = 10) -> Found:
+        """Find the ``k`` items most similar to one, given by its id."""
+        return explore.neighbors(self, one, k)
+
+    def suggest_links(self, k: int = 20, *, progress: bool | Display = False) -> Found:
+        """Find the ``k`` pairs of nodes that are most similar and have no edge."""
+        return explore.missing_links(self, k, display=display_of(progress))
+
+    def cluster(self, k: int | None = None) -> Found:
+        """Cluster the items by k-means, by default into as many clusters as are apart best."""
+        return explore.clusters(self, k)
 
     def tell_if_unfinished(self, display: Display) -> None:
         """Say so if training was interrupted and not resumed."""
