@@ -204,6 +204,6 @@ def test_values_of_options_are_told_in_words(part: Any) -> None:
     from sfa.ranges import Count, Positive, Share
 
     values = part("options").values
-    assert values(Count) == "whole number from 1 on"
+    assert values(Count) == "whole number from 1 to 1,000,000,000"
     assert values(tuple[Share, Share]) == "2, each: number from 0 to 1"
     assert values(Positive | None) == "none or number above 0"

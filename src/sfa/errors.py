@@ -9,6 +9,11 @@ class SfaError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        """Return the sentence in one line of a length that can be read, whatever it quotes."""
+        sentence = super().__str__()
+        return shortened(sentence, 2000) if len(sentence.splitlines()) > 1 or len(sentence) > 2000 else sentence
+
 
 class InputError(SfaError, ValueError):
     """Something given (a file, an option, a name, a graph) cannot be used. Raised before any long work starts."""
@@ -28,20 +33,38 @@ def unknown_name(kind: str, given: object, allowed: Iterable[str], *, shown: flo
     """
     names = sorted(allowed)
     if not names:
-        return InputError(f"Unknown {kind} {given!r}: there are none here.")
+        return InputError(f"Unknown {kind} {quoted(given)}: there are none here.")
     nearest = [
         one for name in (str(given), str(given).lower()) for one in difflib.get_close_matches(name, names, 1, 0.5)
     ]
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
     listed = f" Allowed: {', '.join(names)}." if len(names) <= shown else ""
-    return InputError(f"Unknown {kind} {given!r}{hint}{listed}")
+    return InputError(f"Unknown {kind} {quoted(given)}{hint}{listed}")
+
+
+def quoted(value: object) -> str:
+    """Return a value as errors quote it, cut to a length that can be read.
+
+    >>> quoted(True), quoted(10**5000)
+    ('True', 'a whole number of 16610 bits')
+    """
+    try:
+        return shortened(repr(value), 100)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        return f"a whole number of {value.bit_length()} bits" if isinstance(value, int) else "a value too long to show"
+
+
+def shortened(text: str, length: int = 300) -> str:
+    """Return a text in one line, cut to a length."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[:length]}…"
 
 
 def sentence_of(error: Exception) -> str:
     """Return what an error says to the person at the keyboard."""
     if isinstance(error, SfaError):
         return str(error)
-    reason = " ".join(str(error).split())[:300]
+    reason = shortened(str(error))
     if isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason.lower():
         return f"Not enough memory: train in batches by --batch-size, or with a smaller --hidden ({reason})."
     if isinstance(error, OSError):

@@ -10,7 +10,7 @@ from sfa.errors import InputError
 from sfa.graph.structure import some_rows
 from sfa.matrices import relative_powers, row_chunks, singular_directions, unit_rows
 from sfa.nn.sparse import Propagation, propagation_of, sparse_product
-from sfa.ranges import Count, NonNegative, Positive, check_number, check_whole
+from sfa.ranges import FewCount, NonNegative, Positive, Width, check_number, check_whole
 from sfa.registry import register
 
 Postprocess = Callable[[Tensor, Data], Tensor]
@@ -33,7 +33,7 @@ class RemoveTopPCs:
         count: Number of directions.
     """
 
-    def __init__(self, count: Count = 1) -> None:
+    def __init__(self, count: FewCount = 1) -> None:
         check_whole("count", count, 1)
         self.count = count
 
@@ -80,7 +80,7 @@ class PCA:
         width: Number of components; all of them, if there are fewer.
     """
 
-    def __init__(self, width: Count = 128) -> None:
+    def __init__(self, width: Width = 128) -> None:
         check_whole("width", width, 1)
         self.width = width
 
@@ -100,7 +100,7 @@ class Propagate:
         concat: Keep the embeddings of every hop, ``[Z, ÂZ, …]`` side by side with unit rows, and not the last alone.
     """
 
-    def __init__(self, hops: Count = 1, *, concat: bool = False) -> None:
+    def __init__(self, hops: FewCount = 1, *, concat: bool = False) -> None:
         check_whole("hops", hops, 1)
         self.hops, self.concat = hops, concat
 

@@ -6,19 +6,27 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Interval
 
-from sfa.errors import InputError
+from sfa.errors import InputError, quoted
 
-Count = Annotated[int, Ge(1)]
-Natural = Annotated[int, Ge(0)]
+LARGEST, FEW, WIDEST = 10**9, 1000, 2**16
+
+Count = Annotated[int, Interval(ge=1, le=LARGEST)]
+Natural = Annotated[int, Interval(ge=0, le=LARGEST)]
+FewCount = Annotated[int, Interval(ge=1, le=FEW)]  # of layers, or of what is done again and again in every step
+FewNatural = Annotated[int, Interval(ge=0, le=FEW)]
+Width = Annotated[int, Interval(ge=1, le=WIDEST)]  # of features
+Seed = Annotated[int, Interval(ge=0, le=2**63 - 1)]
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]
 Share = Annotated[float, Interval(ge=0, le=1)]
 
 
-def check_whole(name: str, value: int, at_least: int) -> None:
-    """Raise unless ``value`` is a whole number, ``at_least`` or more."""
+def check_whole(name: str, value: int, at_least: int, at_most: int = LARGEST) -> None:
+    """Raise unless ``value`` is a whole number, ``at_least`` or more and ``at_most`` so large."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise InputError(f"{name} must be a whole number, {at_least} or more, not {value!r}.")
+        raise InputError(f"{name} must be a whole number, {at_least} or more, not {quoted(value)}.")
+    if value > at_most:
+        raise InputError(f"{name} must be at most {at_most}, not {quoted(value)}.")
 
 
 def check_number(name: str, value: float, *, above: float | None = None, at_most: float | None = None) -> None:
@@ -29,4 +37,4 @@ def check_number(name: str, value: float, *, above: float | None = None, at_most
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     low_enough = number and value < math.inf and (at_most is None or value <= at_most)
     if not (low_enough and (value >= 0 if above is None else value > above)):
-        raise InputError(f"{name} must be a number, {allowed}, not {value!r}.")
+        raise InputError(f"{name} must be a number, {allowed}, not {quoted(value)}.")

@@ -118,7 +118,7 @@ def test_features_and_labels_that_do_not_fit(tmp_path: Path, refuses: Callable[.
         (["--method", "g-bt", "--tau", "0.5"], "tau"),
         (["--spectral", "none", "--iterations", "2"], "iterations"),
         (["--set", "method.tau"], "KEY=VALUE"),
-        (["--set", "method.tau=[1"], "KEY=VALUE"),
+        (["--set", "method.tau=[1"], "YAML"),
         (["--set", "method.name=[grace]"], "method"),
         (["--epochs", "0"], "epochs"),
         (["--epochs", "-3"], "epochs"),

@@ -41,7 +41,7 @@ def unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--spectral", "sfaa"], "did you mean 'sfa'"),
         (["--sampler", "neighbours"], "leave the sampler out"),
         (["--set", "method.taus=1"], "did you mean 'tau'"),
-        (["--set", "spectral.directions=100000"], "below the number of features"),
+        (["--set", "spectral.directions=1000"], "below the number of features"),
         (["--lr", "nan"], "lr"),
         (["--batch-size", "0"], "batch_size"),
         (["--recipe", "missing.yaml"], "missing.yaml"),

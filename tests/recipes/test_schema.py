@@ -302,7 +302,7 @@ def test_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (None, "cannot be read: No such file"),
+        (None, "mine.yaml does not exist"),
         ("method: [unclosed", "not valid YAML"),
         ("- a\n- b", "must be a mapping"),
         ("", "must be a mapping"),

@@ -188,7 +188,7 @@ def test_ranges_from_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "cannot be read"), ("- a\n", "mapping"), ("a: [", "YAML"), ("", "mapping"), ("a: {b: 1}", "LOW..HIGH")],
+    [(None, "does not exist"), ("- a\n", "mapping"), ("a: [", "YAML"), ("", "mapping"), ("a: {b: 1}", "LOW..HIGH")],
 )
 def test_a_file_that_is_none_of_ranges(tmp_path: Path, content: str | None, says: str) -> None:
     path = tmp_path / "ranges.yaml"

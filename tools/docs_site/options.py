@@ -86,6 +86,6 @@ def _bounds(bounds: Iterable[Any]) -> str:
     single: list[Any] = [one for bound in bounds for one in (bound if isinstance(bound, GroupedMetadata) else [bound])]
     limits = {type(one): dataclasses.astuple(one)[0] for one in single if type(one) in WORDS}
     if set(limits) == {Ge, Le}:
-        return f" from {limits[Ge]:g} to {limits[Le]:g}"
+        return f" from {limits[Ge]:,} to {limits[Le]:,}"
     phrases = [WORDS[kind].format(limit) for kind, limit in limits.items()]
     return " " + " and ".join(phrases) if phrases else ""

@@ -28,7 +28,9 @@ def sweep(
     ] = None,
     ranges: Annotated[Path | None, option(SEARCH, "YAML file. Default: the method's own.", metavar="FILE")] = None,
     ablate: Annotated[Text, option(SEARCH, "Search for each alone, and compare.", metavar="KEY=A,B")] = None,
-    trials: Annotated[Integer, option(SEARCH, "Trials of each arm. Default: 20.", metavar="N", min=1)] = None,
+    trials: Annotated[
+        Integer, option(SEARCH, "Trials of each arm. Default: 20.", metavar="N", min=1, max=10**5)
+    ] = None,
     timeout: Annotated[float | None, option(SEARCH, "Begin no trial after this time.", metavar="X", min=0)] = None,
     sampler: Annotated[SamplerName, option(SEARCH, "tpe, random or grid.")] = "tpe",
     pruner: Annotated[PrunerName, option(SEARCH, "median stops trials below the median.")] = "none",

@@ -12,7 +12,7 @@ from sfa.losses import bootstrap_latent
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.modes import full_precision
 from sfa.nn.heads import projection_head
-from sfa.ranges import Count, Share, check_number
+from sfa.ranges import Share, Width, check_number
 from sfa.registry import register
 
 
@@ -119,7 +119,7 @@ class BGRL(BootstrappedMethod):
     }
 
     def __init__(
-        self, encoder: nn.Module, augmentation: Views = None, *, prediction: Count = 512, **options: Any
+        self, encoder: nn.Module, augmentation: Views = None, *, prediction: Width = 512, **options: Any
     ) -> None:
         super().__init__(encoder, augmentation, **options)
         self.predictor = projection_head(self.width, prediction, "prelu")

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from sfa.methods.base import Views
 from sfa.methods.bgrl import BootstrappedMethod, make_target
 from sfa.nn.heads import mlp_head
-from sfa.ranges import Count
+from sfa.ranges import Width
 from sfa.registry import register
 
 
@@ -33,9 +33,9 @@ class BYOL(BootstrappedMethod):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        head_hidden: Count = 4096,
-        head_width: Count = 256,
-        prediction: Count = 4096,
+        head_hidden: Width = 4096,
+        head_width: Width = 256,
+        prediction: Width = 4096,
         **options: Any,
     ) -> None:
         super().__init__(encoder, augmentation, **options)

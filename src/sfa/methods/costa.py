@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.methods.base import Observer, Views
 from sfa.methods.grace import GRACE
-from sfa.ranges import Count
+from sfa.ranges import Width
 from sfa.registry import register
 from sfa.spectral import Costa
 
@@ -46,7 +46,7 @@ class COSTA(GRACE):
         *,
         views: Literal["multi", "single"] = "multi",
         ratio: Annotated[float, Interval(gt=0, le=1)] = 0.5,
-        projection: Count = 256,
+        projection: Width = 256,
         intraview: bool = False,
         **options: Any,
     ) -> None:

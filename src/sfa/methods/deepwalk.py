@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from sfa.graph.walks import Transitions, draw_nodes, random_walks, second_order_walks, transitions_of
 from sfa.losses import skip_gram
 from sfa.methods.base import Method, Observer, Spectral
-from sfa.ranges import Count, Positive, check_number, check_whole
+from sfa.ranges import FewCount, Positive, Width, check_number, check_whole
 from sfa.registry import register
 
 
@@ -47,10 +47,10 @@ class DeepWalk(Method):
         self,
         num_nodes: int,
         *,
-        hidden: Count = 128,
+        hidden: Width = 128,
         length: Annotated[int, Ge(2)] = 80,
-        window: Count = 10,
-        negatives: Count = 5,
+        window: FewCount = 10,
+        negatives: FewCount = 5,
         spectral: Spectral = None,
     ) -> None:
         check_whole("length", length, 2)

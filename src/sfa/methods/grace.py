@@ -10,7 +10,7 @@ from sfa.losses.nt_xent import Precision, check_temperature
 from sfa.methods.base import TwoViewMethod, Views
 from sfa.nn.heads import projection_head
 from sfa.nn.layers import Activation
-from sfa.ranges import Count, Positive
+from sfa.ranges import Positive, Width
 from sfa.registry import register
 
 
@@ -37,7 +37,7 @@ class GRACE(TwoViewMethod):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        projection: Count = 128,
+        projection: Width = 128,
         head_activation: Activation = "elu",
         tau: Positive = 0.4,
         intraview: bool = True,
@@ -73,6 +73,6 @@ class GCA(GRACE):
     }
 
     def __init__(
-        self, encoder: nn.Module, augmentation: Views = None, *, projection: Count = 256, **options: Any
+        self, encoder: nn.Module, augmentation: Views = None, *, projection: Width = 256, **options: Any
     ) -> None:
         super().__init__(encoder, augmentation, projection=projection, **options)

@@ -16,7 +16,7 @@ from sfa.graph.walks import Transitions, draw_below, random_walks
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
 from sfa.nn.adapt import renewed
-from sfa.ranges import Count, NonNegative, Share
+from sfa.ranges import FewCount, NonNegative, Share, Width
 from sfa.registry import register
 
 Principle = Literal["min", "bn", "both"]
@@ -55,10 +55,10 @@ class LPInfo(GraphCL):
         self,
         encoder: nn.Module,
         *,
-        latent: Count = 32,
+        latent: Width = 32,
         principle: Principle = "min",
-        walks: Count = 16,
-        length: Count = 20,
+        walks: FewCount = 16,
+        length: FewCount = 20,
         least: Share = 0.1,
         delta: Share = 0.01,
         divergence: NonNegative = 0.1,

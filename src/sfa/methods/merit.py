@@ -9,7 +9,7 @@ from sfa.losses import info_nce, nt_xent
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.methods.bgrl import make_target, update_target_
 from sfa.nn.heads import prelu_head
-from sfa.ranges import Count, Share
+from sfa.ranges import Share, Width
 from sfa.registry import register
 
 
@@ -42,8 +42,8 @@ class MERIT(Method):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        head_hidden: Count = 4096,
-        head_width: Count = 512,
+        head_hidden: Width = 4096,
+        head_width: Width = 512,
         beta: Share = 0.5,
         momentum: Share = 0.8,
         spectral: Spectral = None,

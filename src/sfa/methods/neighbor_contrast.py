@@ -20,7 +20,7 @@ from sfa.modes import full_precision, has_fast_bfloat16
 from sfa.nn.heads import projection_head
 from sfa.nn.sparse import propagation_of
 from sfa.postprocess import propagate
-from sfa.ranges import Count, Natural, NonNegative, Share
+from sfa.ranges import FewCount, FewNatural, NonNegative, Share, Width
 from sfa.registry import register
 
 PAIRS = 20_000
@@ -86,11 +86,11 @@ class NeighborContrast(Method):
         encoder: nn.Module,
         in_features: int,
         *,
-        hidden: Count = 512,
+        hidden: Width = 512,
         mask: Share = 0.5,
-        walk: Count = 3,
-        projection: Count = 256,
-        hops: Natural = 2,
+        walk: FewCount = 3,
+        projection: Width = 256,
+        hops: FewNatural = 2,
         alpha: Share = 0.1,
         weight: NonNegative | None = None,
         precision: Literal["auto", "full"] = "auto",

@@ -12,7 +12,7 @@ from sfa.graph.structure import some_rows
 from sfa.matrices import csr_matrix, relative_powers, row_chunks, singular_directions, unit_rows
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.sparse import Propagation, feature_product, propagation_of, transposed
-from sfa.ranges import Count, Natural, NonNegative, Share, check_number, check_whole
+from sfa.ranges import FewCount, FewNatural, NonNegative, Share, Width, check_number, check_whole
 from sfa.registry import register
 
 Weighting = Literal["auto", "idf", "standard", "none"]
@@ -69,13 +69,13 @@ class Propagate(Method):
         self,
         in_features: int,
         *,
-        hidden: Count = 256,
-        hops: Natural = 2,
+        hidden: Width = 256,
+        hops: FewNatural = 2,
         alpha: Share = 0.1,
         power: NonNegative = 2.0,
-        drop_leading: Natural | None = None,
+        drop_leading: FewNatural | None = None,
         weighting: Weighting = "auto",
-        iterations: Count = 4,
+        iterations: FewCount = 4,
         spectral: Spectral = None,
     ) -> None:
         wholes = (("hidden", hidden, 1), ("hops", hops, 0), ("drop_leading", drop_leading or 0, 0))

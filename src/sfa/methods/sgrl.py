@@ -11,7 +11,7 @@ from sfa.modes import full_precision
 from sfa.nn.heads import projection_head
 from sfa.nn.sparse import propagation_of
 from sfa.postprocess import propagate
-from sfa.ranges import Count, Natural, Share, check_whole
+from sfa.ranges import FewNatural, Share, Width, check_whole
 from sfa.registry import register
 from sfa.tasks import num_seed_nodes
 
@@ -43,8 +43,8 @@ class SGRL(Method):
         self,
         encoder: nn.Module,
         *,
-        hops: Natural = 1,
-        prediction: Count = 1024,
+        hops: FewNatural = 1,
+        prediction: Width = 1024,
         momentum: Share = 0.99,
         spectral: Spectral = None,
     ) -> None:

@@ -10,7 +10,7 @@ from sfa.losses.nt_xent import check_temperature
 from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.methods.g_bt import GBT
 from sfa.nn.heads import mlp_head
-from sfa.ranges import Count, NonNegative, Positive
+from sfa.ranges import NonNegative, Positive, Width
 from sfa.registry import register
 
 
@@ -36,8 +36,8 @@ class SimCLR(TwoViewMethod):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        head_hidden: Count = 2048,
-        head_width: Count = 256,
+        head_hidden: Width = 2048,
+        head_width: Width = 256,
         tau: Positive = 0.2,
         spectral: Spectral = None,
     ) -> None:
@@ -73,8 +73,8 @@ class BarlowTwins(GBT):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        head_hidden: Count = 2048,
-        head_width: Count = 2048,
+        head_hidden: Width = 2048,
+        head_width: Width = 2048,
         off_diagonal: NonNegative = 0.0051,
         scale: Positive = 0.1,
         **options: Any,
@@ -110,9 +110,9 @@ class SimSiam(TwoViewMethod):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        head_hidden: Count = 2048,
-        head_width: Count = 2048,
-        prediction: Count = 512,
+        head_hidden: Width = 2048,
+        head_width: Width = 2048,
+        prediction: Width = 512,
         spectral: Spectral = None,
     ) -> None:
         super().__init__(encoder, augmentation, spectral=spectral)

@@ -11,7 +11,7 @@ from sfa.methods.base import Method, Observer, Spectral
 from sfa.modes import full_precision
 from sfa.nn.heads import projection_head
 from sfa.postprocess import Propagate
-from sfa.ranges import Count, Natural, Share
+from sfa.ranges import FewNatural, Share, Width
 from sfa.registry import register
 from sfa.tasks import num_seed_nodes
 
@@ -53,8 +53,8 @@ class SIGNA(Method):
         encoder: nn.Module,
         *,
         mask: Share = 0.5,
-        projection: Count = 256,
-        hops: Natural = 2,
+        projection: Width = 256,
+        hops: FewNatural = 2,
         spectral: Spectral = None,
     ) -> None:
         super().__init__(encoder, spectral=spectral)

@@ -14,7 +14,7 @@ from sfa.methods.base import Method, Observer, Spectral
 from sfa.nn.adapt import read_old_name
 from sfa.nn.layers import dropout as drop_entries
 from sfa.nn.sparse import propagation_of
-from sfa.ranges import Count, NonNegative, Share
+from sfa.ranges import FewCount, NonNegative, Share
 from sfa.registry import register
 from sfa.tasks import num_seed_nodes
 
@@ -50,8 +50,8 @@ class SUGRL(Method):
         *,
         dropout: Share = 0.3,
         structural_dropout: Share = 0.2,
-        neighbours: Count = 5,
-        negatives: Count = 4,
+        neighbours: FewCount = 5,
+        negatives: FewCount = 4,
         alpha: NonNegative = 0.8,
         beta: NonNegative = 0.2,
         weights: tuple[NonNegative, NonNegative, NonNegative] = (10.0, 10.0, 1.0),

@@ -10,7 +10,7 @@ from sfa import distributed
 from sfa.losses import sinkhorn, swapped_prediction
 from sfa.methods.base import Spectral, TwoViewMethod, Views
 from sfa.nn.heads import mlp_head
-from sfa.ranges import Count, Natural, Positive, check_number, check_whole
+from sfa.ranges import FewCount, Natural, Positive, Width, check_number, check_whole
 from sfa.registry import register
 
 
@@ -43,12 +43,12 @@ class SwAV(TwoViewMethod):
         encoder: nn.Module,
         augmentation: Views = None,
         *,
-        head_hidden: Count = 2048,
-        head_width: Count = 128,
-        prototypes: Count = 3000,
+        head_hidden: Width = 2048,
+        head_width: Width = 128,
+        prototypes: Width = 3000,
         tau: Positive = 0.1,
         epsilon: Positive = 0.05,
-        iterations: Count = 3,
+        iterations: FewCount = 3,
         queue: Natural = 3840,
         queue_from: Natural = 50,
         frozen_epochs: Natural = 2,

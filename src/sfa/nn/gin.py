@@ -16,7 +16,7 @@ from sfa.modes import evaluating
 from sfa.nn.layers import BatchNorm, check_batch_size, check_sizes, init_xavier_
 from sfa.nn.node_encoders import CHUNK, Convolution
 from sfa.nn.sparse import Propagation, neighbor_sums, propagation_of
-from sfa.ranges import Count
+from sfa.ranges import FewCount, Width
 from sfa.registry import register
 from sfa.tasks import Task
 
@@ -114,7 +114,7 @@ class GIN(GraphEncoder):
     over the neighbors :math:`j` of :math:`i`, with perceptrons Linear–ReLU–Linear, Xavier-initialized with biases of 0.
     """
 
-    def __init__(self, in_features: int, hidden: Count = 32, *, layers: Count = 3) -> None:
+    def __init__(self, in_features: int, hidden: Width = 32, *, layers: FewCount = 3) -> None:
         super().__init__(hidden, layers)
         self.layers = nn.ModuleList(Layer(hidden if layer else in_features, hidden) for layer in range(layers))
 
@@ -151,7 +151,7 @@ class Layer(nn.Module):
 class PooledGCN(GraphEncoder):
     """The stack of :class:`~sfa.nn.gin.GIN` with the paper's convolution (Eq. 1) in place of sum and perceptron."""
 
-    def __init__(self, in_features: int, hidden: Count = 32, *, layers: Count = 3) -> None:
+    def __init__(self, in_features: int, hidden: Width = 32, *, layers: FewCount = 3) -> None:
         super().__init__(hidden, layers)
         sizes = [in_features] + [hidden] * (layers - 1)
         self.convolutions = nn.ModuleList(Convolution(size, hidden) for size in sizes)

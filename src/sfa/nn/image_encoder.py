@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.modes import evaluating
 from sfa.nn.layers import BatchNorm2d, check_batch_size
-from sfa.ranges import Count
+from sfa.ranges import Width
 from sfa.registry import register
 from sfa.tasks import Task
 
@@ -210,7 +210,7 @@ class BasicBlock(nn.Module):
 
 
 @register("encoder", "small")
-def small(in_channels: int, hidden: Count = 32) -> ResNet:
+def small(in_channels: int, hidden: Width = 32) -> ResNet:
     """Build three stages of one block, for images of a few pixels, such as digits; ``4 * hidden`` wide.
 
     Args:
@@ -220,18 +220,18 @@ def small(in_channels: int, hidden: Count = 32) -> ResNet:
 
 
 @register("encoder", "small-strided")
-def small_strided(in_channels: int, hidden: Count = 32) -> ResNet:
+def small_strided(in_channels: int, hidden: Width = 32) -> ResNet:
     """Build the encoder ``small`` with a stem of stride 2, for images of CIFAR's size without a GPU."""
     return ResNet(in_channels, hidden, blocks=(1, 1, 1), stem=Stem(stride=2))
 
 
 @register("encoder", "resnet18")
-def resnet18(in_channels: int, hidden: Count = 32) -> ResNet:
+def resnet18(in_channels: int, hidden: Width = 32) -> ResNet:
     """Build the ResNet-18 of the published CIFAR recipes, which have ``hidden=64``; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=CIFAR)
 
 
 @register("encoder", "resnet18-imagenet")
-def resnet18_imagenet(in_channels: int, hidden: Count = 32) -> ResNet:
+def resnet18_imagenet(in_channels: int, hidden: Width = 32) -> ResNet:
     """Build the ResNet-18 of He et al. (2016), which has ``hidden=64``; ``8 * hidden`` wide."""
     return ResNet(in_channels, hidden, blocks=(2, 2, 2, 2), stem=IMAGENET)

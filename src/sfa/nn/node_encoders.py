@@ -11,7 +11,7 @@ from sfa.graph.structure import some_rows
 from sfa.modes import evaluating
 from sfa.nn.layers import Activation, BatchNorm, Linear, activate, check_sizes, dropout, make_activation
 from sfa.nn.sparse import Propagation, feature_product, propagation_of
-from sfa.ranges import Count, Share
+from sfa.ranges import FewCount, Share, Width
 from sfa.registry import register
 from sfa.tasks import Task
 
@@ -42,9 +42,9 @@ class GCN(nn.Module):
     def __init__(
         self,
         in_features: int,
-        hidden: Count = 128,
+        hidden: Width = 128,
         *,
-        layers: Count = 2,
+        layers: FewCount = 2,
         widths: Literal["constant", "halving"] = "halving",
         activation: Activation = "relu",
         batch_norm: bool = False,
@@ -132,10 +132,10 @@ class MLP(nn.Module):
     def __init__(
         self,
         in_features: int,
-        hidden: Count = 128,
+        hidden: Width = 128,
         *,
-        inner: Count = 512,
-        layers: Count = 2,
+        inner: Width = 512,
+        layers: FewCount = 2,
         dropout: Share = 0.0,
         activation: Activation = "relu",
         layer_norm: bool = False,

@@ -81,7 +81,8 @@ def _set(given: dict[str, Any], path: str, value: Any) -> None:
     if len(parents) == 1 and parents[0] in SECTIONS and given.get(parents[0]) is None:
         given[parents[0]] = {}  # refused when parsed, if a method has none
     section = value_in(given, parents)
-    if not isinstance(section, dict | list):
+    several = isinstance(section, list) and all(isinstance(one, dict) and "name" in one for one in section)
+    if not (several or isinstance(section, dict)):
         raise unknown_name("recipe key", path, given)
     if isinstance(section, list):
         if key != "name" or len(parents) > 1:

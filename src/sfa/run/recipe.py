@@ -15,7 +15,7 @@ from sfa.errors import InputError, unknown_name
 from sfa.graph.batches import replace_edges
 from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
 from sfa.methods import DEFAULTS, Method, available_methods
-from sfa.ranges import Count, Natural, NonNegative, Positive, Share
+from sfa.ranges import Count, Natural, NonNegative, Positive, Seed, Share
 from sfa.registry import build
 from sfa.run.changes import SECTIONS, changed
 from sfa.run.legacy import modernize
@@ -45,7 +45,7 @@ class Training(BaseModel):
     accumulate: Count = 1
     patience: Count | None = 20
     restore_best: bool = False
-    seed: Natural = 0
+    seed: Seed = 0
     checkpoint_every: Count = 25
     diagnose_every: Natural = 10
     online_probe: bool = False

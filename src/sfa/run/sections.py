@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, get_type_hints
 
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from torch import nn
 
 from sfa.augment import Augmentation
-from sfa.errors import InputError, unknown_name
+from sfa.errors import InputError, quoted, unknown_name
 from sfa.methods import Method
 from sfa.registry import WORDS, is_ready, resolve
 from sfa.sampling import Sampler
@@ -112,7 +112,10 @@ def _is_plain(value: Any) -> bool:
 def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Iterable[str] = ()) -> Any:
     """Validate values; the error names an unknown key or a wrong value in one sentence."""
     try:
-        return model.model_validate(dict(given))
+        found = model.model_validate(dict(given))
+        if (path := flag_as_number(given, found)) is not None:
+            raise InputError(f"{where.capitalize()} key {path!r}: Input should be a number, not true or false.")
+        return found
     except ValidationError as error:
         first = error.errors()[0]
         *parents, key = map(str, first["loc"])
@@ -124,7 +127,21 @@ def validated(model: Any, given: Mapping[str, Any], where: str, elsewhere: Itera
             raise InputError(f"Unknown {where} key {path!r}: this {where} takes no options; choose another.") from None
         if first["type"] == "missing":
             raise InputError(f"{this} {path!r} is missing: it has no default.") from None
-        raise InputError(f"{this} {path!r}: {first['msg']}, not {first['input']!r}.") from None
+        raise InputError(f"{this} {path!r}: {first['msg']}, not {quoted(first['input'])}.") from None
+
+
+def flag_as_number(given: Any, found: Any) -> str | None:
+    """Return the path of a ``True`` or ``False`` that pydantic has taken for a number, if there is one."""
+    if isinstance(given, Mapping):
+        values = found if isinstance(found, Mapping) else vars(found) if isinstance(found, BaseModel) else {}
+        parts = [(str(key), one, values.get(key)) for key, one in given.items()]
+    elif isinstance(given, list | tuple) and isinstance(found, list | tuple):
+        parts = [(str(place), *both) for place, both in enumerate(zip(given, found, strict=False))]
+    else:
+        is_number = isinstance(found, int | float) and not isinstance(found, bool)
+        return "" if isinstance(given, bool) and is_number else None
+    paths = ((key, flag_as_number(one, other)) for key, one, other in parts)
+    return next((f"{key}.{rest}".rstrip(".") for key, rest in paths if rest is not None), None)
 
 
 def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None = "none") -> dict[str, Any]:
@@ -136,7 +153,7 @@ def named(section: Any, kind: str, default: Mapping[str, Any], empty: str | None
     if found.setdefault("name", default.get("name")) == default.get("name"):
         found = {**default, **found}
     if not isinstance(found["name"], str):
-        raise InputError(f"Recipe key {kind!r} is a name or a mapping with a name, not {section!r}.")
+        raise InputError(f"Recipe key {kind!r} is a name or a mapping with a name, not {quoted(section)}.")
     return found
 
 

@@ -13,7 +13,7 @@ from sfa.errors import InputError
 from sfa.graph.batches import make_batch
 from sfa.graph.structure import CSRStructure, expand_rowptr, row_entries, sort_edges, take_rows
 from sfa.graph.walks import Transitions, distinct_below, random_walks
-from sfa.ranges import Count, check_whole
+from sfa.ranges import Count, FewCount, check_whole
 from sfa.registry import register
 from sfa.sampling.base import GraphSampler, Sampler
 from sfa.tasks import Task, task_of
@@ -110,7 +110,7 @@ class RandomWalks(GraphSampler):
         length: Edges of a walk.
     """
 
-    def __init__(self, data: Data, *, batch_size: Count = 512, length: Count = 3) -> None:
+    def __init__(self, data: Data, *, batch_size: Count = 512, length: FewCount = 3) -> None:
         check_whole("length", length, 1)
         super().__init__(data, batch_size=batch_size)
         self.length = length
@@ -205,7 +205,7 @@ class RandomNodes(Starts):
         steps: Steps of an epoch at most.
     """
 
-    def __init__(self, data: Data, *, batch_size: Count = 1024, steps: Count = 30) -> None:
+    def __init__(self, data: Data, *, batch_size: Count = 1024, steps: FewCount = 30) -> None:
         super().__init__(data, batch_size=batch_size)
         self.steps = steps
 

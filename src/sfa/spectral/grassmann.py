@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sfa.errors import unknown_name
-from sfa.ranges import Count, Natural, NonNegative, check_number, check_whole
+from sfa.ranges import FewCount, FewNatural, NonNegative, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import normal, on_unit_scale, spectral_function
@@ -102,11 +102,11 @@ class Grassmann(SpectralMap, function=grassmann):
 
     def __init__(
         self,
-        kappa: Count = 15,
+        kappa: FewCount = 15,
         noise: NonNegative = 0.1,
         method: Decomposition = "svd",
-        oversampling: Natural = 5,
-        power_iterations: Natural = 1,
+        oversampling: FewNatural = 5,
+        power_iterations: FewNatural = 1,
         detach: bool = False,
     ) -> None:
         randomized = {"oversampling": oversampling, "power_iterations": power_iterations}
@@ -117,5 +117,5 @@ class Grassmann(SpectralMap, function=grassmann):
 class PCA(SpectralMap, function=pca):
     """Principal components: keeps the κ leading ones of the centered map and drops the rest; no noise."""
 
-    def __init__(self, kappa: Count = 20, detach: bool = False) -> None:
+    def __init__(self, kappa: FewCount = 20, detach: bool = False) -> None:
         self.set_options(kappa=kappa, detach=detach)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfa.ranges import Count, NonNegative, Positive, Share, check_number, check_whole
+from sfa.ranges import FewCount, NonNegative, Positive, Share, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import identity, multiply_by_operator, normal, on_unit_scale, trace
@@ -66,7 +66,7 @@ class MaxExp(SpectralMap, function=maxexp):
     deterministic = False
     homogeneity = 0
 
-    def __init__(self, eta: Count = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
+    def __init__(self, eta: FewCount = 15, noise: NonNegative = 1.5, detach: bool = False) -> None:
         self.set_options(eta=eta, noise=noise, detach=detach)
 
 

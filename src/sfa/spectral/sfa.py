@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.ranges import Count, Natural, check_whole
+from sfa.ranges import FewCount, FewNatural, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import check_feature_map, narrow, normal
@@ -115,11 +115,11 @@ class SpectralFeatureAugmentation(SpectralMap, function=power_iteration, spans_p
 
     def __init__(
         self,
-        iterations: Natural = 1,
+        iterations: FewNatural = 1,
         strength: float = 1.0,
         detach: bool = True,
-        directions: Count = 1,
-        passes: Count = 1,
+        directions: FewCount = 1,
+        passes: FewCount = 1,
     ) -> None:
         self.set_options(iterations=iterations, strength=strength, detach=detach, directions=directions, passes=passes)
 

@@ -11,7 +11,7 @@ from torch.nn.functional import pad, softplus
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.ranges import Count, Natural, Positive, Share, check_number, check_whole
+from sfa.ranges import FewCount, FewNatural, Positive, Share, check_number, check_whole
 from sfa.registry import register
 from sfa.spectral.base import SpectralMap
 from sfa.spectral.feature_map import (
@@ -67,7 +67,7 @@ class Expectation(SpectralMap, function=expectation):
 
     min_rows = 2
 
-    def __init__(self, iterations: Natural = 1, strength: Share = 1.0, passes: Count = 1) -> None:
+    def __init__(self, iterations: FewNatural = 1, strength: Share = 1.0, passes: FewCount = 1) -> None:
         self.set_options(iterations=iterations, strength=strength, passes=passes)
 
 

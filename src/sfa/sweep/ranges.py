@@ -12,14 +12,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import yaml
-
-from sfa.errors import InputError
-from sfa.run.shipped import read_yaml
+from sfa.errors import InputError, quoted, shortened
+from sfa.run.shipped import parse_yaml, read_yaml
 
 if TYPE_CHECKING:
     from optuna.trial import BaseTrial
 
+MOST = 10_000  # points of a grid
 DIGITS = 12  # significant digits of the multiples of a step, so that 3 × 0.1 is 0.3
 
 
@@ -95,6 +94,8 @@ class Interval:
                 f"{self.key}={example}, or take another --sampler."
             )
         count = round((self.high - self.low) / step) + 1
+        if count > MOST:
+            raise InputError(f"The range {self} has {count} points, and a grid at most {MOST}: take larger steps.")
         return tuple(round(self.low + step * number, DIGITS) for number in range(count))
 
     def suggest(self, trial: BaseTrial) -> Any:
@@ -137,7 +138,7 @@ def parse_range(assignment: str | Range) -> Range:
     if not key or not values:
         raise InputError(
             "A range is KEY=LOW..HIGH, with :log or :STEP behind it if you like, or KEY=A,B,C, for instance "
-            f"training.lr=1e-4..1e-2:log, not {assignment!r}."
+            f"training.lr=1e-4..1e-2:log, not {quoted(assignment)}."
         )
     return _make_range(key, values)
 
@@ -166,13 +167,12 @@ def _make_range(key: str, given: Any) -> Range:
     if isinstance(given, str) and ".." in given:
         return _make_interval(key, given)
     if isinstance(given, str):
-        try:
-            given = yaml.safe_load(f"[{given}]")
-        except yaml.YAMLError as error:
-            raise InputError(f"The choices {key}={given} cannot be read: separate them by commas.") from error
+        given = parse_yaml(
+            f"[{given}]", f"The list of choices {shortened(key, 80)}={shortened(given, 80)} (separate them by commas)"
+        )
     choices = Choices(key, tuple(map(_number_or_text, given if isinstance(given, list) else [given])))
     if not choices.values or any(isinstance(value, Mapping) for value in choices.values):
-        raise InputError(f"The range of {key} is LOW..HIGH or a list of choices, not {given!r}.")
+        raise InputError(f"The range of {key} is LOW..HIGH or a list of choices, not {quoted(given)}.")
     if len(set(map(_label, choices.values))) < len(choices.values):
         raise InputError(f"The range {choices} has a choice twice.")
     return choices
@@ -186,15 +186,16 @@ def _make_interval(key: str, text: str) -> Interval:
         step = None if how in ("", "log") else float(how)
     except ValueError as error:
         raise InputError(f"The range {key}={text} is not LOW..HIGH, LOW..HIGH:log or LOW..HIGH:STEP.") from error
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+    if not (math.isfinite(high - low) and low < high):
         raise InputError(f"The range {key}={text} must rise from one number to a larger one.")
     if how == "log" and low <= 0:
         raise InputError(f"The range {key}={text} is logarithmic and must begin above 0.")
     whole = not any(sign in part.lower() for part in (first, last, how.replace("log", "")) for sign in ".e")
     if step is None:
         return Interval(key, low, high, log=how == "log", whole=whole)
-    if not 0 < step <= (high - low) * (1 + 1e-9):
-        raise InputError(f"The step of the range {key}={text} must be above 0 and at most {high - low:g}.")
+    if not (high - low) * 1e-12 < step <= (high - low) * (1 + 1e-9):
+        most = f"at most {high - low:g}, and not too small for numbers"
+        raise InputError(f"The step of the range {key}={text} must be above 0 and {most}.")
     last_step = math.floor((high - low) / step + 1e-9)
     return Interval(key, low, round(low + step * last_step, DIGITS), step=step, whole=whole)
 

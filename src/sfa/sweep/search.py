@@ -25,6 +25,7 @@ from sfa.run import Recipe
 from sfa.run.display import Display
 from sfa.run.identity import run_key
 from sfa.run.recipe import Training
+from sfa.run.sections import validated
 from sfa.run.source import Source
 from sfa.run.train_recipe import open_or_create_folder, train_recipe
 from sfa.sweep import trials as storage
@@ -278,18 +279,19 @@ def open_search(
     loaded = source.load(display)
     changes = {**(set or {}), **({} if epochs is None else {"training.epochs": epochs})}
     start = starting_recipe(str(loaded.name), task_of(loaded), method=method, recipe=recipe, changes=changes)
-    settings = Settings(
-        source=source.as_dict(),
-        fingerprint=fingerprint(loaded),
-        protocol=protocol or default_protocol(task_of(loaded)),
-        recipe=start,
-        ranges=tuple(given or method_ranges(start, compared)),
-        ablate=compared,
-        seeds=tuple(dict.fromkeys(seeds)),
-        sampler=sampler,
-        seed=seed,
-        pruner=pruner,
-    )
+    options = {
+        "data": source.as_dict(),
+        "fingerprint": fingerprint(loaded),
+        "protocol": protocol or default_protocol(task_of(loaded)),
+        "recipe": start,
+        "ranges": tuple(given or method_ranges(start, compared)),
+        "ablate": compared,
+        "seeds": tuple(dict.fromkeys(seeds)),
+        "sampler": sampler,
+        "seed": seed,
+        "pruner": pruner,
+    }
+    settings: Settings = validated(Settings, options, "search")
     search = Search(settings, loaded, out or default_folder(loaded, start))
     settings.require_same(search.folder)
     return search

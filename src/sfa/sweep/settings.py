@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,13 +16,14 @@ from torch_geometric.data import Data
 from sfa.atomic import write_text
 from sfa.errors import InputError, unknown_name
 from sfa.methods import DEFAULTS
+from sfa.ranges import Seed
 from sfa.registry import resolve
 from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.run.changes import MISSING, SECTIONS, value_in
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.run.train import folder_name
-from sfa.sweep.ranges import Choices, Range, parse_range, shipped_ranges
+from sfa.sweep.ranges import MOST, Choices, Range, parse_range, shipped_ranges
 from sfa.sweep.trials import PrunerName, SamplerName
 from sfa.tasks import ITEMS, Task
 
@@ -118,7 +120,10 @@ def _is_name(range_: Range) -> bool:
 
 
 def _combinations(ranges: Iterable[Range]) -> Iterator[dict[str, Any]]:
-    return map(dict, product(*([(range_.key, value) for value in range_.grid()] for range_ in ranges)))
+    grids = [[(range_.key, value) for value in range_.grid()] for range_ in ranges]
+    if (points := math.prod(map(len, grids))) > MOST:
+        raise InputError(f"The ranges have {points} points together, and at most {MOST} are searched: take fewer.")
+    return map(dict, product(*grids))
 
 
 def _check_range(range_: Range, variants: list[Recipe]) -> Range:
@@ -158,9 +163,9 @@ class Settings(BaseModel):
     recipe: Annotated[Recipe, BeforeValidator(lambda given: load_recipe(given))]  # that the search starts from
     ranges: tuple[WrittenRange, ...]
     ablate: WrittenRange | None = None  # whose choices are each searched on their own, with as many trials
-    seeds: tuple[int, ...] = (0,)  # of training; a trial's value is the mean over them
+    seeds: tuple[Seed, ...] = (0,)  # of training; a trial's value is the mean over them
     sampler: SamplerName = "tpe"  # proposes trials
-    seed: int = 0  # of the sampler
+    seed: Seed = 0  # of the sampler
     pruner: PrunerName = "none"  # stops trials after some of the seeds
 
     def arms(self) -> dict[str, Space]:

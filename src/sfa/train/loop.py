@@ -20,7 +20,7 @@ from torch.nn.utils import get_total_norm
 from torch_geometric.data import Data
 
 from sfa import distributed
-from sfa.errors import InputError, TrainingError
+from sfa.errors import InputError, TrainingError, quoted
 from sfa.methods.base import FeatureMaps, TrainingHooks
 from sfa.sampling import Sampler
 from sfa.train.batch_plan import BatchPlan, Part, prefetch
@@ -194,7 +194,9 @@ def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") 
 
     if isinstance(device, Fabric):
         return device
-    name, _, index = device.partition(":")
+    name, colon, index = device.partition(":")
+    if colon and not (index.isdecimal() and len(index) < 4 and (name != "cpu" or int(index) == 0)):
+        raise InputError(f"The device is auto, cpu, cuda or, of several, cuda:1, not {quoted(device)}.")
     if name == "mps":
         raise InputError("The device 'mps' cannot be used: PyTorch has no sparse matrices on it. Use cpu.")
     if name == "auto":
