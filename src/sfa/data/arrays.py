@@ -2,14 +2,17 @@
 
 import difflib
 import hashlib
+import io
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
@@ -17,7 +20,9 @@ from torch_geometric.data import Data
 
 from sfa.data.structural import OR_MAKE_THEM
 from sfa.errors import InputError
+from sfa.folders import require_regular_file
 from sfa.matrices import csr_matrix, on_disk, row_chunks
+from sfa.memory import require_memory
 from sfa.tasks import task_of
 
 # Features that take more than this as float32 stay on disk. Smaller ones are read: the process dies (SIGBUS) if a file
@@ -26,19 +31,33 @@ MAPPED_BYTES = 1 << 30
 # Features of which at most this share is not zero are kept as CSR, 12 bytes an entry. Measured for X W of Cora's size,
 # 256 wide, on two cores: that is 13 times faster at 1.3 %, 4 times at 5 % and as fast as the dense product at 17 %.
 SPARSE_SHARE = 0.05
+NUMBERS = {torch.bool, torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int16, torch.int32}
+NUMBERS |= {torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 def to_numpy(value: Any) -> NDArray[Any]:
     """Return an array, a torch tensor or a SciPy sparse matrix as dense NumPy, copied only where that is needed."""
     if isinstance(value, Tensor):
-        value = value.detach().cpu().to_dense()
-        return np.asarray((value.float() if value.dtype == torch.bfloat16 else value).numpy())
-    if hasattr(value, "toarray"):
-        return np.asarray(value.toarray())
+        require_numbers(value)
+        if value.layout == torch.strided:
+            value = value.detach().cpu()
+            return np.asarray((value.float() if value.dtype == torch.bfloat16 else value).numpy())
+    if is_sparse(value):
+        require_memory(8 * math.prod(value.shape), f"A matrix of shape {list(value.shape)}")
+        return np.asarray(to_scipy(value, "matrix is").toarray())
     try:
         return np.asarray(value)
     except ValueError:  # rows of different lengths
         return np.asarray(value, dtype=object)
+
+
+def require_numbers(value: Tensor) -> None:
+    """Raise unless a tensor holds numbers as NumPy has them; of others, most functions of PyTorch say nothing clear."""
+    if value.is_nested or value.is_quantized or value.device.type == "meta" or value.dtype not in NUMBERS:
+        kind = "nested" if value.is_nested else "meta" if value.device.type == "meta" else str(value.dtype)
+        raise InputError(f"A {kind} tensor cannot be read; give an ordinary one of integers, floats or booleans.")
+    if value.layout == torch.strided:
+        require_memory(8 * value.numel(), f"A tensor of shape {list(value.shape)}")  # its strides may be 0
 
 
 def with_shape(value: Any) -> Any:
@@ -57,22 +76,71 @@ def to_scipy(x: Any, what: str) -> Any:
     With a wrong index, compiled code would read beyond the arrays. An error says that `what` ("features are") damaged.
     """
     try:
-        matrix = _tensor_to_scipy(x) if isinstance(x, Tensor) else x.copy()
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-    except ValueError as error:
+        matrix = _tensor_to_scipy(x) if isinstance(x, Tensor) else x
+        require_memory(64 * sum(matrix.shape), f"A sparse matrix of shape {list(matrix.shape)}")
+        matrix = matrix if matrix.format in ("csr", "csc", "bsr", "coo", "dia") else matrix.tocoo()
+        check_indices(matrix)
+    except InputError:
+        raise
+    except Exception as error:
         raise InputError(f"The sparse {what} damaged: {str(error).rstrip('.')}.") from error
-    return matrix
+    return matrix.copy()
 
 
 def _tensor_to_scipy(x: Any) -> Any:
+    """Return the parts of a sparse tensor as a matrix of SciPy; what torch computes with them may trust wrong ones."""
     x = x.detach().cpu()
-    x = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # which SciPy does not have
-    if x.layout == torch.sparse_csr:
-        parts = x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()
-        return sparse.csr_array(parts, shape=tuple(x.shape), copy=True)
-    x = x.to_sparse_coo().coalesce()
-    return sparse.coo_array((x.values().numpy(), x.indices().numpy()), shape=tuple(x.shape), copy=True)
+    compressed, shape = x.layout != torch.sparse_coo, tuple(x.shape)
+    values = x.values() if compressed else x._values()
+    data = (values.float() if values.dtype in (torch.float16, torch.bfloat16) else values).numpy()  # which SciPy lacks
+    if not compressed:
+        return sparse.coo_array((data, tuple(x._indices().numpy())), shape=shape)
+    by_column = x.layout in (torch.sparse_csc, torch.sparse_bsc)
+    indices, indptr = (x.row_indices(), x.ccol_indices()) if by_column else (x.col_indices(), x.crow_indices())
+    parts = data, indices.numpy(), indptr.numpy()
+    if x.layout == torch.sparse_bsc:  # SciPy has blocks by rows alone
+        return sparse.bsr_array((data.swapaxes(1, 2), *parts[1:]), shape=shape[::-1]).T
+    kind = {torch.sparse_csr: sparse.csr_array, torch.sparse_csc: sparse.csc_array, torch.sparse_bsr: sparse.bsr_array}
+    return kind[x.layout](parts, shape=shape)
+
+
+def _dense_of_rows(x: Tensor) -> NDArray[Any]:
+    """Return the table of a sparse tensor of which each entry is a whole row."""
+    (row,), values = x._indices().numpy(), to_numpy(x._values())
+    require_memory(8 * x.numel(), f"A tensor of shape {list(x.shape)}")
+    if row.size and not 0 <= row.min() <= row.max() < len(x):
+        raise InputError(f"The sparse features are damaged: their rows must be from 0 to {len(x) - 1}.")
+    table = np.zeros(tuple(x.shape), dtype=values.dtype)
+    np.add.at(table, row, values)
+    return table
+
+
+def check_indices(matrix: Any) -> None:
+    """Raise a ValueError unless each index of a sparse matrix lies in its bounds; nothing compiled is run before."""
+    if len(matrix.shape) != 2:
+        raise ValueError(f"its shape is {list(matrix.shape)}, and [rows, columns] is needed")
+    data = np.asarray(matrix.data)
+    if matrix.format == "dia":
+        offsets = np.asarray(matrix.offsets)
+        indices = [(offsets, 1 - matrix.shape[0], matrix.shape[1])]
+        sound = data.ndim == 2 and offsets.shape == data.shape[:1] and len(np.unique(offsets)) == len(offsets)
+    elif matrix.format == "coo":
+        ends = np.asarray(matrix.row), np.asarray(matrix.col)
+        indices = [(end, 0, size) for end, size in zip(ends, matrix.shape, strict=True)]
+        sound = data.ndim == 1 and all(end.shape == data.shape for end in ends)
+    else:
+        block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        sides = [size // side for size, side in zip(matrix.shape, block, strict=True)]
+        rows, columns = reversed(sides) if matrix.format == "csc" else sides
+        indptr, column = np.asarray(matrix.indptr), np.asarray(matrix.indices)
+        indices = [(column, 0, columns)]
+        sound = indptr.shape == (rows + 1,) and indptr.dtype.kind in "iu" and indptr[0] == 0
+        sound = sound and bool((indptr[1:] >= indptr[:-1]).all()) and indptr[-1] <= len(column) == len(data)
+    if not sound:
+        raise ValueError("its index arrays do not fit each other, or its row pointers do not ascend from 0")
+    for part, low, high in indices:
+        if part.ndim != 1 or part.dtype.kind not in "iu" or (part.size and not low <= part.min() <= part.max() < high):
+            raise ValueError(f"its indices must be integers from {low} to {high - 1}")
 
 
 def is_map(array: Any) -> bool:
@@ -110,7 +178,7 @@ def check_features(
     With `mapped`, `x` is known to lie on disk and stays there, large or not; `place` says what an error calls a row.
     """
     if isinstance(x, Tensor) and x.layout == torch.sparse_coo and x.dense_dim():
-        x = x.to_dense()  # its entries are whole rows
+        x = _dense_of_rows(x)
     compressed = is_sparse(x)
     mapped = mapped or (is_map(x) and is_large(4 * x.size))
     array: Any = x if compressed else to_numpy(x)
@@ -211,29 +279,49 @@ def _contents(key: str, value: Any) -> Iterator[NDArray[Any]]:
         yield rows[rows != 0]
 
 
-def read_arrays(path: Path) -> dict[str, Any]:
-    """Return all arrays of a `.npz` file by their keys."""
-    with path.open("rb") as opened:
-        file = np.load(opened, allow_pickle=False)
-        if isinstance(file, np.ndarray):
+def read_arrays(path: Path, needed: Collection[str]) -> dict[str, Any]:
+    """Return the arrays of a `.npz` file by their keys; one that is not needed is not read, and is None."""
+    arrays: dict[str, Any] = {}
+    num_bytes = 0
+    with require_regular_file(path).open("rb") as file:
+        if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
             raise InputError(f"{path} is a single NumPy array, not an npz archive; save it with numpy.savez.")
-        arrays = {}
-        for key in file.files:
-            try:
-                arrays[key] = file[key]
-            except ValueError as error:
-                if "allow_pickle" not in str(error):
-                    raise
-                raise InputError(
-                    f"{path} holds Python objects under the key {key!r}, which are never unpickled; "
-                    "save it as an array of numbers or of text (for instance array.astype(str))."
-                ) from None
-        return arrays
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                key = member.filename.removesuffix(".npy")
+                if key in arrays:
+                    raise InputError(f"{path} has the key {key!r} more than once.")
+                arrays[key] = None
+                if key not in needed:
+                    continue
+                with archive.open(member) as content:
+                    shape, dtype = read_npy_header(io.BytesIO(content.read(1 << 17)))  # so much has the longest header
+                if dtype.hasobject:
+                    raise InputError(
+                        f"{path} holds Python objects under the key {key!r}, which are never unpickled; "
+                        "save it as an array of numbers or of text (for instance array.astype(str))."
+                    )
+                num_bytes += math.prod(shape) * max(dtype.itemsize, 1)
+                require_memory(num_bytes, f"The arrays of {path}")
+                if member.file_size < math.prod(shape) * dtype.itemsize:
+                    raise ValueError(f"the array {key!r} is cut short")
+                with archive.open(member) as content:
+                    arrays[key] = npy.read_array(content, allow_pickle=False)
+    return arrays
+
+
+def read_npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type of the array that a `.npy` file holds."""
+    read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if min(shape, default=0) < 0:
+        raise ValueError(f"its shape is {list(shape)}")
+    return shape, dtype
 
 
 def check_keys(arrays: dict[str, Any], path: Path, keys: set[str], same: Sequence[tuple[str, str]]) -> None:
     """Refuse a key that is a slip of the pen, and two for the same thing; other keys may be there."""
-    for stranger in arrays.keys() - keys:
+    for stranger in sorted(arrays.keys() - keys):
         meant = difflib.get_close_matches(stranger, keys - arrays.keys(), n=1, cutoff=0.85)
         if meant:
             raise InputError(f"{path} has an unknown key {stranger!r}: is {meant[0]!r} meant? Rename or remove it.")

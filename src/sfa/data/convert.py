@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 from torch_geometric.data.data import BaseData
 
-from sfa.data.arrays import is_sparse, to_numpy, with_shape
+from sfa.data.arrays import is_sparse, require_numbers, to_numpy, with_shape
 from sfa.data.graph import NO_GRAPH, adjacency_edges, build_graph, build_graphs, check_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
 from sfa.errors import InputError
@@ -162,6 +163,7 @@ def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[An
 
 def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
     """Build the graph, or with `ptr` the graph set, of raw data; `name` counts if they have none of their own."""
+    _check_tensors(raw)
     is_set = raw.get("ptr") is not None
     keys = ("edge_weight", "y", "class_names", *(("ptr", "graph_ids") if is_set else ("node_ids", "num_nodes")))
     parts: dict[str, Any] = {key: raw.get(key) for key in keys}  # the attribute num_nodes guesses where nothing is said
@@ -170,6 +172,12 @@ def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
         return build_graphs(raw.x, raw.edge_index, **parts)
     masks = {mask: raw.get(mask) for mask in MASKS}
     return build_graph(raw.x, raw.edge_index, masks=masks, mapped=raw.get("mapped_features") is True, **parts)
+
+
+def _check_tensors(raw: Data) -> None:
+    for value in raw.to_dict().values():
+        if isinstance(value, Tensor):
+            require_numbers(value)
 
 
 def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None) -> Data:
@@ -181,6 +189,7 @@ def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None) -
     for one, given in zip(ids, graphs, strict=True):
         with in_graph(one):
             graph = from_networkx(given, labels=False) if is_networkx(given) else given
+            _check_tensors(graph)
             table = None if graph.x is None else to_numpy(graph.x)
             if table is not None and table.ndim != 2:
                 raise InputError(f"The features have shape {list(table.shape)}, but [nodes, features] is needed.")

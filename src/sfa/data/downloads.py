@@ -1,6 +1,7 @@
 """Find data sets that have a name, download them into the cache, and keep there what is made of them."""
 
 import contextlib
+import functools
 import hashlib
 import io
 import os
@@ -8,7 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from torch_geometric.data import Data
 
@@ -22,6 +23,9 @@ from sfa.folders import (
     find_place,
 )
 from sfa.tasks import Task
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def writable_cache() -> Path:
@@ -48,8 +52,21 @@ def explain_damage(what: object, maybe: str = "it may be damaged or of another f
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
             raise InputError(f"{what} cannot be read: {error.strerror}.") from error
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")[:300]
+        if isinstance(error, MemoryError):
+            raise InputError(f"{what} cannot be read, there is not enough memory: {reason}.") from error
         raise InputError(f"{what} cannot be read, {maybe}: {reason}.") from error
+
+
+def explained(read: Callable[P, T]) -> Callable[P, T]:
+    """Let a function that reads what its first argument names say by `explain_damage` whatever was not foreseen."""
+
+    @functools.wraps(read)
+    def reads(*args: P.args, **options: P.kwargs) -> T:
+        with explain_damage(next(iter((*args, *options.values())), "The data")):
+            return read(*args, **options)
+
+    return reads
 
 
 class DatasetInfo:

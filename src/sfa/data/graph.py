@@ -14,6 +14,7 @@ from sfa.data.arrays import check_features, is_sparse, to_numpy, to_scipy, with_
 from sfa.data.labels import check_ids, set_labels, set_masks
 from sfa.data.structural import OR_MAKE_THEM, Edges, NodeFeatures, Weights
 from sfa.errors import InputError
+from sfa.memory import require_memory
 
 NO_GRAPH = "There is no graph in the set; at least one is needed."  # to embed one, though not to learn from it
 
@@ -173,6 +174,8 @@ def _kind_to_make(x: Any, node_features: str | None) -> NodeFeatures | None:
 
 def count_nodes(x: Any, given: int | None, edges: Any, *others: Any) -> int:
     """Count the nodes: the rows of features, else the number given, the length of others, or what edges name."""
+    if given is not None and (not isinstance(given, (int, np.integer)) or given < 0):
+        raise InputError(f"The number of nodes num_nodes is {given!r}, but a whole number is needed.")
     if x is not None:
         rows = int(next(iter(with_shape(x).shape), 0))
         if given not in (None, rows):
@@ -181,7 +184,9 @@ def count_nodes(x: Any, given: int | None, edges: Any, *others: Any) -> int:
     counts = [given, *(size for other in others if other is not None for size in np.shape(other)[:1])]
     edges = to_numpy(edges)
     named = int(edges.max()) + 1 if edges.size and edges.dtype.kind in "iu" else 2 * bool(edges.size)
-    return int(next((count for count in counts if count is not None), named))
+    count = int(next((count for count in counts if count is not None), named))
+    require_memory(64 * count, f"A graph of {count} nodes")
+    return count
 
 
 def check_edges(edges: Any, weight: Any, num_nodes: int) -> tuple[Edges, Weights]:

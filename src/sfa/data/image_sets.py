@@ -17,7 +17,7 @@ from sfa.data.downloads import DatasetInfo, explain_damage
 from sfa.data.images import build_images
 from sfa.data.readers.image_folder import read_image_folder
 from sfa.errors import InputError
-from sfa.folders import PathLike
+from sfa.folders import PathLike, require_regular_file
 from sfa.tasks import Task
 
 SIDE, CHANNELS = 32, 3
@@ -85,7 +85,7 @@ class Cifar(DatasetInfo):
             archive.extractall(temporary, filter="data")
 
     def read(self, place: Path) -> Data:
-        names = (place / self.files[-1]).read_text(encoding="utf-8").split()
+        names = require_regular_file(place / self.files[-1], max_bytes=1 << 20).read_text(encoding="utf-8").split()
         images, labels = zip(*(self._read_file(place / file, len(names)) for file in self.files[:-1]), strict=True)
         y = np.concatenate(labels)
         x = np.concatenate(images, out=np.empty((len(y), SIDE, SIDE, CHANNELS), dtype=np.uint8))
@@ -170,7 +170,8 @@ def read_imagenet100(place: Path, *, image_size: int | None = None, **options: A
 def read_class_list(path: Path) -> dict[str, str]:
     """Return the classes that a file lists, a WordNet id a line, with the names that follow; the id where none does."""
     with explain_damage(path):
-        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+        text = require_regular_file(path, max_bytes=1 << 20).read_text(encoding="utf-8-sig")
+        lines = [line.strip() for line in text.splitlines()]
     classes: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         if not line or line.startswith("#"):

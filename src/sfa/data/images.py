@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.data.arrays import check_keys, is_large, is_map, read_arrays, tensor_over, to_numpy
+from sfa.data.arrays import check_keys, is_large, is_map, read_arrays, read_npy_header, tensor_over, to_numpy
 from sfa.data.convert import check_task
 from sfa.data.downloads import explain_damage
 from sfa.data.labels import MASKS, check_ids, set_labels, set_masks
@@ -183,8 +183,7 @@ def holds_image_arrays(path: Path) -> bool:
             if "x" not in keys:
                 return "x_train" in keys
             with archive.open("x.npy") as file:
-                header = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-                return len(header(file)[0]) > 2
+                return len(read_npy_header(file)[0]) > 2
     except Exception:
         return False  # whoever reads it as a graph says what is wrong with it
 
@@ -213,7 +212,7 @@ def read_image_arrays(path: Path, *, labels: PathLike | None = None, name: str |
 
 def _read_npz(path: Path) -> dict[str, Any]:
     """Return the arguments of `build_images` that the file has."""
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, KEYS)
     check_keys(arrays, path, KEYS, SAME)
     given = {ARGUMENTS.get(key, key): array for key, array in arrays.items() if key in KEYS and key not in PARTS}
     if "x_train" not in arrays:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -121,7 +121,11 @@ def _clean_label(value: Any) -> Any:
     """Return one label as int or str, None if unknown (pandas' NA is told by its name to avoid the import)."""
     value = value.item() if isinstance(value, np.generic) else value
     is_nan = isinstance(value, float) and math.isnan(value)
-    if value is None or type(value).__name__ == "NAType" or value == UNKNOWN or is_nan:
+    if value is None or type(value).__name__ == "NAType" or is_nan:
+        return None
+    if isinstance(value, (complex, Collection)) and not isinstance(value, (str, bytes)):
+        raise InputError(f"The label {value!r} is a {type(value).__name__}; labels must be integers or strings.")
+    if value == UNKNOWN:
         return None
     if isinstance(value, float) and not value.is_integer():
         raise InputError(f"The label {value} is not a class; labels must be integers or strings.")

@@ -11,7 +11,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from sfa.data.convert import as_graph, as_graphs, is_one_graph
-from sfa.data.downloads import DatasetInfo
+from sfa.data.downloads import DatasetInfo, explained
 from sfa.data.image_sets import CIFAR10, CIFAR100, DIGITS, IMAGENET100, LocalSet
 from sfa.data.images import as_images, read_image_arrays
 from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
@@ -121,7 +121,7 @@ def find(name: PathLike) -> DatasetInfo | None:
             raise InputError(f"{name!r} is no data set: after tu: comes the name of a TUDataset, for instance tu:NCI1.")
         known_sets = (one for one in registered("dataset").values() if isinstance(one, TuSet))
         return next((one for one in known_sets if one.options["name"] == own), TuSet(name, own))
-    if is_path(name) and not Path(name).exists():
+    if is_path(name) and not os.path.exists(name):
         return _as_dataset(name.rpartition(":")[2], resolve("dataset", name))
     known = known_names("dataset")
     found = name if name in known else name.lower()
@@ -136,6 +136,7 @@ def locate(name: str, root: PathLike | None = None) -> Path | None:
     return dataset.locate(root)
 
 
+@explained
 def load(
     name_or_path: PathLike,
     *,
@@ -175,7 +176,7 @@ def load(
         _refuse(f"The data set {name_or_path} is no folder of images", **of_folders)
         return dataset.load(root)
     has_separator = not isinstance(name_or_path, str) or "/" in name_or_path or os.sep in name_or_path
-    if not has_separator and not Path(name_or_path).suffix and not Path(name_or_path).exists():
+    if not has_separator and not Path(name_or_path).suffix and not os.path.exists(name_or_path):
         raise no_such_data(name_or_path, known_names("dataset"))
     path = existing(name_or_path, "graph", or_folder=True)
     if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:

@@ -4,17 +4,19 @@ import pickle
 import warnings
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy import sparse
 from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
-from sfa.data.arrays import check_keys, read_arrays
+from sfa.data.arrays import check_indices, check_keys, read_arrays
 from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_graphs
-from sfa.data.downloads import explain_damage
+from sfa.data.downloads import explain_damage, explained
 from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
@@ -23,13 +25,15 @@ from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
 from sfa.errors import InputError
-from sfa.folders import PathLike, existing
+from sfa.folders import PathLike, existing, require_regular_file
+from sfa.memory import memory_bytes, require_memory
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".txt", ".pt", ".gml", ".graphml")
 LABELS = "labels.csv"
 FEATURES = ".features"
 
 
+@explained
 def read_graph(
     path: PathLike,
     *,
@@ -194,6 +198,7 @@ def join_features(raw: Data, table: Data) -> None:
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 OWN = {"x", "edge_index", "edge_weight", "y", "class_names", "node_ids", "ptr", "graph_ids", *MASKS}
 KEYS = OWN | {"labels"} | {f"{prefix}_{part}" for prefix in ("attr", "adj") for part in CSR_PARTS}
+SCIPY_KEYS = {"format", "shape", "data", "indices", "indptr", "row", "col", "coords", "offsets"}
 SAME = (("y", "labels"), ("x", "attr_data"), ("edge_index", "adj_data"), ("edge_weight", "adj_data"))
 # What a saved Data is made of; torch_geometric tells torch of only some of it.
 SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -205,9 +210,9 @@ def read_npz(path: Path) -> Data:
     Features and edges may be CSR matrices, under gnn-benchmark's keys `attr_data`, `attr_indices`, `attr_indptr`,
     `attr_shape` and `adj_data`, …. A file of `scipy.sparse.save_npz` is an adjacency, without features.
     """
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, KEYS | SCIPY_KEYS)
     if {"format", "shape", "data"} <= arrays.keys():
-        raw, adjacency = Data(), sparse.load_npz(path)
+        raw, adjacency = Data(), _read_scipy(arrays, path)
     else:
         check_keys(arrays, path, KEYS, SAME)
         raw = Data.from_dict({key: value for key, value in arrays.items() if key in OWN})
@@ -217,13 +222,13 @@ def read_npz(path: Path) -> Data:
             if key in raw:
                 raw[key] = raw[key].tolist()
         if "x" not in arrays and any(key.startswith("attr_") for key in arrays):
-            raw.x = _read_csr(arrays, "attr", path)
+            raw.x = read_csr(arrays, "attr", path)
         if "edge_index" in arrays:
             return raw
         if not any(key.startswith("adj_") for key in arrays):
             holds = ", ".join(sorted(arrays)) or "nothing"
             raise InputError(f"{path} has no edges: the key edge_index or adj_data is missing; the file holds {holds}.")
-        adjacency = _read_csr(arrays, "adj", path)
+        adjacency = read_csr(arrays, "adj", path)
     raw.num_nodes = int(adjacency.shape[0])
     raw.edge_index, raw.edge_weight = adjacency_edges(adjacency, raw.num_nodes)
     return raw
@@ -232,6 +237,7 @@ def read_npz(path: Path) -> Data:
 def read_torch(path: Path) -> Data:
     """Read a saved PyG `Data`, a dictionary of its tensors, or a list of Data; a file with anything else is refused."""
     try:
+        require_regular_file(path, max_bytes=memory_bytes())
         with torch.serialization.safe_globals(SAFE), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about pickles that it then refuses
             loaded = torch.load(path, map_location="cpu", weights_only=True)
@@ -266,19 +272,56 @@ def read_networkx(path: Path) -> Data:
     """
     import networkx as nx
 
-    is_gml = path.suffix.lower() == ".gml"
-    try:
-        graph = nx.read_gml(path) if is_gml else nx.read_graphml(path)
-    except nx.NetworkXError as error:
-        if not is_gml or "label" not in str(error):
-            raise
-        graph = nx.read_gml(path, label="id")  # a GML file need not name its nodes
+    require_regular_file(path, max_bytes=memory_bytes())
+    if path.suffix.lower() == ".gml":
+        graph = nx.read_gml(path, label="id")
+        names = nx.get_node_attributes(graph, "label")
+        if len(set(names.values())) != len(names) or len(names) not in (0, len(graph)):
+            raise InputError(f"{path} does not give each node a label of its own, as GML has them: all, or none.")
+        for node in names:
+            del graph.nodes[node]["label"]
+        graph = nx.relabel_nodes(graph, names)
+    else:
+        _check_graphml(path)
+        graph = nx.read_graphml(path)
     raw = from_networkx(graph)
     raw.node_ids, raw.name = list(parse_ids(raw.node_ids)), None
     return raw
 
 
-def _read_csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
+def _check_graphml(path: Path) -> None:
+    """Raise if there is what NetworkX would read in silence: a node twice, an unknown one, a second graph, entities."""
+    nodes: list[str | None] = []
+    ends: set[str | None] = set()
+    graphs: list[str] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(":")[2]
+        if kind == "node":
+            nodes.append(attributes.get("id"))
+        elif kind == "edge":
+            ends.update((attributes.get("source"), attributes.get("target")))
+        elif kind == "graph":
+            graphs.append(tag)
+
+    def refuse(*entity: object) -> None:
+        raise InputError(f"{path} defines entities, which can unfold into any size; write their text in their place.")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EntityDeclHandler = start, refuse
+    with path.open("rb") as file:
+        parser.ParseFile(file)
+    known = set(nodes)
+    if len(known) < len(nodes):
+        raise InputError(f"{path} has {len(nodes)} nodes with {len(known)} ids; each node needs an id of its own.")
+    if ends - known:
+        raise InputError(f"{path} has an edge at a node {(ends - known).pop()!r} that it does not have.")
+    if len(graphs) > 1:
+        raise InputError(f"{path} holds {len(graphs)} graphs, and one is needed; give a set as a folder of such files.")
+
+
+def read_csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
+    """Return the CSR matrix that is under gnn-benchmark's keys, its indices checked."""
     lacking = [f"{prefix}_{part}" for part in CSR_PARTS if f"{prefix}_{part}" not in arrays]
     if lacking:
         raise InputError(
@@ -288,10 +331,38 @@ def _read_csr(arrays: dict[str, Any], prefix: str, path: Path) -> Any:
     data, indices, indptr, shape = (arrays[f"{prefix}_{part}"] for part in CSR_PARTS)
     if data.dtype == np.float16:  # which SciPy does not have
         data = data.astype(np.float32)
-    parts = data, indices.astype(np.int64), indptr.astype(np.int64)
-    matrix = sparse.csr_array(parts, shape=tuple(int(size) for size in shape))
-    matrix.check_format(full_check=True)  # a wrong index would otherwise read beyond the arrays
+    matrix = sparse.csr_array((data, _integers(indices), _integers(indptr)), shape=_shape(shape))
+    check_indices(matrix)
     return matrix
+
+
+def _read_scipy(arrays: dict[str, Any], path: Path) -> Any:
+    """Return the matrix that `scipy.sparse.save_npz` has written; its indices are yet to be checked."""
+    kind, parts = str(arrays["format"].astype(str)), [arrays["data"]]
+    if kind not in ("csr", "csc", "bsr", "coo", "dia"):
+        raise InputError(f"{path} holds a {kind!r} matrix of SciPy; allowed are csr, csc, bsr, coo and dia.")
+    if kind == "coo":
+        ends = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        parts.append(tuple(map(_integers, ends)))
+    else:
+        keys = ("offsets",) if kind == "dia" else ("indices", "indptr")
+        parts += [_integers(arrays[key]) for key in keys]
+    return getattr(sparse, f"{kind}_array")(tuple(parts), shape=_shape(arrays["shape"]))
+
+
+def _integers(indices: NDArray[Any]) -> NDArray[np.int64]:
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"its indices are of the type {indices.dtype}, and integers are needed")
+    return indices.astype(np.int64)
+
+
+def _shape(shape: NDArray[Any]) -> tuple[int, ...]:
+    """Return the shape of a matrix, before SciPy makes anything of this size."""
+    sizes = tuple(_integers(shape).ravel().tolist())
+    if len(sizes) != 2 or min(sizes) < 0:
+        raise ValueError(f"its shape is {list(sizes)}, and [rows, columns] is needed")
+    require_memory(64 * sum(sizes), f"A sparse matrix of shape {list(sizes)}")
+    return sizes
 
 
 READERS = {".npz": read_npz, ".pt": read_torch, ".gml": read_networkx, ".graphml": read_networkx}

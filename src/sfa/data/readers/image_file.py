@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sfa.data.arrays import is_large
 from sfa.data.downloads import explain_damage, processed
 from sfa.errors import InputError
-from sfa.folders import cache_folder
+from sfa.folders import cache_folder, require_regular_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -108,6 +108,8 @@ def _opened(path: Path) -> Iterator[ImageFile]:
     pil = _pillow()
     too_many = f"it has more than the {MAX_PIXELS} pixels that are allowed"
     try:
+        if path.exists() and not path.is_dir():
+            require_regular_file(path)  # a pipe would be waited for
         with pil.open(path, formats=FORMATS) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise CorruptImage(path, too_many)

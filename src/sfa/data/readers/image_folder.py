@@ -16,7 +16,7 @@ from sfa.data.readers.graph import LABELS, READERS
 from sfa.data.readers.image_file import SUFFIXES, ImageDecoder, OnImage
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
-from sfa.folders import PathLike, existing
+from sfa.folders import PathLike, existing, expand_user
 
 TRAIN = "train"
 VALIDATION = ("val", "validation", "valid")
@@ -27,13 +27,13 @@ SIDES = range(4, 2049)
 
 def holds_images(path: PathLike) -> bool:
     """Tell whether there are images: in a file of arrays, or in or below a folder that has no graph files in it."""
-    full = Path(path).expanduser()
     try:
+        full = expand_user(path)
         if not full.is_dir():
             return full.is_file() and holds_image_arrays(full)
         has_graphs = any(one.suffix.lower() in READERS or ".features." in one.name for one in full.iterdir())
         return not has_graphs and first_image(full) is not None
-    except OSError:
+    except (OSError, InputError):
         return False  # whoever reads it as a graph says what is wrong with it
 
 

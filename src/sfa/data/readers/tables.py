@@ -17,6 +17,8 @@ from sfa.data.downloads import explain_damage
 from sfa.data.labels import is_unknown
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.errors import InputError
+from sfa.folders import require_regular_file
+from sfa.memory import memory_bytes, require_memory
 from sfa.tasks import Task
 
 ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
@@ -30,6 +32,10 @@ class TextTable:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        require_regular_file(path, max_bytes=memory_bytes())
+        with path.open("rb") as content:
+            if any(b"\0" in part for part in iter(lambda: content.read(1 << 20), b"")):
+                raise InputError(f"{path} is no text in UTF-8, for it has bytes in it that are zero; save it as such.")
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file):
                 if line.strip() and line.lstrip()[0] not in "#%":
@@ -148,6 +154,10 @@ def read_features(path: Path) -> Data:
 def _read_frame(path: Path) -> Any:
     """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
     if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet as pq
+
+        size = pq.ParquetFile(path).metadata
+        require_memory(8 * size.num_rows * size.num_columns, f"The table {path}")
         frame = pd.read_parquet(path)
         is_plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
         return frame if is_plain else frame.reset_index()  # an index that was set is the node id
