@@ -62,12 +62,12 @@ def test_train(planted_file: Path, run_sfa: RunSfa, calls: Counter[str], tmp_pat
     assert calls["digest"] <= 5, "for each of four scores, and for the record of all"
 
 
-def test_evaluate_and_embed(runs: list[Path], run_sfa: RunSfa, calls: Counter[str]) -> None:
+def test_evaluate_and_embed(runs: list[Path], run_sfa: RunSfa, calls: Counter[str], tmp_path: Path) -> None:
     assert run_sfa("evaluate", runs[0], "-q", protocol="knn").code == 0
     assert (calls["load"], calls["prepare"], calls["fingerprint"], calls["build_for"]) == (1, 1, 1, 2)
     assert calls["digest"] <= 5
     calls.clear()
-    assert run_sfa("embed", runs[0], "-q", out="z.npz").code == 0
+    assert run_sfa("embed", runs[0], "-q", out=tmp_path / "z.npz").code == 0
     assert (calls["load"], calls["prepare"], calls["build_for"], calls["digest"]) == (1, 1, 1, 0)
 
 
