@@ -164,7 +164,7 @@ def test_stopped_by_hand(run_sfa: RunSfa, planted_file: Path, workplace: Path, m
         (["--range", "training.lr=1..0"], "must rise"),
         (["--range", "training.lr"], "KEY=LOW..HIGH"),
         (["--range", "training.lr=0.1,1", "--range", "training.lr=1..2"], "two ranges of training.lr"),
-        (["--ranges", "nowhere.yaml"], "cannot be read"),
+        (["--ranges", "nowhere.yaml"], "does not exist"),
         (["--method", "grcae"], "did you mean 'grace'"),
         (["--method", "dgi"], "No ranges come with dgi"),
         (["--method", "graphcl"], "is one graph"),
