@@ -22,7 +22,7 @@ from sfa.registry import resolve
 from sfa.run import explore
 from sfa.run.display import Display, Rows, Shown, display_of, loss_curve
 from sfa.run.explore import Found
-from sfa.run.health import Health, health_of
+from sfa.run.health import Health, chance_of, health_of
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.source import (
     Source,
@@ -86,6 +86,11 @@ class Run(Shown):
         if key not in self.__dict__:
             self.__dict__[key] = protocol.digest(self.data)
         return str(self.__dict__[key])
+
+    @property
+    def chance(self) -> float | None:
+        """The loss of a step that tells nothing apart, if it is known."""
+        return chance_of(self)
 
     def health(self) -> Health:
         """Measure the embeddings without labels, and say what looks wrong."""
