@@ -12,7 +12,7 @@ CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>", re.DOTALL)
 LINES = re.compile(r"<br\s*/?>\s*")
 SHORT = re.compile(r"<li>\s*([⁰¹²³⁴⁵⁶⁷⁸⁹]+) [^<]*\d of \d+ epochs")
 OURS = "†"  # behind the label of a row that the paper does not have, whose cells begin with our value
-ABOVE, BESIDE = "In each cell: above, the paper's value; below it, ours", "On the left the paper's value; on the right ours"
+ABOVE, BESIDE = "In each cell: above, the paper's value; below it, ours", "Left, the paper's value; right, ours"
 LEGEND = '<p class="short">Grey: trained for fewer epochs than the recipe has, as the note with the number says.</p>'
 
 
