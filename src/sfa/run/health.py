@@ -13,13 +13,12 @@ from sfa.errors import InputError
 from sfa.evaluate.health import AUC, NEAR, RANK, measure_health
 from sfa.report.page import finite
 from sfa.run.display import Rows, Shown
-from sfa.tasks import num_items, task_of
+from sfa.tasks import task_of
 
 if TYPE_CHECKING:
     from sfa.run.run import Run
 
 COLLAPSED, ALIKE, AT_CHANCE = 1.5, 0.99, 0.99  # effective rank; mean cosine; share of the chance level
-SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
 FEATURES = "other features, or --set feature_norm=standard"
 
 
@@ -43,13 +42,6 @@ class Health(Shown):
         return {"health": finite(self.frame.to_dict(orient="index")), "notes": self.notes()}
 
 
-def chance_of(run: Run) -> float | None:
-    """Return the loss of a step of this run that tells nothing apart, if it is known."""
-    sampler, n = run.recipe.sampler, num_items(run.data)
-    steps = math.ceil(n / sampler.get("batch_size", n)) * run.recipe.training.accumulate
-    return run.method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
-
-
 def health_of(run: Run) -> Health:
     """Measure a run, and look for a loss at chance, for collapse, and for features that are better untrained."""
     if task_of(run.data) != "node":
@@ -60,7 +52,7 @@ def health_of(run: Run) -> Health:
     if links:
         remarks.append(f"{AUC}: {links} links were taken out of the graph before embedding, but not before training.")
     loss = run.metrics[-1].get("loss", math.nan) if run.metrics else math.nan
-    if (chance := chance_of(run)) is not None:
+    if (chance := run.chance) is not None:
         remarks.insert(0, f"Loss: {loss:.4g}, and {chance:.4g} by chance.")
         if loss > AT_CHANCE * chance:
             said = "The loss is at its chance level, training has told no nodes apart"

@@ -22,7 +22,7 @@ from sfa.registry import resolve
 from sfa.run import explore
 from sfa.run.display import Display, Rows, Shown, display_of, loss_curve
 from sfa.run.explore import Found
-from sfa.run.health import Health, chance_of, health_of
+from sfa.run.health import Health, health_of
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.source import (
     Source,
@@ -33,11 +33,13 @@ from sfa.run.source import (
     require_same_features,
     with_labels,
 )
-from sfa.tasks import task_of
+from sfa.tasks import num_items, task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
 
 if TYPE_CHECKING:
     from sfa.run.evaluate import Scores
+
+SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,7 +92,9 @@ class Run(Shown):
     @property
     def chance(self) -> float | None:
         """The loss of a step that tells nothing apart, if it is known."""
-        return chance_of(self)
+        sampler, n = self.recipe.sampler, num_items(self.data)
+        steps = math.ceil(n / sampler.get("batch_size", n)) * self.recipe.training.accumulate
+        return self.method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
 
     def health(self) -> Health:
         """Measure the embeddings without labels, and say what looks wrong."""
