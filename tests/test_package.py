@@ -40,3 +40,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_every_public_name_is_there() -> None:
     code = "import sfa; print([name for name in sfa.__all__ if not hasattr(sfa, name) or name not in dir(sfa)])"
     assert run(code) == "[]\n"
+
+
+def test_nothing_but_public_names_is_listed() -> None:
+    import sfa
+
+    assert not [name for name in dir(sfa) if name.startswith("_") and name != "__version__"]
+    assert not {"Any", "TYPE_CHECKING", "import_module", "version", "deprecated"} & set(dir(sfa))

@@ -10,6 +10,7 @@ from typing import Any
 
 import griffe
 import pytest
+import typer
 
 from sfa.evaluate import Score
 from sfa.paper.results_files import Entry
@@ -190,6 +191,34 @@ def test_links_out_of_docs_lead_to_pages_that_show_the_files(part: Any) -> None:
     assert outside == {"README.md"}
     told, _ = pages.with_links("[t](docs/theory.md)", "README.md", ROOT / "docs", shown_at="files/deep/readme.md")
     assert told == "[t](../../theory.md)"
+
+
+def test_results_have_two_columns_and_values_are_not_broken(part: Any) -> None:
+    rows = [["Method", "Cora", "Kind"], ["GRACE", "83.51 ± 0.25<br />82.09 ± 0.45¹", "node"]]
+    rows += [["G-BT", "83.6 ± 0.5<br>81.0 ± 0.4²<br>-0.1 [-0.2, +0.0]", "node"], ["DGI †", "<b>84.0</b>²", "node"]]
+    lines = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    notes = "<ul><li>¹ honest, the recipe's own budget.</li><li>² honest, seed 0, 20 of 200 epochs.</li></ul>"
+    tables = part("results_tables")
+    told = tables.unbroken_values(tables.with_two_columns(f"<table>{lines}</table>{notes}"))
+    head, _, grace, g_bt, dgi = (line for line in told.splitlines() if "<tr>" in line)
+    assert '<th colspan="2">Cora</th><th rowspan="2">Kind</th>' in head
+    assert "<td>83.51\xa0±\xa00.25</td><td>82.09\xa0±\xa00.45¹</td><td>node</td>" in grace
+    assert '<td class="short">81.0\xa0±\xa00.4²<br><small>-0.1 [-0.2, +0.0]</small></td>' in g_bt
+    assert '<td>DGI\xa0†</td><td></td><td class="short"><b>84.0</b>²</td>' in dgi
+    assert "Grey:" in told
+    plain = "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>"
+    assert tables.with_two_columns(plain) == plain
+
+
+def test_the_page_of_commands_has_them_all(part: Any) -> None:
+    from sfa.cli.app import app
+
+    told, root = part("command_page").command_page(), typer.main.get_command(app)
+    for name, command in root.commands.items():  # type: ignore[attr-defined]
+        section = told.partition(f"## sfa {name}\n")[2].partition("\n## ")[0]
+        assert section.count(f"sfa {name}") > 1, f"{name}: usage and an example"
+        for one in command.params:
+            assert (f"`{one.opts[0]}`" if one.param_type_name == "option" else f"`{one.name}`") in section, one.name
 
 
 def test_a_notebook_is_shown_with_its_results(part: Any) -> None:

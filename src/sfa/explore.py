@@ -22,6 +22,7 @@ from sfa.tasks import Task
 ROWS = 256  # nodes that are compared with all others at once
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30)  # numbers of clusters that are tried
 SAMPLE = 2_000  # items by which the number of clusters is chosen
+MOST_STARTED = 200_000  # items in all starts of k-means, of which there are ten at most
 
 
 def row_of(ids: Sequence[Any], one: Any, item: Task = "node") -> int:
@@ -104,7 +105,7 @@ def cluster(z: Tensor, k: int | None = None) -> tuple[NDArray[np.int64], float]:
 
     with ignore_warnings(), threadpool_limits(1):
         k = k or max((c for c in COUNTS if c < len(sample)), key=lambda c: silhouette(fit(c, 2, sample)))
-        labels = fit(k, 10, rows)
+        labels = fit(k, min(10, max(1, MOST_STARTED // len(rows))), rows)
     order = np.argsort(-np.bincount(labels, minlength=k), kind="stable")
     labels = np.argsort(order)[labels]
     return labels, silhouette(labels[np.random.default_rng(0).permutation(len(rows))[:SAMPLE]])

@@ -17,7 +17,7 @@ from sfa.errors import InputError
 from sfa.registry import HOMES, known_names, resolve
 from sfa.run import load_recipe
 
-HELP = "train evaluate compare report embed table figure study ledger sweep list doctor demo"
+HELP = "train evaluate compare report embed neighbors suggest-links cluster table figure study ledger sweep list doctor"
 LISTS = "methods encoders augmentations spectral postprocess datasets samplers protocols recipes tables figures studies"
 REFUSED = """
 train nowhere.csv
@@ -36,6 +36,9 @@ train cora --log tensorbord
 train cora --set tau
 train --resume --out nowhere
 evaluate nowhere
+neighbors nowhere 5
+suggest-links nowhere
+cluster run --data nowhere.csv
 evaluate run --protocol cluster
 embed nowhere --out z.npz
 report nowhere

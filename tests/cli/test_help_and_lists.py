@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
@@ -89,11 +89,19 @@ def test_doctor(run_sfa: RunSfa, tmp_path: Path) -> None:
     assert "1 of" in rows["CPU"]
     assert "cpu" in rows["devices"]
     assert "SFA_DATA" in result.out
+    assert rows["optuna"].split()[-1] == version("optuna")
     raw = tmp_path / "WikiCS" / "raw"
     raw.mkdir(parents=True)
     (raw / "data.json").write_text("{}")
     result = run_sfa("doctor", data_root=tmp_path)
     assert "download" not in next(line for line in result.out.splitlines() if line.strip().startswith("wikics"))
+
+
+def test_doctor_tells_how_to_install_every_extra(run_sfa: RunSfa, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfa.cli.listing.distributions", lambda name: iter(()))
+    told = run_sfa("doctor").out
+    for extra in set(metadata("sfa").get_all("Provides-Extra")) - {"dev", "docs"}:
+        assert f"pip install 'sfa[{extra}]'" in told
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])

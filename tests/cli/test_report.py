@@ -146,7 +146,16 @@ def test_without_labels_it_is_said_why_there_are_no_scores(
     (found,) = data_of(bare / "report.html")["runs"]
     assert (found["scores"], found["no_scores"][:23]) == ([], "Evaluation needs labels")
     assert not {"labels", "predicted", "confusion"} & found.keys()
+    assert [row[0] for row in found["health"]["rows"]][1:3] == ["raw features", "propagated features"]
+    assert {"cluster", "degree", "chance"} <= found.keys()
     assert "Evaluation needs labels" in refuses("report", bare, protocol="knn")
+
+    rows = "\n".join(f"{node},{label}" for node, label in enumerate(planted_arrays["y"]))
+    (tmp_path / "labels.csv").write_text(f"id,label\n{rows}\n")
+    assert run_sfa("report", bare, "-q", labels=tmp_path / "labels.csv", protocol="knn").code == 0
+    (found,) = data_of(bare / "report.html")["runs"]
+    assert found["scores"]
+    assert not {"health", "cluster"} & found.keys()
 
 
 @pytest.mark.parametrize("kind", ["molecules", "pictures"])

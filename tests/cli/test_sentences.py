@@ -134,7 +134,7 @@ def test_help_and_the_doctor_tell_of_images(run_sfa: RunSfa, monkeypatch: pytest
         assert words in told
     doctor = run_sfa("doctor").out
     rows = dict(line.split(maxsplit=1) for line in doctor.splitlines() if len(line.split()) == 2)
-    assert rows["pillow"].strip() == version("pillow")
+    assert rows["Pillow"].strip() == version("pillow")
     assert "CIFAR" in doctor.split("•")[1]
 
 

@@ -146,6 +146,14 @@ def test_several_maps_are_changed_by_their_place() -> None:
         recipe.updated({"spectral.0.name": "nois"})
 
 
+def test_a_key_without_its_section_is_found() -> None:
+    for key, path in {"tau": "method.tau", "layers": "encoder.layers", "batch_size": "sampler.batch_size"}.items():
+        with pytest.raises(InputError, match=f"did you mean '{path}'"):
+            Recipe.parse({}).updated({key: 1})
+    with pytest.raises(InputError, match="Unknown recipe key 'nonsense'"):
+        Recipe.parse({}).updated({"nonsense": 1})
+
+
 def test_several_augmentations_in_order(planted: Data) -> None:
     drop, jitter = {"name": "uniform", "feature_drop": [0.0, 0.0]}, {"name": f"{PARTS}:Jitter", "scale": 0.1}
     recipe = Recipe.parse({"augmentation": [drop, jitter]})

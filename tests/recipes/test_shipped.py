@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from sfa.errors import InputError
 from sfa.methods import available_methods
 from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.run.parsing import GENTLE
+from sfa.run.shipped import read_recipe
 
 # hidden, projection, lr, epochs, k, tau, activation of the table; edge and feature drop rates of the two views.
 PAPER = {
@@ -132,3 +134,15 @@ def test_the_best_has_the_highest_accuracy_on_validation(name: str) -> None:
     rivals = [recipe for recipe in TUNED if recipe.endswith(name.removeprefix("best"))]
     assert len(rivals) == 4
     assert validation(name) >= max(map(validation, rivals))
+
+
+def test_a_misspelled_recipe_gets_a_short_list() -> None:
+    with pytest.raises(InputError, match="did you mean 'grace'") as error:
+        read_recipe("gracee")
+    assert "grace/cora" not in str(error.value)
+    with pytest.raises(InputError, match="did you mean 'grace/cora'") as error:
+        read_recipe("grace/coraa")
+    assert "bgrl/" not in str(error.value)
+    with pytest.raises(InputError, match="sfa list recipes") as error:
+        read_recipe("nothing/like-it")
+    assert len(str(error.value)) < 100

@@ -59,7 +59,7 @@ def asked_for(browser: Chrome) -> list[str]:
     events = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
     requests = (event["params"] for event in events if event["method"] == "Network.requestWillBeSent")
     addresses = [request["request"]["url"] for request in requests]
-    return [address for address in addresses if not address.startswith(("chrome:", "data:"))]
+    return [address for address in addresses if not address.startswith(("chrome:", "chrome-untrusted:", "data:"))]
 
 
 def set_window(browser: Chrome, width: int, height: int) -> None:

@@ -14,9 +14,11 @@ import pytest
 import torch
 import yaml
 from torch_geometric.data import Data
+from torch_geometric.utils import degree
 
 from sfa.errors import InputError
 from sfa.evaluate import Score, paired_difference
+from sfa.explore import cluster
 from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
 from sfa.report.collect import LOOKS, command_line, data_rows
@@ -175,8 +177,31 @@ def test_without_labels_there_are_map_and_curves_and_the_reason(run: Run) -> Non
     del run.data.y
     (found,) = report_data([ReportedRun("a", run, no_scores="There are no labels.")])["runs"]
     assert (found["scores"], found["no_scores"]) == ([], "There are no labels.")
-    assert not {"labels", "class_names", "predicted", "part", "confusion", "how_predicted"} & found.keys()
+    assert not {"labels", "class_names", "predicted", "part", "confusion", "how_predicted", "health"} & found.keys()
     assert decoded(found["map"]["x"]).shape == (60,)
+
+
+def test_without_labels_the_map_has_clusters_and_degrees(run: Run, molecules: Data) -> None:
+    del run.data.y
+    (found,) = report_data([ReportedRun("a", run)])["runs"]
+    clusters, silhouette = cluster(run.embedding())
+    assert decoded(found["cluster"]).tolist() == clusters.tolist()
+    assert f"{silhouette:.2f}" in found["how_clustered"]
+    assert decoded(found["degree"]).tolist() == degree(run.data.edge_index[0], 60).tolist()
+    del molecules.y
+    assert "degree" not in collect._items(molecules, torch.randn(40, 3))
+
+
+def test_the_health_of_a_run_and_its_loss_by_chance(run: Run) -> None:
+    health = run.health()
+    (found,) = report_data([ReportedRun("a", run, health=health)])["runs"]
+    json.dumps(found, allow_nan=False)
+    assert found["chance"] == pytest.approx(np.log(2 * 60 - 1))
+    assert found["health"]["columns"] == list(health.frame)
+    names = ["random embedding", "raw features", "propagated features", run.name]
+    assert [name for name, *_ in found["health"]["rows"]] == names
+    assert found["health"]["rows"][-1][1:] == health.frame.loc[run.name].tolist()
+    assert found["health"]["warnings"] == list(health.warnings)
 
 
 def test_a_protocol_that_predicts_nothing_says_so(run: Run) -> None:

@@ -309,6 +309,39 @@ def test_recipes_of_further_runs_show_what_differs(show: Show) -> None:
 # Curves
 
 
+def test_losses_stand_beside_their_chance_levels(show: Show) -> None:
+    first, second, third = (example_run(f"runs/{name}", seed=seed) for seed, name in enumerate("abc"))
+    page = show(example_data({**first, "chance": 9.5}, {**second, "chance": 9.5}, {**third, "chance": 4.2}))
+    assert texts(page, "#learning .key .ghost") == ["by chance, runs/a, runs/b", "by chance, runs/c"]
+    paths = every(page, "#learning .curve", "e.getAttribute('d')")
+    tops = [min(float(pair.split(",")[1]) for pair in re.split("[ML]", path)[1:]) for path in paths]
+    assert min(tops) == tops[3] < max(tops) == tops[4], "one above all losses, one below"
+    assert "By chance" in text(page, "#learning")
+    assert "By chance" not in text(show(example_data(first)), "#learning")
+
+
+def test_runs_without_labels_are_shown_beside_features(show: Show) -> None:
+    health = {
+        "columns": ["effective rank", "AUC of hidden links, %"],
+        "rows": [["random embedding", None, 50.0], ["raw features", 3.25, 80.0], ["grace", 1.0, 49.0]],
+        "warnings": ["The embedding has collapsed."],
+        "remarks": ["Loss: 8.6, and 8.6 by chance."],
+    }
+    good = {**health, "rows": [*health["rows"][:2], ["g-bt", 40.0, 97.5]], "warnings": []}
+    bad, fine = (example_run(f"runs/{name}", labelled=False) for name in ("bad", "fine"))
+    page = show(example_data({**bad, "health": health}, {**fine, "health": good}))
+    rows = every(page, "#health tbody tr", "[...e.children].map((cell) => cell.textContent)")
+    assert rows == [
+        ["random embedding", "–", "50.0"],
+        ["raw features", "3.3", "80.0"],
+        ["runs/bad", "1.0", "49.0"],
+        ["runs/fine", "40.0", "97.5"],
+    ]
+    assert "collapsed" in text(page, ".card:nth-child(1)")
+    assert "Nothing looks wrong" in text(page, ".card:nth-child(2)")
+    assert "8.6 by chance" in text(page, "#health")
+
+
 def test_the_learning_curve_is_read_by_mouse_and_by_keys(show: Show) -> None:
     data = four_runs()
     page = show(data)
@@ -562,6 +595,20 @@ def test_a_node_is_found_by_its_id(show: Show) -> None:
         field.clear()
         field.send_keys(asked, Keys.ENTER)
         assert text(page, "#map-readout").startswith(answer)
+
+
+def test_without_labels_clusters_or_degrees_colour_the_map(show: Show) -> None:
+    cluster, degree = np.arange(300) % 3, np.array([0, 1, 5, 100] * 75)
+    run = {**example_run(labelled=False), "cluster": array(cluster, "int32"), "degree": array(degree, "int32")}
+    page = show(example_data({**run, "how_clustered": "Clusters: k-means; silhouette 0.40"}))
+    assert "silhouette 0.40" in text(page, "#map")
+    assert texts(page, ".legend [aria-pressed]") == ["cluster 0100", "cluster 1100", "cluster 2100"]
+    Select(one(page, "#map select")).select_by_visible_text("degree")
+    assert texts(page, ".legend [aria-pressed]") == ["075", "175", "4 to 775", "64 to 12775"]
+    fills = every(page, ".legend .swatch path", "getComputedStyle(e).fill")
+    assert len(set(fills)) == 4
+    one(page, "#map-search").send_keys("7", Keys.ENTER)
+    assert text(page, "#map-readout") == "node 7, cluster 1, degree 100"
 
 
 def test_the_legend_hides_classes(show: Show) -> None:

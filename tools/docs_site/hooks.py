@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from api_pages import api_pages
+from command_page import command_page
 from formulas import draw_formulas
 from method_pages import METHODS, method_page
 from mkdocs.config.defaults import MkDocsConfig
@@ -13,6 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from navigation import expanded
 from repository_pages import linked_pages, with_links
+from results_tables import unbroken_values, with_two_columns
 
 from sfa.paper.tables.make import shipped_entries
 
@@ -26,7 +28,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """The pages that no file in ``docs/`` holds."""
     docs = Path(config.docs_dir)
-    made = {**api_pages(), **_method_pages(docs.parent), **linked_pages(sorted(docs.rglob("*.md")), docs)}
+    made = {
+        "commands.md": command_page(),
+        **api_pages(),
+        **_method_pages(docs.parent),
+        **linked_pages(sorted(docs.rglob("*.md")), docs),
+    }
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -42,7 +49,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    return draw_formulas(html)
+    if page.file.src_uri.startswith("results/table_"):
+        html = with_two_columns(html)
+    return unbroken_values(draw_formulas(html))
 
 
 def _with_method_links(text: str) -> str:

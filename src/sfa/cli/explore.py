@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfa.cli import early
 from sfa.cli import options as shared
 from sfa.cli.app import app
 from sfa.cli.options import OUTPUT, Integer, option, print_result
@@ -14,6 +15,7 @@ Out = Annotated[Path | None, option(OUTPUT, "Also write a table: .csv, .tsv or .
 
 def _show(kind: str, run: Path, out: Path | None, places: dict[str, Any], *words: Any, **options: Any) -> None:
     """Call a method of a run, print what it finds, and write it."""
+    early.check_runs([run], data=places["data"], features=places["features"])
     from sfa.export import check_table, write_table
     from sfa.run import open_run
 

@@ -8,9 +8,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import distributions
+from importlib.metadata import distributions, requires
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -54,8 +53,7 @@ def doctor(data_root: DataRoot = None) -> None:
     from sfa.train import versions
 
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    pillow = next((found.version for found in distributions(name="pillow")), "not installed")
-    rows = list({**versions(), "pillow": pillow}.items())
+    rows = [*versions().items(), *_extras()]
     rows.append(("CPU threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores"))
     rows.append(("devices", ", ".join(["cpu", *gpus])))
     try:
@@ -67,12 +65,19 @@ def doctor(data_root: DataRoot = None) -> None:
             "Geometric's layout, CIFAR's as its archive has it and ImageNet as a folder for each class, below one "
             f"folder (now {root}) and name it by SFA_DATA or --data-root.": "SFA_DATA" not in os.environ,
             "No GPU is visible to PyTorch: training runs on the CPU.": not gpus,
-            "Folders of images need Pillow: pip install 'sfa[images]'.": find_spec("PIL") is None,
-            "The sampler `clusters` needs METIS: pip install 'sfa[large]'.": find_spec("pymetis") is None,
         }
     except InputError as error:  # what is wrong is what a doctor is asked for
         advice = {str(error): True}
     print_rows(rows, [f"• {sentence}" for sentence, applies in advice.items() if applies])
+
+
+def _extras() -> Iterator[tuple[str, str]]:
+    """Return each package of an extra with its version, or with the command that installs it."""
+    for required in requires("sfa") or ():
+        package, extra = re.findall(r"^[\w.-]+|(?<=extra == .)[\w-]+", required + "extra == 'dev'")[:2]
+        if extra not in ("dev", "docs"):
+            found = next(iter(distributions(name=package)), None)
+            yield package, f"not installed: pip install 'sfa[{extra}]'" if found is None else found.version
 
 
 def print_rows(rows: Iterable[Sequence[str]], sentences: Iterable[str] = ()) -> None:

@@ -23,12 +23,14 @@ from sfa.errors import InputError
 from sfa.evaluate import Classification, Diagnostics, Protocol, Score, score_difference
 from sfa.evaluate.inputs import labels_of
 from sfa.evaluate.splits import Split
+from sfa.explore import cluster
 from sfa.report.page import encode_array, finite
 from sfa.report.planar_map import planar_map, turned_like
 from sfa.tasks import item_word, num_items, task_of
 from sfa.train import RunFolder
 
 if TYPE_CHECKING:
+    from sfa.run.health import Health
     from sfa.run.run import Run
 
 MOST_CLASSES = 60  # the most classes of a confusion matrix that can be read
@@ -56,6 +58,7 @@ class ReportedRun:
     run: Run
     scores: Sequence[Score] = ()  # of the baselines, and last its own
     no_scores: str | None = None  # why there are none
+    health: Health | None = None  # what is said without labels
 
 
 def report_data(
@@ -104,7 +107,9 @@ def report_data(
                     "y": encode_array(points[:, 1], "float32"),
                     "how": how,
                 },
-                **_items(reported.run.data),
+                **({} if reported.run.chance is None else {"chance": reported.run.chance}),
+                **({} if reported.health is None else {"health": _health(reported.health)}),
+                **_items(reported.run.data, z),
                 **_predictions(z, reported, protocol),
             }
             for reported, z, (points, how) in zip(runs, embeddings, maps, strict=True)
@@ -144,11 +149,23 @@ def _comparison_rows(runs: Sequence[ReportedRun]) -> list[dict[str, Any]]:
     return rows
 
 
-def _items(data: Data) -> dict[str, Any]:
-    """Return the ids of the items, or their number if they are just numbered, and their labels."""
+def _health(health: Health) -> dict[str, Any]:
+    """Return the table of a run without labels, what looks wrong, and remarks."""
+    rows = health.frame.reset_index().to_numpy().tolist()
+    return {"columns": list(health.frame), "rows": rows, "warnings": health.warnings, "remarks": health.remarks}
+
+
+def _items(data: Data, z: Tensor) -> dict[str, Any]:
+    """Return the ids of the items, or their number if they are just numbered, and labels, or else other groups."""
     ids = list(data[f"{task_of(data)}_ids"])
-    named = {"ids": {"range": len(ids)} if ids == list(range(len(ids))) else ids}
+    named: dict[str, Any] = {"ids": {"range": len(ids)} if ids == list(range(len(ids))) else ids}
     if data.get("y") is None:
+        if len(ids) > 2:
+            clusters, silhouette = cluster(z)
+            named["cluster"] = encode_array(clusters, "int32")
+            named["how_clustered"] = f"Clusters: k-means of embeddings of length one; silhouette {silhouette:.2f}"
+        if task_of(data) == "node":
+            named["degree"] = encode_array(np.bincount(data.edge_index[0], minlength=len(ids)), "int32")
         return named
     return {**named, "labels": encode_array(data.y.numpy(), "int32"), "class_names": _class_names(data)}
 

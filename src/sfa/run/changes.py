@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 
 SECTIONS = ("method", "encoder", "augmentation", "spectral", "sampler")  # sections that a name alone can stand for
 MISSING = object()
+KEYWORDS = {
+    **{section: f"{section}.name" for section in SECTIONS},
+    **{key: f"training.{key}" for key in ("epochs", "lr", "seed", "precision", "online_probe")},
+    **{key: f"method.{key}" for key in ("hidden", "tau")},
+    "iterations": "spectral.iterations",
+    "batch_size": "sampler.batch_size",
+}
+"""Short names of keys of a recipe."""
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
@@ -78,6 +86,11 @@ def _modern_changes(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any
 def _set(given: dict[str, Any], path: str, value: Any) -> None:
     """Set a key of a recipe in place; ``spectral.0.strength`` is that of the first of several maps."""
     *parents, key = path.split(".")
+    if path not in given and not parents:
+        sections = {name: section for name, section in given.items() if isinstance(section, dict)}
+        known = KEYWORDS | {option: f"{name}.{option}" for name, section in sections.items() for option in section}
+        if key in known:
+            raise InputError(f"Unknown recipe key {path!r}: did you mean {known[key]!r}?")
     if len(parents) == 1 and parents[0] in SECTIONS and given.get(parents[0]) is None:
         given[parents[0]] = {}  # refused when parsed, if a method has none
     section = value_in(given, parents)

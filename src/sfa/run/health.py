@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sfa.run.run import Run
 
 COLLAPSED, ALIKE, AT_CHANCE = 1.5, 0.99, 0.99  # effective rank; mean cosine; share of the chance level
-SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
 FEATURES = "other features, or --set feature_norm=standard"
 
 
@@ -52,11 +51,8 @@ def health_of(run: Run) -> Health:
     own, remarks, warnings = table.iloc[-1], [f"{NEAR}: {most:.1f} at most, as many nodes have fewer neighbors."], []
     if links:
         remarks.append(f"{AUC}: {links} links were taken out of the graph before embedding, but not before training.")
-    sampler, n = run.recipe.sampler, run.data.num_nodes
     loss = run.metrics[-1].get("loss", math.nan) if run.metrics else math.nan
-    steps = math.ceil(n / sampler.get("batch_size", n)) * run.recipe.training.accumulate
-    chance = method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
-    if chance is not None:
+    if (chance := run.chance) is not None:
         remarks.insert(0, f"Loss: {loss:.4g}, and {chance:.4g} by chance.")
         if loss > AT_CHANCE * chance:
             said = "The loss is at its chance level, training has told no nodes apart"

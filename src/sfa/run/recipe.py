@@ -17,7 +17,7 @@ from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normal
 from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Seed, Share
 from sfa.registry import build
-from sfa.run.changes import SECTIONS, changed
+from sfa.run.changes import KEYWORDS, SECTIONS, changed
 from sfa.run.legacy import modernize
 from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sections
 from sfa.run.sections import as_list, complete, named, names_of, validated
@@ -188,16 +188,6 @@ def load_recipe(
 
 def _shipped(name: str) -> Recipe:
     return Recipe.parse({key: value for key, value in shipped_recipes()[name].items() if key != "about"})
-
-
-KEYWORDS = {
-    **{section: f"{section}.name" for section in SECTIONS},
-    **{key: f"training.{key}" for key in ("epochs", "lr", "seed", "precision", "online_probe")},
-    **{key: f"method.{key}" for key in ("hidden", "tau")},
-    "iterations": "spectral.iterations",
-    "batch_size": "sampler.batch_size",
-}
-"""Short names of keys of a recipe."""
 
 
 def as_changes(paths: Mapping[str, Any], keywords: Mapping[str, Any]) -> dict[str, Any]:

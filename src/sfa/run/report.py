@@ -13,8 +13,10 @@ from sfa.report import ReportedRun, check_report, report_data, write_report
 from sfa.report.collect import history
 from sfa.run.display import Display, display_of, open_page
 from sfa.run.evaluate import caveat
+from sfa.run.health import Health
 from sfa.run.run import Run, open_runs, set_threads
 from sfa.run.score_cache import require_same_splits, score_together, usual_protocol
+from sfa.tasks import task_of
 from sfa.train import RunFolder
 
 REPORT = "report.html"  # the page of a run, in its folder
@@ -71,6 +73,7 @@ def report_run(
     opened = open_runs(runs, data=data, features=features, labels=labels, data_root=data_root)
     usual = usual_protocol(opened[0].data)
     chosen = asked or usual
+    healths: list[Health | None] = [None] * len(opened)
     if no_scores is None:
         try:
             for run in opened:
@@ -80,6 +83,8 @@ def report_run(
                 raise
             no_scores = str(error)
             display.say(f"No scores: {no_scores}")
+            if task_of(opened[0].data) == "node":
+                healths = [run.scores if isinstance(run.scores, Health) else run.health() for run in opened]
     for run in opened:
         run.tell_if_unfinished(display)
     scores: list[list[Score]] = [[] for _ in opened]
@@ -89,7 +94,8 @@ def report_run(
     words = ["sfa", "report", *map(str, paths), *([] if chosen == usual else ["--protocol", chosen.name])]
     words += [] if labels is None else ["--labels", str(labels)]
     words += [] if target == paths[0] / REPORT else ["--out", str(target)]
-    shown = [ReportedRun(str(run.path), run, own, no_scores) for run, own in zip(opened, scores, strict=True)]
+    of_runs = zip(opened, scores, healths, strict=True)
+    shown = [ReportedRun(str(run.path), run, own, no_scores, health) for run, own, health in of_runs]
     page = report_data(
         shown,
         protocol=chosen if no_scores is None else None,

@@ -33,11 +33,13 @@ from sfa.run.source import (
     require_same_features,
     with_labels,
 )
-from sfa.tasks import task_of
+from sfa.tasks import num_items, task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
 
 if TYPE_CHECKING:
     from sfa.run.evaluate import Scores
+
+SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +88,13 @@ class Run(Shown):
         if key not in self.__dict__:
             self.__dict__[key] = protocol.digest(self.data)
         return str(self.__dict__[key])
+
+    @property
+    def chance(self) -> float | None:
+        """The loss of a step that tells nothing apart, if it is known."""
+        sampler, n = self.recipe.sampler, num_items(self.data)
+        steps = math.ceil(n / sampler.get("batch_size", n)) * self.recipe.training.accumulate
+        return self.method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
 
     def health(self) -> Health:
         """Measure the embeddings without labels, and say what looks wrong."""

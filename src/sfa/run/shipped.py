@@ -32,8 +32,12 @@ def read_recipe(name: PathLike) -> dict[str, Any] | None:
     path, shipped = Path(name), shipped_recipes()
     if path.suffix in (".yaml", ".yml") or os.path.exists(path):
         return read_yaml(path, f"recipe {path}", "method, spectral and training")
-    if str(name) not in shipped and str(name).lower() not in {key.partition("/")[0] for key in shipped}:
-        raise unknown_name("recipe", str(name), shipped)
+    families = {key.partition("/")[0] for key in shipped}
+    if str(name) not in shipped and str(name).lower() not in families:
+        family, slash, _ = str(name).lower().partition("/")
+        near = [key for key in shipped if key.startswith(f"{family}/")] or shipped if slash else families
+        error = unknown_name("recipe", str(name), near, shown=len(families))
+        raise InputError(f"{error} `sfa list recipes` describes all.")
     return None
 
 

@@ -26,14 +26,26 @@ function plotOver({ label, yLabel, log = false, height, series, text }) {
 function learningSection(data) {
   const series = curvesOver(data.runs, (run) => [{ name: "", x: decoded(run.curve.epoch), y: decoded(run.curve.loss) }]);
   if (!series.some((one) => hasValues([...one.y]))) return null;
-  const loss = plotOver({ label: "Loss over the epochs", yLabel: "loss", series });
+  const loss = plotOver({ label: "Loss over the epochs", yLabel: "loss", series: [...series, ...chanceLines(data.runs)] });
   const probes = curvesOver(data.runs, (run) => onlineCurves(run.online));
   const online = probes.length
     ? [el("h3", {}, "Online probe"), plotOver({ label: "Accuracy of the online probe", yLabel: "per cent", series: probes, height: 240 })]
     : [];
   const several = new Set(data.runs.map((run) => run.method)).size > 1;
+  const chance = data.runs.some((run) => isNumber(run.chance)) ? "By chance: the loss of a model that tells nothing apart. A good loss is below it, and need not come near 0." : null;
   const hint = several ? "Losses of different methods are not on one scale: compare the shapes, not the heights." : null;
-  return section("learning", "Learning curve", loss, hint && el("p", { class: "fine" }, hint), ...online);
+  return section("learning", "Learning curve", loss, ...[chance, hint].map((text) => text && el("p", { class: "fine" }, text)), ...online);
+}
+
+// A line for each chance level, which several runs may share.
+function chanceLines(runs) {
+  const levels = [...new Set(runs.map((run) => run.chance).filter(isNumber))];
+  return levels.map((level) => {
+    const those = runs.filter((run) => run.chance === level);
+    const x = [1, Math.max(2, ...those.map((run) => run.epochs))];
+    const name = levels.length > 1 ? `by chance, ${those.map((run) => run.name).join(", ")}` : "by chance";
+    return { name, x, y: [level, level], colour: "var(--faint)", dash: DASHES[2], ghost: true };
+  });
 }
 
 function onlineCurves(online) {
@@ -65,12 +77,12 @@ function alignmentSection({ runs }) {
   const panels = [
     panel(runs, {
       title: "Distance of the two views",
-      about: "Squared distance of the two views’ feature maps. It also falls when the maps shrink.",
+      about: "Squared distance of the two views’ feature maps. It need not fall: it also grows when the maps grow.",
       before: "alignment_before", after: "alignment_after", yLabel: "squared distance", log: true,
     }),
     panel(runs, {
       title: "Distance over size",
-      about: "The same over the maps’ mean squared size: 0 is aligned, 2 is unrelated, 4 is opposite.",
+      about: "The same over the maps’ mean squared size: 0 for equal views, 2 for unrelated, 4 for opposite ones. Views that are different nodes stay near 2.",
       before: "relative_alignment", after: "relative_alignment_after", yLabel: "relative distance",
     }),
   ].filter(Boolean);
@@ -81,12 +93,12 @@ function rankSection({ runs }) {
   const panels = [
     panel(runs, {
       title: "Effective rank",
-      about: "How many directions the feature map uses: the exponential of the entropy of its singular values.",
+      about: "How many directions the feature map uses: the exponential of the entropy of its singular values. Near 1 it has collapsed; more is not better.",
       before: "effective_rank_before", after: "effective_rank_after", yLabel: "effective rank",
     }),
     panel(runs, {
       title: "Uniformity",
-      about: "How evenly rows spread over directions: 0 if all point the same way, lower is better.",
+      about: "How evenly rows spread over directions: 0 if all point the same way, and the lower the more evenly.",
       before: "uniformity", after: "uniformity_after", yLabel: "uniformity",
     }),
   ].filter(Boolean);

@@ -26,6 +26,7 @@ function fillMain() {
   const shown = shared(0);
   const sections = [
     summarySection(data),
+    healthSection(data),
     learningSection(data),
     spectrumSection(data, shown),
     alignmentSection(data),

@@ -8,7 +8,7 @@ function mapData(run) {
   const [x, y] = [decoded(run.map.x), decoded(run.map.y)];
   return {
     x, y, count: x.length,
-    labels: decoded(run.labels), predicted: decoded(run.predicted), part: decoded(run.part), names: run.class_names,
+    labels: decoded(run.labels), cluster: decoded(run.cluster), degree: decoded(run.degree), predicted: decoded(run.predicted), part: decoded(run.part), names: run.class_names,
     id: idsOf(run.ids, x.length), index: pointIndex(x, y), view: mapView(x, y),
   };
 }
@@ -34,7 +34,7 @@ function mapSection(data, shown) {
     if (!known.has(number)) known.set(number, mapData(run));
     points = known.get(number);
     points.view.resize(...size);
-    how.textContent = [run.map.how, run.how_predicted && `Predicted labels: ${run.how_predicted}`, run.no_predictions].filter(Boolean).map((text) => `${text.replace(/\.$/, "")}.`).join(" ");
+    how.textContent = [run.map.how, run.how_clustered, run.how_predicted && `Predicted labels: ${run.how_predicted}`, run.no_predictions].filter(Boolean).map((text) => `${text.replace(/\.$/, "")}.`).join(" ");
     const modes = mapModes(points), kept = modes.find(([key]) => key === mode?.[0]);
     const picker = choice("Colour by", modes.map(([key, text]) => [key, text]), (kept ?? modes[0])[0], (key) => recolour(modes.find((one) => one[0] === key)));
     colouring.replaceChildren(picker.node);
@@ -110,6 +110,8 @@ function mapSection(data, shown) {
     const name = (number) => (number < 0 ? "none" : (points.names?.[number] ?? `class ${number}`));
     const found = [[item, points.id(i)]];
     if (points.labels) found.push(["label", name(points.labels[i])]);
+    if (points.cluster) found.push(["cluster", String(points.cluster[i])]);
+    if (points.degree) found.push(["degree", whole(points.degree[i])]);
     if (points.predicted) found.push(["predicted", name(points.predicted[i])]);
     if (points.part && PARTS[points.part[i]]) found.push(["in the", PARTS[points.part[i]]]);
     return found;

@@ -2,10 +2,10 @@
 
 const NOTHING = "var(--nothing)";
 
-function classGroups(labels, names, unknown) {
+function classGroups(labels, names, unknown, word = "class") {
   const last = labels.reduce((most, label) => Math.max(most, label), -1);
   const groups = Array.from({ length: last + 1 }, (_, number) => ({
-    name: names?.[number] ?? `class ${number}`,
+    name: names?.[number] ?? `${word} ${number}`,
     colour: colourOf(number),
     shape: shapeOf(number),
   }));
@@ -30,9 +30,23 @@ function withUnknown(of, groups, unknown) {
   return { group, groups: all.map((one, number) => ({ ...one, count: counts[number] })) };
 }
 
-function mapModes({ count, labels, predicted, names }) {
+// Degrees 0, 1, 2 to 3, 4 to 7, …: the larger, the stronger the colour.
+function degreeGroups(degree) {
+  const group = degree.map((count) => (count ? Math.floor(Math.log2(count)) + 1 : 0));
+  const last = group.reduce((most, number) => Math.max(most, number), 1);
+  const groups = Array.from({ length: last + 1 }, (_, number) => ({
+    name: number < 2 ? String(number) : `${whole(2 ** (number - 1))} to ${whole(2 ** number - 1)}`,
+    colour: `color-mix(in srgb, var(--strong) ${Math.round((100 * number) / last)}%, var(--weak))`,
+    shape: "circle",
+  }));
+  return withUnknown(group, groups, "not known");
+}
+
+function mapModes({ count, labels, cluster, degree, predicted, names }) {
   const modes = [];
   if (labels) modes.push(["label", "label", () => classGroups(labels, names, "no label")]);
+  if (cluster) modes.push(["cluster", "k-means cluster", () => classGroups(cluster, null, "", "cluster")]);
+  if (degree) modes.push(["degree", "degree", () => degreeGroups(degree)]);
   if (predicted) modes.push(["predicted", "predicted label", () => classGroups(predicted, names, "not predicted")]);
   if (labels && predicted) modes.push(["right", "right or wrong", () => rightOrWrong(labels, predicted)]);
   if (!modes.length) {

@@ -52,7 +52,7 @@ function card(data, run, number) {
     el(
       "div",
       {},
-      first ? block(first) : el("p", { class: "note" }, run.no_scores ?? "This run has no scores."),
+      first ? block(first) : run.health ? healthBlock(run) : el("p", { class: "note" }, run.no_scores ?? "This run has no scores."),
       others.length ? el("details", {}, el("summary", {}, counted(others.length, "other measure")), ...others.map(block)) : null,
     ),
     run.command ? el("p", { class: "command" }, el("code", {}, run.command), copyButton("the command of this run", run.command)) : null,
