@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,8 @@ from torch_geometric.data import Data
 from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Diagnostics, Protocol, Score, score_difference
-from sfa.evaluate.inputs import labels_of
+from sfa.evaluate.inputs import has_targets
+from sfa.evaluate.protocols.base import ProbeProtocol
 from sfa.evaluate.splits import Split
 from sfa.report.page import encode_array, finite
 from sfa.report.planar_map import planar_map, turned_like
@@ -150,7 +152,12 @@ def _items(data: Data) -> dict[str, Any]:
     named = {"ids": {"range": len(ids)} if ids == list(range(len(ids))) else ids}
     if data.get("y") is None:
         return named
-    return {**named, "labels": encode_array(data.y.numpy(), "int32"), "class_names": _class_names(data)}
+    labels, names = data.y.numpy(), [] if has_targets(data) else _class_names(data)
+    if has_targets(data):  # which have colors by fifths
+        ends = np.nanquantile(labels, np.linspace(0, 1, 6))
+        names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(ends)]
+        labels = np.where(np.isnan(labels), -1, np.searchsorted(ends[1:-1], labels, side="right"))
+    return {**named, "labels": encode_array(labels, "int32"), "class_names": names}
 
 
 def _class_names(data: Data) -> list[str]:
@@ -161,17 +168,17 @@ def _class_names(data: Data) -> list[str]:
 class Predictions(NamedTuple):
     """The labels ``(n,)`` that a probe predicts, also of items it was trained on, its split, and each item's part."""
 
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     split: Split
     part: NDArray[np.uint8]
 
 
-def predict(z: Tensor, data: Data, protocol: Classification) -> Predictions:
+def predict(z: Tensor, data: Data, protocol: ProbeProtocol) -> Predictions:
     """Predict the labels of all items by the protocol's probe, trained on its first split of these data.
 
     Training and selection do not depend on the items to predict: on the test part it predicts what is scored.
     """
-    split, y = protocol.draw(data)[0], labels_of(data)
+    split, y = protocol.draw(data)[0], protocol.labels(data)
     rows = protocol.rows(z, len(y), item_word(data))
     everything = Split(split.train, split.validation, np.arange(len(y)))
     (found,) = protocol.probe.predict(rows, y, [everything], lambda: None)
@@ -186,7 +193,7 @@ def _predictions(z: Tensor, reported: ReportedRun, protocol: Protocol | None) ->
     if not reported.scores or protocol is None:
         return {}
     if not isinstance(protocol, Classification):
-        return {"no_predictions": f"{protocol.name} scores without predicting labels."}
+        return {"no_predictions": f"{protocol.name} scores without predicting classes."}
     data = reported.run.data
     labels, split, part = predict(z, data, protocol)
     items, classes = item_word(data), len(_class_names(data))
@@ -238,8 +245,12 @@ def data_rows(data: Data) -> list[list[str]]:
     else:
         rows |= {"nodes": data.num_nodes, "edges": data.num_edges // 2, "features": data.num_features}
     if data.get("y") is not None:
-        labels = data.y[data.y >= 0]
-        rows |= {"classes": len(labels.unique()), **({"labelled": len(labels)} if len(labels) < len(data.y) else {})}
+        real = has_targets(data)
+        labels = data.y[~data.y.isnan() if real else data.y >= 0]
+        rows |= {
+            "different targets" if real else "classes": len(labels.unique()),
+            **({"labelled": len(labels)} if len(labels) < len(data.y) else {}),
+        }
     return [[name, str(value)] for name, value in rows.items()]
 
 

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Difference, Protocol, Score, possible, score_difference
 from sfa.evaluate.baselines import SupervisedModel, can_be_supervised, supervised_score
+from sfa.evaluate.scores import number_format
 from sfa.registry import resolve
 from sfa.report.page import finite
 from sfa.run import score_cache
@@ -86,7 +87,8 @@ def evaluate_run(
 
     Args:
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
-            ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images.
+            ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images, and
+            ``ridge-70-10-20`` for targets that are no whole numbers.
         supervised: Add an MLP and a GCN that learn from the labels of each split.
         data: The data of training, and with ``features`` those of its nodes, if they have moved or were in memory.
         labels: Table of ids and labels, if it was trained without labels.
@@ -183,9 +185,10 @@ class Comparison(Shown):
         rows = []
         for number, (path, score, found) in enumerate(zip(self.paths, self.scores, self.differences, strict=True)):
             for metric, difference in found.items():
-                cells = [f"{difference.mean:+.2f}", "–", "–"] if number else [""] * 3
+                form = f"+{number_format(metric)}"
+                cells = [f"{difference.mean:{form}}", "–", "–"] if number else [""] * 3
                 if number and not math.isnan(difference.low):
-                    cells[1:] = [f"[{difference.low:+.2f}, {difference.high:+.2f}]", f"{difference.p_value:.2g}"]
+                    cells[1:] = [f"[{difference.low:{form}}, {difference.high:{form}}]", f"{difference.p_value:.2g}"]
                 rows.append([str(path), score.name, metric, score.text(metric), *cells])
         return ["run", "", "metric", "score", "difference", "95 % interval", "p (Wilcoxon)"], rows
 

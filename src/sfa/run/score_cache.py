@@ -14,7 +14,7 @@ from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
 from sfa.evaluate.baselines import BASELINES
-from sfa.evaluate.inputs import is_sparse, sparse_rows
+from sfa.evaluate.inputs import has_targets, is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
@@ -67,7 +67,7 @@ def kept_scores(run: Run, protocol: Protocol) -> Known:
 
 def usual_protocol(data: Data) -> Protocol:
     """Return the default protocol for these data."""
-    protocol: Protocol = resolve("protocol", default_protocol(task_of(data)))
+    protocol: Protocol = resolve("protocol", default_protocol(task_of(data), real_valued=has_targets(data)))
     return protocol
 
 

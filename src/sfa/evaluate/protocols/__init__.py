@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
+from sfa.evaluate.group_splits import GroupSplits, ScaffoldSplits
 from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe, WeightedKNNProbe
+from sfa.evaluate.probes.ridge import RidgeProbe
 from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
+from sfa.evaluate.protocols.base import Regression as Regression
 from sfa.evaluate.protocols.base import possible as possible
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
 from sfa.evaluate.splits import FewPerClass, HeldOutSplits, PublicSplits, RandomSplits, StratifiedFolds
@@ -29,6 +32,9 @@ _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa l
     "link-prediction": LinkPrediction,
     "tu-svm-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("rbf"), repeats=10),
     "tu-linear-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("linear"), repeats=10),
+    "linear-scaffold": partial(Classification, splits=ScaffoldSplits(), probe=LogisticProbe()),
+    "ridge-70-10-20": partial(Regression, splits=GroupSplits(), probe=RidgeProbe()),
+    "ridge-scaffold": partial(Regression, splits=ScaffoldSplits(), probe=RidgeProbe()),
     "image-linear": partial(Classification, splits=HeldOutSplits(), probe=LogisticProbe(), repeats=1),
     "image-sgd": partial(Classification, splits=HeldOutSplits(), probe=SgdProbe(), repeats=1),
     "image-knn": partial(Classification, splits=HeldOutSplits(), probe=WeightedKNNProbe(), repeats=1),
@@ -36,6 +42,8 @@ _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa l
 _CHOSEN = "logistic regression on unit rows, C chosen on validation, test read once"
 _HONEST = f"20 random splits 10/10/80, {_CHOSEN}"
 _IN_FOLDS = "C from 10^-3 to 10^3 chosen by 5-fold cross-validation on the training part"
+_RIDGE = "ridge regression on columns of variance 1, alpha chosen on validation, test read once"
+_SCAFFOLDS = "20 random splits 80/10/10 of molecules, each Bemis-Murcko scaffold in one part"
 _DESCRIPTIONS = {
     "honest-10-10-80": _HONEST,
     "honest-10-10-80-sklearn": f"{_HONEST}; fitted by scikit-learn, one after another",
@@ -58,6 +66,9 @@ _DESCRIPTIONS = {
     "tu-svm-10fold": f"10 stratified folds of a graph set: SVM with an RBF kernel on the rows as they are, {_IN_FOLDS}",
     "tu-linear-10fold": "10 stratified folds of a graph set: linear SVM on columns of mean 0 and variance 1, or on "
     f"sparse counts as they are, {_IN_FOLDS}",
+    "linear-scaffold": f"{_SCAFFOLDS}: {_CHOSEN}",
+    "ridge-70-10-20": f"real-valued targets, 20 random splits 70/10/20: {_RIDGE}",
+    "ridge-scaffold": f"real-valued targets, {_SCAFFOLDS}: {_RIDGE}",
     "image-linear": "an image set's own test part, or a fifth of it: logistic regression on unit rows, C chosen on a "
     "tenth held out of the training images, test read once",
     "image-sgd": "the same parts: a linear classifier on the rows as they are by 100 epochs of SGD as in published "

@@ -1,0 +1,111 @@
+"""Read molecules: SMILES, which RDKit parses, as graphs of atoms and bonds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from sfa.data.convert import build, join_graphs
+from sfa.data.downloads import explain_damage
+from sfa.data.readers.edge_list import EdgeColumns
+from sfa.data.readers.tables import ID_NAMES, LABEL_NAMES, TextTable, parse_ids, parse_labels, read_labels
+from sfa.errors import InputError
+
+ELEMENTS = ("C", "N", "O", "F", "P", "S", "Cl", "Br", "I", "B", "Si", "Se")  # all others share a column
+MOST_NEIGHBORS, MOST_HYDROGENS = 5, 4  # more count as so many
+LISTED = 10  # SMILES that an error names at most
+TABLES = (".csv", ".tsv", ".txt")
+
+
+def from_smiles(
+    smiles: Sequence[str], *, y: Any = None, ids: Sequence[Any] | None = None, name: str = "molecules"
+) -> Data:
+    """Return a set of molecules, each a graph of its atoms but hydrogens, joined by its bonds; see `build_graphs`.
+
+    Features of an atom are its element, its number of neighbors and of hydrogens, one-hot, its charge, and whether it
+    is aromatic and in a ring. `scaffold` [G] numbers the Bemis-Murcko scaffolds; molecules without rings share one.
+    `y` has a class or a real number for each, `ids` their names. RDKit is needed: `pip install 'sfa[molecules]'`.
+    """
+    return _build(list(smiles), [f"item {i}" for i in range(len(smiles))], y, ids, name)
+
+
+def find_smiles(path: Path) -> bool:
+    """Tell whether a file is a table of molecules: by its suffix, or because a column is called something of smiles."""
+    if path.suffix.lower() not in TABLES:
+        return path.suffix.lower() == ".smi"
+    with explain_damage(path):
+        return any("smiles" in cell.lower() for cell in TextTable(path).first_row)
+
+
+def read_molecules(path: Path, labels: Path | None, columns: EdgeColumns) -> Data:
+    """Read a table with a column of SMILES, or a `.smi` of SMILES and names.
+
+    Labels are in the column `columns.target`, in one that is called like labels, or in the only one that is left.
+    """
+    if columns.given.keys() - {"target"}:
+        options = ", ".join(f"--{key} ({key}=)" for key in columns.given if key != "target")
+        raise InputError(f"{path} holds molecules and is no edge list, so leave out {options}.")
+    with explain_damage(path):
+        table = TextTable(path)
+        frame = table.read_text()
+    names = [cell.lower() for cell in table.first_row]
+    found = sorted((i for i, cell in enumerate(names) if "smiles" in cell), key=lambda i: (names[i] != "smiles", i))
+    names = table.first_row if found else ["smiles", "name"][: frame.shape[1]]
+    place, rows = next(iter(found), 0), frame.iloc[int(bool(found)) :]
+    others = [i for i in range(len(names)) if i != place]
+    own = next((i for i in others if names[i].lower() in ID_NAMES and rows[i].is_unique), None)
+    left = [i for i in others if i != own]
+    if columns.target is not None and columns.target not in names:
+        raise InputError(f"{path} has no column {columns.target!r}; its first row is {', '.join(map(repr, names))}.")
+    usual = [i for i in left if names[i].lower() in (*LABEL_NAMES, "target")] or (left if len(left) == 1 else [])
+    target = names.index(columns.target) if columns.target is not None else next(iter(usual), None)
+    if target is not None and labels is not None:
+        raise InputError(f"Labels are given twice: leave out labels= (--labels), or the column {names[target]!r}.")
+    ids: Sequence[Any] = range(len(rows)) if own is None else parse_ids(rows[own])
+    y: Any = None if target is None else np.array(parse_labels(rows[target].tolist()), dtype=object)
+    y = read_labels(labels, ids, "graph") if labels is not None else y
+    data = _build(rows[place].tolist(), [f"line {table.skip + row + 1}" for row in rows.index], y, ids, path.stem)
+    read = [f"SMILES from {names[place]!r}", *([] if target is None else [f"labels from {names[target]!r}"])]
+    ignored = ", ".join(names[i] for i in left if i != target)
+    data.edges_read = "; ".join([", ".join(read), *([f"ignored: {ignored}"] if ignored else [])])
+    if ignored and target is None and labels is None:
+        data.edges_note = "--target (target=) names the column of labels, if there is one."
+    return data
+
+
+def _build(smiles: list[Any], places: Sequence[str], y: Any, ids: Sequence[Any] | None, name: str) -> Data:
+    try:
+        from rdkit import Chem
+        from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+        from rdkit.rdBase import BlockLogs
+    except ImportError:
+        raise InputError("Molecules are read by RDKit, which is not here: pip install 'sfa[molecules]'.") from None
+    with BlockLogs():
+        molecules = [Chem.MolFromSmiles(str(one)) for one in smiles]
+        bad = [i for i, one in enumerate(molecules) if one is None or one.GetNumAtoms() == 0]
+        if bad:
+            found = ", ".join(f"{places[i]} {smiles[i]!r}" for i in bad[:LISTED])
+            more = f" and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
+            raise InputError(f"{len(bad)} of {len(smiles)} SMILES are no molecules: {found}{more}; correct them.")
+        scaffolds = [MurckoScaffoldSmiles(mol=one) for one in molecules]  # type: ignore[no-untyped-call]
+        raw = join_graphs([_graph(one) for one in molecules], ids)
+    raw.y = y
+    data = build(raw, name=name)
+    data.scaffold = torch.from_numpy(np.unique(scaffolds, return_inverse=True)[1])
+    return data
+
+
+def _graph(molecule: Any) -> Data:
+    """Return the raw graph of a molecule of RDKit."""
+    x = np.zeros((molecule.GetNumAtoms(), len(ELEMENTS) + 1 + MOST_NEIGHBORS + 1 + MOST_HYDROGENS + 1 + 3), np.float32)
+    for row, atom in zip(x, molecule.GetAtoms(), strict=True):
+        symbol, start = atom.GetSymbol(), len(ELEMENTS) + 1
+        row[ELEMENTS.index(symbol) if symbol in ELEMENTS else start - 1] = 1
+        row[start + min(atom.GetDegree(), MOST_NEIGHBORS)] = 1
+        row[start + MOST_NEIGHBORS + 1 + min(atom.GetTotalNumHs(), MOST_HYDROGENS)] = 1
+        row[-3:] = atom.GetFormalCharge(), atom.GetIsAromatic(), atom.IsInRing()
+    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    return Data(x=x, edge_index=np.array(bonds, dtype=np.int64).reshape(-1, 2).T)
