@@ -73,10 +73,10 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
 
 def real_values(values: Sequence[Any]) -> NDArray[np.float64] | None:
     """Return labels as floats, NaN where there is none, if all are numbers and some is not whole; else None."""
-    missing = [value is None or type(value).__name__ == "NAType" for value in values]
-    if not all(none or isinstance(value, Real) for value, none in zip(values, missing, strict=True)):
+    known = [math.nan if value is None or type(value).__name__ == "NAType" else value for value in values]
+    if not all(isinstance(value, Real) for value in known):
         return None
-    numbers = np.array([math.nan if none else float(value) for value, none in zip(values, missing, strict=True)])
+    numbers = np.array(known, dtype=np.float64)
     if np.isinf(numbers).any():
         raise InputError(f"The label of item {np.isinf(numbers).argmax()} is infinite; it may be NaN, unknown.")
     return numbers if (numbers[~np.isnan(numbers)] % 1 != 0).any() else None

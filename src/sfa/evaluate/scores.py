@@ -48,7 +48,7 @@ class Score:
 
     def text(self, metric: str | None = None) -> str:
         """Format for instance as ``82.45 ± 0.82``; a single value just as ``82.45``."""
-        std, form = self.std(metric), number_format(metric or self.main)
+        std, form = self.std(metric), FORMATS.get(metric or self.main, ".2f")
         return f"{self.mean(metric):{form}}" + ("" if math.isnan(std) else f" ± {std:{form}}")
 
     __str__ = text
@@ -80,11 +80,6 @@ class Score:
             return cls(str(given["name"]), str(given["protocol"]), values, chosen, validation, splits)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"This is not a score as sfa writes it: {error!r}.") from error
-
-
-def number_format(metric: str) -> str:
-    """Return how the values of a metric are written."""
-    return FORMATS.get(metric, ".2f")
 
 
 @dataclass(frozen=True)

@@ -152,12 +152,12 @@ def _items(data: Data) -> dict[str, Any]:
     named = {"ids": {"range": len(ids)} if ids == list(range(len(ids))) else ids}
     if data.get("y") is None:
         return named
-    labels, names = data.y.numpy(), [] if has_targets(data) else _class_names(data)
+    labels, names = data.y.numpy(), None
     if has_targets(data):  # which have colors by fifths
         ends = np.nanquantile(labels, np.linspace(0, 1, 6))
         names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(ends)]
         labels = np.where(np.isnan(labels), -1, np.searchsorted(ends[1:-1], labels, side="right"))
-    return {**named, "labels": encode_array(labels, "int32"), "class_names": names}
+    return {**named, "labels": encode_array(labels, "int32"), "class_names": names or _class_names(data)}
 
 
 def _class_names(data: Data) -> list[str]:
@@ -193,7 +193,7 @@ def _predictions(z: Tensor, reported: ReportedRun, protocol: Protocol | None) ->
     if not reported.scores or protocol is None:
         return {}
     if not isinstance(protocol, Classification):
-        return {"no_predictions": f"{protocol.name} scores without predicting classes."}
+        return {"no_predictions": f"{protocol.name} scores without predicting labels."}
     data = reported.run.data
     labels, split, part = predict(z, data, protocol)
     items, classes = item_word(data), len(_class_names(data))
@@ -245,12 +245,9 @@ def data_rows(data: Data) -> list[list[str]]:
     else:
         rows |= {"nodes": data.num_nodes, "edges": data.num_edges // 2, "features": data.num_features}
     if data.get("y") is not None:
-        real = has_targets(data)
-        labels = data.y[~data.y.isnan() if real else data.y >= 0]
-        rows |= {
-            "different targets" if real else "classes": len(labels.unique()),
-            **({"labelled": len(labels)} if len(labels) < len(data.y) else {}),
-        }
+        kind, known = ("different targets", ~data.y.isnan()) if has_targets(data) else ("classes", data.y >= 0)
+        labels = data.y[known]
+        rows |= {kind: len(labels.unique()), **({"labelled": len(labels)} if len(labels) < len(data.y) else {})}
     return [[name, str(value)] for name, value in rows.items()]
 
 

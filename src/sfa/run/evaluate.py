@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Difference, Protocol, Score, possible, score_difference
 from sfa.evaluate.baselines import SupervisedModel, can_be_supervised, supervised_score
-from sfa.evaluate.scores import number_format
+from sfa.evaluate.scores import FORMATS
 from sfa.registry import resolve
 from sfa.report.page import finite
 from sfa.run import score_cache
@@ -83,7 +83,7 @@ def evaluate_run(
 ) -> Scores | Health:
     """Score a run's embeddings beside baselines without training: features, raw or propagated, the untrained encoder.
 
-    The values of every split are kept in the run folder. A graph without labels has :meth:`Run.health` instead.
+    The values of every split are kept in the run folder. Without labels it has :meth:`Run.health` instead.
 
     Args:
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
@@ -100,7 +100,7 @@ def evaluate_run(
     named = [resolve("protocol", name) for name in asked if name != ALL]
     display = display_of(progress)
     (run,) = open_runs([run], data=data, features=features, labels=labels, data_root=data_root)
-    if not asked and not supervised and run.data.get("y") is None and task_of(run.data) == "node":
+    if not asked and not supervised and run.data.get("y") is None:
         run.tell_if_unfinished(display)
         return run.health()
     named = named if asked else [score_cache.usual_protocol(run.data)]
@@ -185,7 +185,7 @@ class Comparison(Shown):
         rows = []
         for number, (path, score, found) in enumerate(zip(self.paths, self.scores, self.differences, strict=True)):
             for metric, difference in found.items():
-                form = f"+{number_format(metric)}"
+                form = "+" + FORMATS.get(metric, ".2f")
                 cells = [f"{difference.mean:{form}}", "–", "–"] if number else [""] * 3
                 if number and not math.isnan(difference.low):
                     cells[1:] = [f"[{difference.low:{form}}, {difference.high:{form}}]", f"{difference.p_value:.2g}"]

@@ -17,7 +17,7 @@ from sfa.errors import InputError
 ELEMENTS = ("C", "N", "O", "F", "P", "S", "Cl", "Br", "I", "B", "Si", "Se")  # all others share a column
 MOST_NEIGHBORS, MOST_HYDROGENS = 5, 4  # more count as so many
 LISTED = 10  # SMILES that an error names at most
-TABLES = (".csv", ".tsv", ".txt")
+NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "canonicalsmiles", "isomericsmiles")  # of columns
 
 
 def from_smiles(
@@ -33,11 +33,11 @@ def from_smiles(
 
 
 def find_smiles(path: Path) -> bool:
-    """Tell whether a file is a table of molecules: by its suffix, or because a column is called something of smiles."""
-    if path.suffix.lower() not in TABLES:
+    """Tell whether a file is a table of molecules: by its suffix, or because of a column's name."""
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         return path.suffix.lower() == ".smi"
     with explain_damage(path):
-        return any("smiles" in cell.lower() for cell in TextTable(path).first_row)
+        return any(cell.lower() in NAMES for cell in TextTable(path).first_row)
 
 
 def read_molecules(path: Path, labels: Path | None, columns: EdgeColumns) -> Data:
@@ -51,12 +51,13 @@ def read_molecules(path: Path, labels: Path | None, columns: EdgeColumns) -> Dat
     with explain_damage(path):
         table = TextTable(path)
         frame = table.read_text()
-    names = [cell.lower() for cell in table.first_row]
-    found = sorted((i for i, cell in enumerate(names) if "smiles" in cell), key=lambda i: (names[i] != "smiles", i))
-    names = table.first_row if found else ["smiles", "name"][: frame.shape[1]]
-    place, rows = next(iter(found), 0), frame.iloc[int(bool(found)) :]
+    lower = [cell.lower() for cell in table.first_row]
+    found = [lower.index(name) for name in NAMES if name in lower]
+    place, names, rows = (found[0], table.first_row, frame[1:]) if found else (0, ["smiles", "name"], frame)
+    names = names[: frame.shape[1]]
     others = [i for i in range(len(names)) if i != place]
-    own = next((i for i in others if names[i].lower() in ID_NAMES and rows[i].is_unique), None)
+    named = [i for i in others if names[i].lower() in ID_NAMES and rows[i].is_unique]
+    own = max(named, key=names.__getitem__, default=None)  # rather than a column without name
     left = [i for i in others if i != own]
     if columns.target is not None and columns.target not in names:
         raise InputError(f"{path} has no column {columns.target!r}; its first row is {', '.join(map(repr, names))}.")
@@ -68,9 +69,9 @@ def read_molecules(path: Path, labels: Path | None, columns: EdgeColumns) -> Dat
     y: Any = None if target is None else np.array(parse_labels(rows[target].tolist()), dtype=object)
     y = read_labels(labels, ids, "graph") if labels is not None else y
     data = _build(rows[place].tolist(), [f"line {table.skip + row + 1}" for row in rows.index], y, ids, path.stem)
-    read = [f"SMILES from {names[place]!r}", *([] if target is None else [f"labels from {names[target]!r}"])]
-    ignored = ", ".join(names[i] for i in left if i != target)
-    data.edges_read = "; ".join([", ".join(read), *([f"ignored: {ignored}"] if ignored else [])])
+    ignored = ", ".join(names[i] or "a column without name" for i in left if i != target)
+    read = "" if target is None else f", labels from {names[target]!r}"
+    data.edges_read = f"SMILES from {names[place]!r}{read}{ignored and f' (ignored: {ignored})'}"
     if ignored and target is None and labels is None:
         data.edges_note = "--target (target=) names the column of labels, if there is one."
     return data

@@ -3,8 +3,7 @@
 from sfa.evaluate.probes.base import KNNProbe, WeightedKNNProbe
 from sfa.evaluate.probes.base import Prediction as Prediction
 from sfa.evaluate.probes.base import Probe as Probe
-from sfa.evaluate.probes.linear import AdamProbe, LogisticProbe, OneVsRestProbe, SgdProbe
-from sfa.evaluate.probes.ridge import RidgeProbe
+from sfa.evaluate.probes.linear import AdamProbe, LogisticProbe, OneVsRestProbe, RidgeProbe, SgdProbe
 from sfa.evaluate.probes.svm import SVMProbe
 
 __all__ = ["AdamProbe", "KNNProbe", "LogisticProbe", "OneVsRestProbe", "RidgeProbe", "SVMProbe", "SgdProbe"]

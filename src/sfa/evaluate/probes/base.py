@@ -27,7 +27,7 @@ class Prediction:
 
     test: NDArray[Any]  # predicted labels, or targets, of the test part
     chosen: Any  # the selected setting
-    validation: float  # the accuracy by which it was selected, in per cent, or the error of a regression
+    validation: float  # the accuracy by which it was selected, in per cent, or r2 of a regression
     ranked: Labels | None = None  # likeliest labels of the test part, best first, (test, ≤ RANKS); -1 is no label
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 
-from sfa.evaluate.group_splits import GroupSplits, ScaffoldSplits
 from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe, WeightedKNNProbe
-from sfa.evaluate.probes.ridge import RidgeProbe
+from sfa.evaluate.probes.linear import RidgeProbe
 from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
 from sfa.evaluate.protocols.base import Regression as Regression
 from sfa.evaluate.protocols.base import possible as possible
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.splits import FewPerClass, HeldOutSplits, PublicSplits, RandomSplits, StratifiedFolds
+from sfa.evaluate.splits import FewPerClass, GroupSplits, HeldOutSplits, PublicSplits, RandomSplits, StratifiedFolds
 from sfa.registry import register
 
 __all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]
 
 _TENTHS = RandomSplits(train=0.1, validation=0.1)
+_BY_SCAFFOLD = GroupSplits(train=0.8, by="scaffold")
 _POWERS = tuple(2.0**power for power in range(-10, 11))
 _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa list protocols`
     "honest-10-10-80": partial(Classification, splits=_TENTHS, probe=LogisticProbe()),
@@ -32,9 +32,9 @@ _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa l
     "link-prediction": LinkPrediction,
     "tu-svm-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("rbf"), repeats=10),
     "tu-linear-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("linear"), repeats=10),
-    "linear-scaffold": partial(Classification, splits=ScaffoldSplits(), probe=LogisticProbe()),
+    "linear-scaffold": partial(Classification, splits=_BY_SCAFFOLD, probe=LogisticProbe()),
     "ridge-70-10-20": partial(Regression, splits=GroupSplits(), probe=RidgeProbe()),
-    "ridge-scaffold": partial(Regression, splits=ScaffoldSplits(), probe=RidgeProbe()),
+    "ridge-scaffold": partial(Regression, splits=_BY_SCAFFOLD, probe=RidgeProbe()),
     "image-linear": partial(Classification, splits=HeldOutSplits(), probe=LogisticProbe(), repeats=1),
     "image-sgd": partial(Classification, splits=HeldOutSplits(), probe=SgdProbe(), repeats=1),
     "image-knn": partial(Classification, splits=HeldOutSplits(), probe=WeightedKNNProbe(), repeats=1),

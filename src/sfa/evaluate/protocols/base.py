@@ -20,16 +20,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.diagnostics import label_signal
-from sfa.evaluate.inputs import (
-    Labels,
-    dense_rows,
-    has_targets,
-    is_sparse,
-    labeled_items,
-    labels_of,
-    sparse_rows,
-    targets_of,
-)
+from sfa.evaluate.inputs import Labels, dense_rows, is_sparse, labeled_items, labels_of, sparse_rows, targets_of
 from sfa.evaluate.probes.base import RANKS, Prediction, Probe, accuracy, ignore_warnings
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
@@ -44,7 +35,7 @@ BY_NAME = {  # protocols that are not meant by "all", and why
     "label-signal": "It is a diagnosis and no score: ask for it by name.",
 }
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
-REGRESSION = "ridge-70-10-20"
+REGRESSION = "ridge-70-10-20"  # the default for targets
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
@@ -130,7 +121,6 @@ class ProbeProtocol(Protocol):
 
     splits: Splits
     probe: Probe
-    selected_by: ClassVar[str] = "accuracy"
 
     @property
     def tasks(self) -> tuple[Task, ...]:  # type: ignore[override]
@@ -160,7 +150,7 @@ class ProbeProtocol(Protocol):
         found = list(self.probe.predict(z, y, splits, on_split))
         values = self.metrics([(one, y[split.test]) for one, split in zip(found, splits, strict=True)], data)
         chosen, validation = tuple(one.chosen for one in found), tuple(one.validation for one in found)
-        return Score("", self.name, values, chosen, {self.selected_by: validation})
+        return Score("", self.name, values, chosen, {next(iter(values)): validation})
 
     @abstractmethod
     def metrics(self, pairs: Sequence[tuple[Prediction, NDArray[Any]]], data: Data) -> dict[str, tuple[float, ...]]:
@@ -195,8 +185,6 @@ class Regression(ProbeProtocol):
 
     Labels that are whole numbers are taken as numbers too.
     """
-
-    selected_by: ClassVar[str] = "rmse"
 
     def labels(self, data: Data) -> NDArray[Any]:
         return targets_of(data)
@@ -272,9 +260,9 @@ class LabelSignal(UnsupervisedProtocol):
         return {f"first {count}": (100 * float(so_far[min(count, len(so_far)) - 1]),) for count in DIRECTIONS}
 
 
-def default_protocol(task: Task, *, real_valued: bool = False) -> str:
+def default_protocol(task: Task) -> str:
     """Return the name of the protocol for nodes, for whole graphs or for images, where none is named."""
-    return REGRESSION if real_valued else DEFAULTS[task]
+    return DEFAULTS[task]
 
 
 def possible(data: Data) -> tuple[list[Protocol], dict[str, str]]:
@@ -285,7 +273,7 @@ def possible(data: Data) -> tuple[list[Protocol], dict[str, str]]:
             if name in BY_NAME:
                 raise InputError(BY_NAME[name])
             protocol.check(data)
-            if isinstance(protocol, Regression) and not has_targets(data):
+            if isinstance(protocol, Regression) and not torch.as_tensor(data.y).is_floating_point():
                 raise InputError("The labels are whole numbers, which count as classes: ask for it by name.")
             allowed.append(protocol)
         except InputError as error:
